@@ -1,6 +1,6 @@
-"""Measure how much of what an anonymised transaction data set hides an attacker can win back.
+"""Attack anonymised transaction data, and measure how many people a release exposes.
 
-The names below are stable. They are imported when they are first used, so that `import decloak` costs nothing.
+The names below are stable. They are imported on first use, so that `import decloak` costs nothing.
 """
 
 from importlib import import_module
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from decloak.anonymisers.registry import anonymise
     from decloak.attack.breach import breach
     from decloak.attack.cover import cover_problems
-    from decloak.counting.guarantees import violations
+    from decloak.counting.violations import violations
     from decloak.data.dataset import Dataset
-    from decloak.data.formats.readers import read
-    from decloak.data.formats.writers import write
+    from decloak.data.formats.plain_files import read, write
     from decloak.data.hierarchy import Hierarchy
     from decloak.data.published import read_published
     from decloak.data.release_files import read_release
+    from decloak.pipeline.run import Run, run
     from decloak.rules.direct import eliminate, reassociate
-    from decloak.runs.runner import Run, run
 
 __all__ = [
     "Dataset",
     "DecloakError",
     "Hierarchy",
     "Run",
+    "advise",
     "anonymise",
     "breach",
     "cover_problems",
@@ -44,18 +44,19 @@ __all__ = [
 _HOMES = {
     "Dataset": "data.dataset",
     "Hierarchy": "data.hierarchy",
-    "Run": "runs.runner",
+    "Run": "pipeline.run",
+    "advise": "advice.advising",
     "anonymise": "anonymisers.registry",
     "breach": "attack.breach",
     "cover_problems": "attack.cover",
     "eliminate": "rules.direct",
-    "read": "data.formats.readers",
+    "read": "data.formats.plain_files",
     "read_published": "data.published",
     "read_release": "data.release_files",
     "reassociate": "rules.direct",
-    "run": "runs.runner",
-    "violations": "counting.guarantees",
-    "write": "data.formats.writers",
+    "run": "pipeline.run",
+    "violations": "counting.violations",
+    "write": "data.formats.plain_files",
 }
 
 

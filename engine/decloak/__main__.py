@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Listen to requests to end before anything heavy is imported, then run the command line."""
+    """Install the signal handlers before anything heavy is imported, then run the command line."""
     try:
         listen()
         from decloak.cli import main as run

@@ -1,4 +1,4 @@
-"""What arrays hold: the names that annotations use."""
+"""Types of arrays for annotations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is asked of a k^m release, checked before any work is done on it."""
+"""Validation of k and m before an anonymisation starts."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 
 __all__ = ["check_enough", "check_feasible", "check_km", "check_whole", "longest"]
 
 
 def check_km(k: int, m: int) -> None:
-    """Refuse a k or an m that is not a whole number of at least 1."""
+    """Raise an error unless `k` and `m` are integers of at least 1."""
     check_whole(1, k=k, m=m)
 
 
 def check_whole(least: int, **named: object) -> None:
+    """Raise an error unless all of `named` are integers of at least `least`."""
     for name, value in named.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise DecloakError(f"{name} is {shown(value)}", hint=f"give a whole number of at least {least}")
+            raise DecloakError(f"{name} is {quote(value)}", hint=f"give a whole number of at least {least}")
 
 
 def check_feasible(records: sparse.csr_array[Any], k: int) -> None:
-    """Refuse records too few for any cut: with 1..k-1 of them that hold something even the root is held by too few."""
+    """Raise an error if the non-empty `records` are fewer than `k`: even the root has too small a support."""
     check_enough(int(np.count_nonzero(np.diff(records.indptr))), k)
 
 
 def check_enough(filled: int, k: int) -> None:
-    """The same for so many records that hold something."""
+    """Raise an error if `filled`, the number of non-empty records, is from 1 to k - 1 (`k`)."""
     if 0 < filled < k:
-        message = f"infeasible: {filled} record{'s' * (filled > 1)} with items, k is {k}"
-        raise DecloakError(message, hint=f"lower k to {filled} or less, or take more data")
+        message = f"k = {k} is impossible with {filled} non-empty record{'s' * (filled > 1)}"
+        raise DecloakError(message, hint=f"use k = {filled} or less, or more records")
 
 
 def longest(records: sparse.csr_array[Any], m: int) -> int:
-    """The m that is as good as this one: no itemset is longer than the longest record."""
+    """Return `m`, or the length of the longest of `records` if that is smaller: no itemset is longer."""
     return min(m, int(np.diff(records.indptr).max(initial=0)))

@@ -1,6 +1,6 @@
-"""The command line: parse, call, print. Every error a user can mend ends here as one line on stderr.
+"""The command line: parse arguments, call a command, print its result or a one-line error.
 
-Commands live in `decloak.commands` and are imported when they are called, so that `decloak --help` stays fast.
+A command of `decloak.commands` is imported when it is called, so `decloak --help` stays fast.
 """
 
 import errno
@@ -17,40 +17,50 @@ import click
 
 from decloak import ending
 from decloak.ending import EXIT_INTERRUPTED
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.report.terminal import say
 from decloak.version import __version__
 
-__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "cli", "main", "settle"]
+__all__ = ["EXIT_INPUT", "EXIT_INTERNAL", "cli", "configure_process", "main"]
 
 EXIT_INTERNAL = 1
 EXIT_INPUT = 2
 
-COMMANDS = {
-    "look": ("looking", "See what a file seems to be."),
-    "run": ("running", "Run a scenario and print what its attacks won back."),
-    "validate": ("running", "Check a scenario without running it."),
-    "init": ("starting", "Write a scenario to begin with."),
-    "import": ("starting", "Read a data file into the store."),
-    "runs": ("results", "List the runs of a store."),
-    "show": ("showing", "Print the measures of runs."),
-    "compare": ("comparing", "Compare runs: whom they tell of, and what differs."),
-    "explain": ("results", "Say why an item was struck from a transaction."),
-    "report": ("reporting", "Write a page about runs."),
-    "plot": ("plotting", "Draw how a figure changes with what varies."),
-    "gallery": ("gallery", "List the figures of the papers, and whether we see the same."),
-    "hierarchy": ("hierarchy", "Compare what a data set would lose in one hierarchy or another."),
-    "publish": ("publishing", "Write the release of a run to a file."),
-    "check": ("checking", "Check the guarantee of a release, or of a data file."),
-    "corpus": ("corpus", "Build an index of documents, and count terms in it."),
-    "relate": ("relate", "See which measure of relatedness agrees with people."),
-    "rules": ("rulebook", "List, show and test attack rules."),
-    "schema": ("inspecting", "Describe the tables of the store, or the scenario language."),
-    "sql": ("inspecting", "Query the store with SQL, read-only."),
-    "rows": ("inspecting", "Show a run as rows where the store keeps arrays alone."),
-    "graph": ("inspecting", "Export the store, or a part of it, as a graph."),
+GROUPS = {
+    "Prepare": {
+        "look": "Show how decloak reads a data file.",
+        "init": "Create a scenario, from an example or from your file.",
+        "validate": "Check a scenario without running it.",
+        "import": "Read a data file into the store.",
+        "hierarchy": "Compare generalisation hierarchies for a data file.",
+        "corpus": "Build a text index and count terms in it.",
+        "relate": "Compare relatedness measures with human judgement.",
+    },
+    "Run": {
+        "advise": "Try ways to publish a data set, and compare them with criteria.",
+        "run": "Run a scenario: anonymise, attack, measure.",
+        "check": "Check the guarantee of a release or data file.",
+        "publish": "Write a release to a file that you can share.",
+    },
+    "Inspect": {
+        "runs": "List the runs of a store.",
+        "show": "Show all figures of a run.",
+        "compare": "Compare the figures of two or more runs.",
+        "explain": "Explain why an attack eliminated an item.",
+        "report": "Write an HTML report.",
+        "plot": "Plot a figure against a parameter.",
+        "gallery": "Reproduce the figures of the papers.",
+    },
+    "Advanced": {
+        "rules": "List, show and test attack rules.",
+        "schema": "Describe the tables of the store or the scenario keys.",
+        "sql": "Query the store with SQL (read-only).",
+        "graph": "Export a release and its findings as a graph.",
+    },
 }
-"""Command → module of decloak.commands, and its line in `decloak --help`."""
+"""The commands of `decloak --help` in groups. Each command has a module in `decloak.commands`."""
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+_MODULES = {"import": "import_"}
 
 
 class _LazyGroup(click.Group):
@@ -60,7 +70,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"decloak.commands.{COMMANDS[cmd_name][0]}")
+        module = import_module(f"decloak.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -69,20 +79,23 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
-            raise DecloakError(f"no command {shown(name)}", hint=nearest(name, COMMANDS) or "see `decloak --help`")
+            raise DecloakError(f"no command {quote(name)}", hint=suggest(name, COMMANDS) or "see `decloak --help`")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        formatter.write("\nCommands:\n")
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="decloak")
 def cli() -> None:
-    """How much of what an anonymisation hides can an attacker win back?
+    """Attack an anonymised release of transaction data, and report how many people it still exposes.
 
-    Start with `decloak init demo.yaml` and `decloak run demo.yaml`.
+    Start:  decloak init demo.yaml && decloak run demo.yaml
     """
 
 
@@ -91,13 +104,13 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal's encoding has not got
     with ending.listening():
-        settle()
+        configure_process()
         code = _code(arguments)
     sys.exit(code)
 
 
-def settle() -> None:
-    """Settle what is of the whole process, before anything heavy is imported: a library leaves that to its user."""
+def configure_process() -> None:
+    """Configure the process before anything heavy is imported. A library must leave that to its user."""
     # Data are millions of tuples and texts without a cycle: going through them as often as usual took a fifth of a run.
     gc.set_threshold(200_000, 20, 100)
     # Threads of linear algebra wait for work by spinning, and there is little: processes share out what takes long.
@@ -107,7 +120,7 @@ def settle() -> None:
 
 
 def _code(arguments: list[str] | None) -> int:
-    """Run a command, and print what went wrong: the exit code, 130 whenever the end was requested."""
+    """Run a command, print its error, and return the exit code: 130 if the end was requested."""
     try:
         code = _answered(arguments)
         ending.check()
@@ -115,12 +128,12 @@ def _code(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
         ending.ignore()
-        _say("interrupted; what was finished is kept, run it again to go on")
+        _print_error("interrupted; finished stages are kept, run it again to continue")
         return EXIT_INTERRUPTED
 
 
 def _ran(arguments: list[str] | None, used: dict[str, Path]) -> int:
-    """Run a command; whatever it ends in gives way to a request to end."""
+    """Run a command. A request to end has priority over its result."""
     try:
         code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
         sys.stdout.flush()
@@ -135,14 +148,14 @@ def _answered(arguments: list[str] | None) -> int:
     try:
         return _ran(arguments, used)
     except DecloakError as error:
-        _say(str(error))
+        _print_error(str(error))
         return EXIT_INPUT
     except click.ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2; before that the help went to stdout
             with suppress(OSError):
                 say(error.format_message(), err=True)
         else:
-            _say(_plain(error))
+            _print_error(_plain(error))
         return EXIT_INPUT
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -151,7 +164,7 @@ def _answered(arguments: list[str] | None) -> int:
     except SystemExit:  # click's answer to a closed pipe
         return 0
     except UnicodeEncodeError as error:
-        _say(f"not UTF-8 text: {shown(error.object)}; write it in UTF-8")
+        _print_error(f"not text in UTF-8: {quote(error.object)}; write it in UTF-8")
         return EXIT_INPUT
     except BrokenPipeError:
         _forget_output()
@@ -165,15 +178,15 @@ def _answered(arguments: list[str] | None) -> int:
 def _unforeseen(error: Exception, store: Path | None) -> int:
     mendable = _mendable(error, store)
     if mendable is not None:
-        _say(str(mendable))
+        _print_error(str(mendable))
         return EXIT_INPUT
-    _say(f"a fault inside decloak: {type(error).__name__}: {shown(error, 200)}; "
+    _print_error(f"a fault inside decloak: {type(error).__name__}: {quote(error, 200)}; "
          "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
     return EXIT_INTERNAL
 
 
 def _forget_output() -> None:
-    """Let what is still to be printed go nowhere, as there is nobody or no room to take it."""
+    """Discard all further output: nobody reads it, or there is no space for it."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -182,18 +195,18 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
-    """What nobody foresaw, as what a user can mend: a full disk, too little memory, a damaged store; else None."""
+    """Return an unexpected error as one with a remedy: a full disk, too little memory, a damaged store; else None."""
     if isinstance(error, MemoryError):
         return DecloakError("there is not enough memory", hint="give it more, or work on less")
     if isinstance(error, OSError):
         _forget_output()
-        where = None if error.filename is None else shown(error.filename, 300)[1:-1]
+        where = None if error.filename is None else quote(error.filename, 300)[1:-1]
         full = "make room" if error.errno in _FULL else "see that it can be used"
         return DecloakError(f"cannot read or write: {error.strerror or error}", where, f"{full}, then run it again")
     if store is not None and store.is_file():
         from decloak.store.damage import damage_of
 
-        if (damaged := damage_of(store, error)) is not None:
+        if (damaged := damage_of(store)) is not None:
             return damaged
     if type(error).__module__ == "sqlite3":  # not imported for this alone: `--help` needs none of it
         from decloak.store.opening import unusable
@@ -204,13 +217,13 @@ def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
 
 
 def _plain(error: click.ClickException) -> str:
-    """Click's own complaints in our form: what is wrong; the remedy."""
+    """Return an error of click in our form: problem; remedy."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     return f"{message}; see `{context.command_path} --help`" if context else message
 
 
-def _say(message: str) -> None:
+def _print_error(message: str) -> None:
     with suppress(OSError):  # whoever listens may have no room left either
         for line in message.splitlines():
             say(f"decloak: {line}", err=True)

@@ -1,11 +1,11 @@
-"""Loops that numba compiles, for the extra `fast`. Everything works without it.
+"""Compilation of loops with numba, for the extra `fast`. Everything works without it.
 
-Machine code is kept beside the module, or in the user's cache folder where that cannot be written; where neither can,
-every process compiles anew. It is made anew when its module changes, not when another does whose loops it calls: who
-calls others keeps a digest of their modules, which changes with them.
+Machine code is cached beside the module, or in the user's cache folder if that is read-only; without either, every
+process compiles again. The cache is renewed if its module changes, but not if another module changes whose loops it
+calls. So a module that calls others stores a digest of them, which changes with them.
 
-Compiling takes a quarter of a minute, once in an installation. It is no part of what a method or an attack takes, and
-whoever waits for it is told.
+Compiling takes a quarter of a minute once per installation. It does not count as time of a method or an attack, and the
+user is told about it.
 """
 
 import time
@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["COMPILING", "compiled", "compiling", "inner", "spent_compiling", "telling"]
+__all__ = ["COMPILING", "compile_seconds", "compiled", "compiling_message", "inner", "reporting"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ COMPILING = "compiling loops, "
 
 
 def compiled(function: Function) -> Function:
-    """The same function in machine code; numba must be there."""
+    """Return `function` compiled to machine code. numba must be installed."""
     _watched()
     jit: Any = import_module("numba").njit
     try:
@@ -35,22 +35,22 @@ def compiled(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """The same for functions that only compiled ones call, and are kept with: by themselves some would be kept with
-    what others were that they call.
+    """Return `function` compiled, for functions that only compiled ones call. They are cached with their callers:
+    alone, some would be cached with outdated callees.
     """
     kernel: Function = import_module("numba").njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     return kernel
 
 
-def compiling() -> str:
-    """What is told whoever waits."""
+def compiling_message() -> str:
+    """Return the message for the user during compilation."""
     return COMPILING + (
         "once for all runs to come" if _WATCH.kept else "as every run has to that may write them nowhere"
     )
 
 
 class _Watch:
-    """Seconds that compiling took in this process so far, and whether what comes of it is kept."""
+    """Seconds that this process has compiled so far, and True if the result is cached."""
 
     def __init__(self) -> None:
         self.cpu = self.wall = 0.0
@@ -58,7 +58,7 @@ class _Watch:
         self.depth = 0  # functions are compiled inside others
 
     def notify(self, event: Any) -> None:
-        """A function that no cache has begins to be compiled, or has been."""
+        """Note that numba begins or ends to compile a function that is not cached, given the `event`."""
         self.depth += 1 if event.is_start else -1
         if event.is_start and self.depth == 1:
             self._cpu, self._wall = time.process_time(), time.perf_counter()
@@ -76,20 +76,20 @@ _TELL: ContextVar[Callable[[bool], None]] = ContextVar("tell", default=lambda _:
 
 @cache
 def _watched() -> None:
-    """Let numba tell when it compiles."""
+    """Register for events of numba."""
     event = import_module("numba.core.event")
     event.Listener.register(_Watch)
     event.register("numba:compile", _WATCH)
 
 
-def spent_compiling() -> tuple[float, float]:
-    """The seconds of CPU, and by the clock, that this process has compiled so far."""
+def compile_seconds() -> tuple[float, float]:
+    """Return CPU and wall-clock seconds that this process has compiled so far."""
     return _WATCH.cpu, _WATCH.wall
 
 
 @contextmanager
-def telling(tell: Callable[[bool], None]) -> Iterator[None]:
-    """Inside, tell when compiling begins (True) and when it has ended."""
+def reporting(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call `tell` with True when a compilation inside begins, and with False when it ends."""
     token = _TELL.set(tell)
     try:
         yield

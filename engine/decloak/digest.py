@@ -1,4 +1,4 @@
-"""One digest for everything that is keyed by its configuration: sha256 of canonical JSON."""
+"""The digest of everything that is keyed by its configuration: SHA-256 of canonical JSON."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ __all__ = ["digest"]
 
 
 def digest(value: object) -> str:
-    """The sha256 of a JSON value, whatever the order of its keys.
+    """Return the SHA-256 of `value` as JSON, independent of the order of keys.
 
     >>> digest({"k": 3, "m": 2}) == digest({"m": 2, "k": 3})
     True

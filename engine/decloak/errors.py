@@ -1,48 +1,66 @@
-"""The one error decloak raises for what a user can mend: what is wrong, where, and the remedy."""
+"""Errors that a user can fix: location, problem and remedy in one line."""
 
 import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["MARKS", "DecloakError", "Faults", "NoRelease", "harmless", "nearest", "no_release", "placed", "shown"]
+__all__ = [
+    "MARKS",
+    "DecloakError",
+    "Faults",
+    "NoRelease",
+    "at_location",
+    "escape_control",
+    "no_release",
+    "quote",
+    "suggest",
+]
 
 _MARKS = (
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ufff9-\ufffb\ud800-\uf8ff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 )
 MARKS = re.compile(f"[{_MARKS}]")
-"""The control characters that JSON and XML let stand, and the invisible ones that reorder or hide what is printed."""
-_UNPRINTABLE = re.compile(f"[\x00-\x1f{_MARKS}]")
+"""Control characters that JSON and XML let stand, characters of private use, and those that reorder or hide text."""
 
 
-def harmless(text: object, keep: str = "") -> str:
-    """Text as a terminal may print it: characters that steer it, reorder or hide are written as escapes, save some.
+def escape_control(text: object, keep: str = "") -> str:
+    """Return `text` as a terminal may print it: escapes stand for what steers, reorders or hides, but for `keep`.
 
-    >>> print(harmless("a\\x1b[31m\\u202eb"))
+    >>> print(escape_control("a\\x1b[31m\\u202eb"))
     a\\x1b[31m\\u202eb
     """
-    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _escape(ord(match[0])), str(text))
+    plain = str(text)
+    if plain.isprintable() and MARKS.search(plain) is None:  # nearly every text, and fast
+        return plain
+    return "".join(char if char in keep or _shows(char) else _escape(ord(char)) for char in plain)
+
+
+def _shows(char: str) -> bool:
+    """Return True if a terminal shows `char`. Python calls some characters printable that have no width."""
+    return char.isprintable() and MARKS.match(char) is None
 
 
 def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shown(text: object, most: int = 60) -> str:
-    """Quote hostile text for a one-line message: control characters escaped, length bounded."""
-    plain = harmless(str(text)[: most + 1])
+def quote(text: object, most: int = 60) -> str:
+    """Return `text` quoted for a one-line message: control characters escaped, at most `most` characters."""
+    plain = escape_control(str(text)[: most + 1])
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 
 
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the remedy "did you mean 'x'?" for a misspelt word, or None when nothing is near."""
+def suggest(word: str, words: Iterable[str]) -> str | None:
+    """Return the remedy "did you mean 'x'?" for the misspelt `word`, or None if none of `words` is similar."""
     close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f"did you mean {shown(close[0], 200)}?" if close else None
+    return f"did you mean {quote(close[0], 200)}?" if close else None
 
 
 class DecloakError(Exception):
-    """Something a user can mend.
+    """An error that a user can fix.
 
     >>> print(DecloakError("not a number: 'x'", "scores.csv:3", "write 0.5, or leave it empty"))
     scores.csv:3: not a number: 'x'; write 0.5, or leave it empty
@@ -56,12 +74,12 @@ class DecloakError(Exception):
 
     def __str__(self) -> str:
         line = f"{self.place}: {self.message}" if self.place else self.message
-        return harmless(f"{line}; {self.hint}" if self.hint else line)
+        return escape_control(f"{line}; {self.hint}" if self.hint else line)
 
 
 @contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Give what goes wrong inside its place; names, say, are checked where nobody knows where they stand."""
+def at_location(place: str) -> Iterator[None]:
+    """Add the location `place` to errors inside the context, for example of checks that know no location."""
     try:
         yield
     except DecloakError as error:
@@ -69,12 +87,14 @@ def placed(place: str) -> Iterator[None]:
 
 
 class NoRelease(DecloakError):
-    """What a method cannot do with the data, of a variant that is its place: other variants may well be made."""
+    """An error of a method with given data. Its location is a variant; other variants may succeed."""
 
 
 @contextmanager
 def no_release(place: str) -> Iterator[None]:
-    """Tell what a method cannot do inside as something that this variant alone lacks; not what is wrong with a file."""
+    """Convert errors without a location inside the context into `NoRelease` of the variant `place`. Faults of files
+    have a location and stay.
+    """
     try:
         yield
     except DecloakError as error:
@@ -84,7 +104,7 @@ def no_release(place: str) -> Iterator[None]:
 
 
 class Faults(DecloakError):
-    """Several faults of one file, all found at once; printed one a line, the first MOST of them."""
+    """Several faults of one file, all found at once. Printed one per line, the first MOST of them."""
 
     MOST = 50
 
@@ -99,4 +119,4 @@ class Faults(DecloakError):
     def __str__(self) -> str:
         lines = [str(fault) for fault in self.faults[: self.MOST]]
         rest = len(self.faults) - self.MOST
-        return "\n".join([*lines, f"and {rest} more; mend these first"] if rest > 0 else lines)
+        return "\n".join([*lines, f"and {rest} more errors; correct these first"] if rest > 0 else lines)

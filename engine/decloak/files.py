@@ -1,4 +1,4 @@
-"""The one way a file is opened to be read: what may never end, or is no file, is refused before anybody waits."""
+"""Opening of files for reading. Pipes, devices and endless files are refused before anybody waits."""
 
 import errno
 import os
@@ -7,18 +7,18 @@ import stat
 from io import FileIO
 from pathlib import Path
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["check_is_file", "file_to_read"]
 
 _HANDED = re.compile(r"/dev/(?:stdin|fd/\d+)|/proc/(?:self|\d+)/fd/\d+")
-"""What a shell calls the pipes it hands over."""
+"""Names of the pipes that a shell passes."""
 
 
 def file_to_read(path: str | os.PathLike[str], *, again: bool = False) -> FileIO:
-    """Open a file for its bytes; an OSError where that cannot be, a DecloakError where it is a pipe or a device.
+    """Open the file at `path` for its bytes and return it; raise a DecloakError for a pipe or a device.
 
-    What a shell hands over as /dev/stdin or /dev/fd/63 is read as a file is, unless it is read `again`.
+    A pipe that a shell passes as /dev/stdin or /dev/fd/63 is read like a file, unless it is read `again`.
     """
     handed = not again and _HANDED.fullmatch(str(Path(path).absolute())) is not None
     check_is_file(path, handed=handed)  # before it is opened, which some devices heed
@@ -35,12 +35,14 @@ def file_to_read(path: str | os.PathLike[str], *, again: bool = False) -> FileIO
 
 
 def check_is_file(path: str | os.PathLike[str], *, handed: bool = False) -> None:
-    """Refuse what is no file: a pipe, a device, and with an OSError a folder and what is not there."""
+    """Raise an error if `path` is not a file: a pipe, a device, a folder, or missing. `handed` allows pipes that a
+    shell passes.
+    """
     try:
         mode = Path(path).stat().st_mode
     except ValueError:  # a zero character, or half a surrogate pair
         hint = "remove what is no text from it"
-        raise DecloakError("no file can have this name", shown(os.fspath(path), 4096)[1:-1], hint) from None
+        raise DecloakError("no file can have this name", quote(os.fspath(path), 4096)[1:-1], hint) from None
     _check(mode, path, handed)
 
 
@@ -48,4 +50,4 @@ def _check(mode: int, path: str | os.PathLike[str], handed: bool) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not (stat.S_ISREG(mode) or (handed and stat.S_ISFIFO(mode))):
-        raise DecloakError("a pipe or a device, not a file", shown(os.fspath(path), 4096)[1:-1], "name a file")
+        raise DecloakError("a pipe or a device, not a file", quote(os.fspath(path), 4096)[1:-1], "name a file")

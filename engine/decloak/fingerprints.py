@@ -1,11 +1,11 @@
-"""Fingerprints of the source code that computes something, so that a result of older code is never used again.
+"""Fingerprints of source code, so that stored results of older code are never reused.
 
     source   a module of decloak: a digest of its text and of the data files it names, and the modules it imports
     closure  the modules that some modules import, directly or not; imports inside functions count
 
-The same sources have the same fingerprint in a checkout and in a wheel. Reading all sources takes some 40 ms, so the
-result is kept: in `_sources.json`, which the build writes into the wheel, else beside the compiled modules. What was
-kept is used only as long as the sources have not changed. This module imports nothing of decloak: the build runs it.
+Equal sources have equal fingerprints in a checkout and in a wheel. Reading all sources takes some 40 ms, so the result
+is cached: in `_sources.json`, which the build writes into the wheel, else beside the compiled modules. The cache is
+used only as long as the sources have not changed. This module imports nothing of decloak, because the build runs it.
 """
 
 import json
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["BUILT", "Source", "Sources", "built_text", "fingerprint", "imports_of", "of_everything"]
+__all__ = ["BUILT", "Source", "Sources", "built_text", "fingerprint", "imports_of", "whole_fingerprint"]
 
 PACKAGE = "decloak"
 BUILT = "_sources.json"
 """The file that a build writes into the package."""
 SETTLED = 2.0
-"""Seconds after the last change of a source before anything is kept: until then it may change within one tick."""
+"""Seconds after the last change of a source before anything is cached: within one clock tick it may change again."""
 
 _IMPORT = re.compile(rb"^[ \t]*(?:from (decloak[\w.]*) import (\([^)]*\)|[^\n]*)|import (decloak[\w.]*))", re.MULTILINE)
 _FOR_TYPES = re.compile(rb"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)
@@ -38,7 +38,7 @@ _NAME = re.compile(rb"\w+")
 
 
 class Source(NamedTuple):
-    """One module: the digest of its text and of its data files, and the modules of decloak that it imports."""
+    """A module: the digest of its text and data files, and the modules of decloak that it imports."""
 
     digest: str
     imports: tuple[str, ...]
@@ -49,10 +49,10 @@ Sources = Mapping[str, Source]
 
 
 def fingerprint(modules: Iterable[str], unfollowed: Collection[str] = ()) -> str:
-    """The fingerprint of the closure of some modules.
+    """Return the fingerprint of the closure of `modules`.
 
-    A module that is, or lies in, one of `unfollowed` counts with its own text alone. A module that is not of decloak
-    counts with the text of its file.
+    A module in one of `unfollowed` counts only with its own text. A module outside decloak counts with the text of its
+    file.
     """
     return _fingerprint(frozenset(modules), frozenset(unfollowed))
 
@@ -67,7 +67,9 @@ def _fingerprint(modules: frozenset[str], unfollowed: frozenset[str]) -> str:
 
 
 def closure(sources: Sources, modules: Iterable[str], unfollowed: Collection[str] = ()) -> set[str]:
-    """The modules that some modules import, directly or not, and these themselves."""
+    """Return `modules` and all modules that they import, directly or not, according to `sources`; imports of
+    `unfollowed` are not followed.
+    """
     found, waiting, below = set[str](), list(modules), tuple(f"{each}." for each in unfollowed)
     while waiting:
         name = waiting.pop()
@@ -80,12 +82,12 @@ def closure(sources: Sources, modules: Iterable[str], unfollowed: Collection[str
 
 
 def imports_of(module: str) -> tuple[str, ...]:
-    """The modules of decloak that a module imports itself."""
+    """Return the modules of decloak that `module` imports itself."""
     return _sources()[module].imports
 
 
-def of_everything() -> str:
-    """The fingerprint of all sources together."""
+def whole_fingerprint() -> str:
+    """Return the fingerprint of all sources together."""
     return fingerprint(_sources())
 
 
@@ -103,29 +105,29 @@ def _digest(content: bytes) -> str:
 
 
 def _normal(content: bytes) -> bytes:
-    """Content whose lines end alike, wherever it was checked out."""
+    """Return the content with uniform line ends."""
     return content.replace(b"\r\n", b"\n")
 
 
 @cache
 def _sources() -> Sources:
-    """The sources of the package that runs: as they were kept, or read."""
+    """Return the sources of the running package, from the cache or read."""
     root = Path(__file__).parent
     if not root.is_dir():
         return _of_archive()
     files = list(_files(root))
     if not any(file.name.endswith(".py") for file in files):
-        return _kept(_text(root / BUILT), None) or _without_sources(root)
+        return _cached_sources(_text(root / BUILT), None) or _without_sources(root)
     sizes, times = (_stamp(files, with_times=with_times) for with_times in (False, True))
     last, kept = max(file.changed for file in files), Path(cache_from_source(str(root / BUILT))).with_suffix(".json")
     with suppress(OSError):
-        if last <= (root / BUILT).stat().st_mtime_ns and (found := _kept(_text(root / BUILT), sizes)):
+        if last <= (root / BUILT).stat().st_mtime_ns and (found := _cached_sources(_text(root / BUILT), sizes)):
             return found
-    sources = _kept(_text(kept), times)
+    sources = _cached_sources(_text(kept), times)
     if sources is None:
         sources = read_sources(root)
         if last < time.time_ns() - SETTLED * 1e9:
-            _keep(kept, _written(sources, times))
+            _write_cache(kept, _written(sources, times))
     return sources
 
 
@@ -136,7 +138,7 @@ class _File(NamedTuple):
 
 
 def _files(folder: Path) -> Iterator[_File]:
-    """The files of the package; folders of rules, scenarios and compiled modules have names that begin with _."""
+    """Yield the files of the package. Folders of rules, scenarios and compiled modules begin with _."""
     waiting, start = [str(folder)], len(str(folder)) + 1
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -159,7 +161,9 @@ def _stamp(files: Sequence[_File], *, with_times: bool) -> str:
 
 
 def built_text(root: Path) -> str:
-    """What a build writes into the package: the sources below `root`, known again by the sizes of their files."""
+    """Return the text that a build writes into the package: the sources below `root`, identified by the sizes of their
+    files.
+    """
     return _written(read_sources(root), _stamp(list(_files(root)), with_times=False))
 
 
@@ -169,8 +173,8 @@ def _written(sources: Sources, stamp: str) -> str:
     return json.dumps({"stamp": stamp, "modules": modules}, separators=(",", ":"))
 
 
-def _kept(text: str | None, stamp: str | None) -> Sources | None:
-    """The sources as they were written down; None where that is not of the files that bear this stamp."""
+def _cached_sources(text: str | None, stamp: str | None) -> Sources | None:
+    """Return the cached sources; None if they do not belong to the files with this stamp."""
     try:
         content: Any = None if text is None else json.loads(text)
         if content is None or (stamp is not None and content["stamp"] != stamp):
@@ -189,8 +193,8 @@ def _text(path: "Path | Traversable") -> str | None:
         return None
 
 
-def _keep(path: Path, text: str) -> None:
-    """Write a file whole or not at all; where nothing can be written, the sources are read again next time."""
+def _write_cache(path: Path, text: str) -> None:
+    """Write a file atomically. If that fails, the sources are read again next time."""
     other = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
@@ -201,22 +205,22 @@ def _keep(path: Path, text: str) -> None:
 
 
 def _of_archive() -> Sources:
-    """The sources of a package that is imported from a zip file."""
+    """Return the sources of a package that is imported from a zip file."""
     from importlib.resources import files
 
     root = files(PACKAGE)
-    return _kept(_text(root / BUILT), None) or read_sources(root) or _without_sources(root)
+    return _cached_sources(_text(root / BUILT), None) or read_sources(root) or _without_sources(root)
 
 
 def _without_sources(root: "Path | Traversable") -> Sources:
-    """Compiled modules without their sources: nobody knows what they import, so each counts as all of them."""
+    """Return compiled modules without their sources: their imports are unknown, so each counts as all of them."""
     compiled = {name: content for name, content in _contents(root, "") if name.endswith(".pyc")}
     whole = _digest(b"".join(name.encode() + content for name, content in sorted(compiled.items())))
     return {_module(name): Source(whole, ()) for name in compiled}
 
 
 def read_sources(root: "Path | Traversable") -> Sources:
-    """Read the sources below a folder."""
+    """Read the sources below the folder `root` and return them."""
     contents = {name: _normal(content) for name, content in _contents(root, "")}
     modules = {_module(name): name for name in sorted(contents) if name.endswith(".py")}
     packages = {module for module, name in modules.items() if name.endswith("__init__.py")}
@@ -252,14 +256,14 @@ def _module(file: str) -> str:
 
 
 def _naming(file: str, contents: Mapping[str, bytes], modules: Mapping[str, str]) -> list[str]:
-    """The modules in the folder of a data file that name it; all of them where none does."""
+    """Return the modules in the folder of a data file that name it; all of them if none does."""
     folder, _, name = file.rpartition("/")
     beside = [module for module, path in modules.items() if path.rpartition("/")[0] == folder]
     return [module for module in beside if name.encode() in contents[modules[module]]] or beside
 
 
 def _imported(content: bytes, modules: Mapping[str, str], packages: set[str]) -> set[str]:
-    """The modules that a text imports: all of a package where the package itself is imported."""
+    """Return the modules that a text imports: all of a package if the package itself is imported."""
     found = set[str]()
     for source, names, module in _IMPORT.findall(_FOR_TYPES.sub(b"", content)):
         where = (source or module).decode()

@@ -1,42 +1,49 @@
-"""The small formula language of rules and expectations, read into a tree that Python never evaluates.
+"""The formula language of rules and expectations, parsed into a tree that Python never evaluates.
 
-Numbers, names, calls, + - * /, comparisons and and/or/not. Python's own parser does the reading; every
-node it returns is checked against the short list below, so attribute access, subscripts, strings, lambdas
-and powers are errors and nothing of the text is ever executed.
+Numbers, names, calls, + - * /, comparisons and and/or/not. Python's own parser reads the text. Every node is checked
+against the short list below, so attribute access, subscripts, strings, lambdas and powers are errors. No text is ever
+executed.
 """
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["Call", "Name", "Number", "Operation", "Percent", "Share", "Term", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
-"""Characters a formula may have: Python's parser needs a bound against deep nesting."""
+"""Largest number of characters of a formula: it bounds the nesting that Python's parser must handle."""
 
 
 @dataclass(frozen=True)
 class Number:
+    """A number in a formula."""
+
     value: float
 
 
 @dataclass(frozen=True)
 class Name:
+    """A name in a formula."""
+
     name: str
 
 
 @dataclass(frozen=True)
 class Call:
+    """A call of a function with a name and arguments."""
+
     name: str
     arguments: tuple["Term", ...]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """`sign` is one of + - * / < <= > >= == != and or not; a lone minus has one operand."""
+    """An operation. `sign` is one of + - * / < <= > >= == != and or not; a unary minus has one operand."""
 
     sign: str
     operands: tuple["Term", ...]
@@ -44,7 +51,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Percent:
-    """A number that an expectation writes with a percent sign."""
+    """A number with a percent sign in an expectation."""
 
     value: float
 
@@ -65,7 +72,8 @@ _COMPARISON: dict[type[ast.AST], str] = {
 
 
 def parse(text: str, *, logic: bool = False) -> Term:
-    """Read a formula; `logic` also allows comparisons and and/or/not (expectations do, rules do not).
+    """Read the formula `text` and return its tree; `logic` also allows comparisons and and/or/not (in expectations, not
+    in rules).
 
     >>> parse("0.8 * mean(d)")
     Operation(sign='*', operands=(Number(value=0.8), Call(name='mean', arguments=(Name(name='d'),))))
@@ -77,9 +85,12 @@ def parse(text: str, *, logic: bool = False) -> Term:
             tree = ast.parse(text.strip(), mode="eval")
         return _convert(tree.body, logic)
     except SyntaxError as error:
-        raise DecloakError(f"cannot read the formula {shown(text)}: {error.msg}") from None
+        if last := re.search(r"(?:[<>=!]=?|[-+*/]|\b(?:and|or|not))$", text.strip()):
+            message = f"incomplete expression {quote(text.strip())}"
+            raise DecloakError(message, hint=f"add a value after '{last[0]}', for example 0.5") from None
+        raise DecloakError(f"cannot read the formula {quote(text)}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError):
-        raise DecloakError(f"cannot read the formula {shown(text)}") from None
+        raise DecloakError(f"cannot read the formula {quote(text)}") from None
 
 
 def _convert(node: ast.expr, logic: bool) -> Term:
@@ -106,7 +117,7 @@ def _convert(node: ast.expr, logic: bool) -> Term:
         case ast.UnaryOp(op=ast.Not(), operand=operand) if logic:
             return Operation("not", (_convert(operand, logic),))
     raise DecloakError(
-        f"{shown(ast.unparse(node))} has no meaning in a formula",
+        f"{quote(ast.unparse(node))} has no meaning in a formula",
         hint="use numbers, names, calls, + - * /" + (", comparisons, and, or, not" if logic else ""),
     )
 
@@ -122,13 +133,13 @@ def _finite(value: float) -> float:
 
 
 def _chain(signs: list[str], operands: list[Term]) -> Term:
-    """a < b < c is (a < b) and (b < c)."""
+    """Return a < b < c as (a < b) and (b < c)."""
     pairs = tuple(Operation(sign, (operands[n], operands[n + 1])) for n, sign in enumerate(signs))
     return pairs[0] if len(pairs) == 1 else Operation("and", pairs)
 
 
 def walk(node: Term) -> Iterator[Term]:
-    """Every node of the tree, the root first."""
+    """Yield every node of the tree `node`, the root first."""
     yield node
     children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
     for child in children:
@@ -136,5 +147,5 @@ def walk(node: Term) -> Iterator[Term]:
 
 
 def names_read(node: Term) -> set[str]:
-    """The names a formula reads (not those of its calls)."""
+    """Return the names that the formula `node` reads, without names of functions."""
     return {part.name for part in walk(node) if isinstance(part, Name)}

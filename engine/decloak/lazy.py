@@ -1,7 +1,7 @@
-"""What is loaded, or worked out, when it is first used: most commands need no sparse matrices, say.
+"""Lazy properties and imports: most commands need no sparse matrices, for example.
 
-`scipy.sparse` takes a tenth of a second. A module that names it in annotations as well says `from __future__ import
-annotations`, for these would load it.
+Importing `scipy.sparse` takes a tenth of a second. A module that uses it in annotations also needs `from __future__
+import annotations`, because these would import it.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):  # noqa: N801
-    """A property that is worked out when it is first asked for.
+    """A property that is computed on first access.
 
-    `functools.cached_property` is the same, but in Python 3.11 it lets one thread at a time work on it, of whatever
-    object: threads that wait for each other would wait for ever.
+    `functools.cached_property` is the same, but in Python 3.11 it holds a lock for all objects: threads that wait for
+    each other would wait for ever.
     """
 
     def __init__(self, function: Callable[[Any], T]) -> None:
@@ -38,8 +38,8 @@ class once(Generic[T]):  # noqa: N801
         return value
 
 
-class _Unloaded:
-    """Stands for a module."""
+class _LazyModule:
+    """A module that is imported on first access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -51,4 +51,4 @@ class _Unloaded:
 if TYPE_CHECKING:
     from scipy import sparse
 else:
-    sparse = _Unloaded("scipy.sparse")
+    sparse = _LazyModule("scipy.sparse")

@@ -1,4 +1,4 @@
-"""Where the rule files and scenarios that come with decloak are."""
+"""The folders of bundled rule files and scenarios."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -8,6 +8,6 @@ __all__ = ["bundled"]
 
 
 def bundled(kind: str) -> Traversable:
-    """The folder `rules` or `scenarios`, in an installed wheel as in a checkout."""
+    """Return the folder `kind`, `rules` or `scenarios`, of an installed wheel or of a checkout."""
     packaged = files("decloak") / f"_{kind}"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / kind

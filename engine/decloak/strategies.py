@@ -1,4 +1,4 @@
-"""Hypothesis strategies for those who test an anonymiser of their own: data, hierarchies, and the guarantee itself::
+"""Hypothesis strategies for testing your own anonymiser: data, hierarchies, and the guarantee itself::
 
     from hypothesis import given
     from decloak.strategies import cases, keeps_km
@@ -35,7 +35,7 @@ Transactions = list[list[str]]
 
 
 class Case(NamedTuple):
-    """Transactions over the items of a hierarchy, and what is asked of them; k transactions hold something, or none."""
+    """Transactions over the items of a hierarchy, with parameters. At least k transactions are not empty, or none."""
 
     transactions: Transactions
     hierarchy: Hierarchy
@@ -44,20 +44,20 @@ class Case(NamedTuple):
 
 
 def items(most: int = 8) -> st.SearchStrategy[list[str]]:
-    """Names of items, each once, of two or more."""
+    """Return a strategy for at least two and at most `most` different names of items."""
     return st.integers(2, most).map(lambda count: [f"i{number}" for number in range(count)])
 
 
 @st.composite
 def transactions(draw: st.DrawFn, names: Sequence[str], most: int = 12) -> Transactions:
-    """Transactions over some items, empty ones among them."""
+    """Return at most `most` transactions over `names`, including empty ones, made with `draw`."""
     transaction = st.lists(st.sampled_from(names), unique=True, max_size=min(len(names), 6))
     return draw(st.lists(transaction, max_size=most))
 
 
 @st.composite
 def hierarchies(draw: st.DrawFn, names: Collection[str]) -> Hierarchy:
-    """Any hierarchy over some items: groups of uneven size and depth, some of a single node."""
+    """Return any hierarchy over `names`, made with `draw`: groups of uneven size and depth, some of a single node."""
     level, parents, number = list(names), dict[str, str](), 0
     while len(level) > 1 or not parents:
         size = draw(st.integers(1 if number < 3 else 2, max(2, len(level))))
@@ -71,7 +71,9 @@ def hierarchies(draw: st.DrawFn, names: Collection[str]) -> Hierarchy:
 
 @st.composite
 def cases(draw: st.DrawFn, most_items: int = 8, most: int = 12) -> Case:
-    """Data, a hierarchy, k and m that some release can keep: no fewer than k transactions hold something."""
+    """Return data, a hierarchy, k and m that some release can meet, made with `draw`: at most `most_items` items and
+    `most` transactions.
+    """
     names = draw(items(most_items))
     rows = draw(transactions(names, most))
     filled = sum(map(bool, rows))
@@ -79,18 +81,18 @@ def cases(draw: st.DrawFn, most_items: int = 8, most: int = 12) -> Case:
 
 
 def keeps_km(case: Case, release: Generalised) -> None:
-    """Raise AssertionError unless a release is k^m-anonymous and shows every occurrence by exactly one label.
+    """Raise AssertionError unless `release` of `case` is k^m-anonymous and has every occurrence by exactly one label.
 
-    Its rows may stand in any order, as long as each can be that of a transaction of its own.
+    Its rows may be in any order, as long as each can be that of a different transaction.
     """
-    rows = _behind(case.transactions, release)
+    rows = _match_rows(case.transactions, release)
     original = Dataset(rows, release.ids)
     for fault in check_generalised(original, release, case.k, case.m):
         raise AssertionError(fault)
 
 
-def _behind(transactions: Transactions, release: Generalised) -> tuple[tuple[str, ...], ...]:
-    """A transaction behind every row; as they come where they cannot be parted among the rows."""
+def _match_rows(transactions: Transactions, release: Generalised) -> tuple[tuple[str, ...], ...]:
+    """Return a transaction for every row; in the given order if they cannot be matched."""
     originals = [tuple(transaction) for transaction in transactions]
     fits = [[_may_show(items, row, release) for items in originals] for row in release.transactions]
     if len(originals) != len(release.transactions) or not any(map(any, fits)):
@@ -100,6 +102,6 @@ def _behind(transactions: Transactions, release: Generalised) -> tuple[tuple[str
 
 
 def _may_show(items: Collection[str], row: Collection[str], release: Generalised) -> bool:
-    """Whether a row shows each item by exactly one label, and nothing else."""
+    """Return True if a row has each item by exactly one label, and nothing else."""
     over = [[label for label in row if item in release.members[label]] for item in items]
     return all(len(labels) == 1 for labels in over) and {label for labels in over for label in labels} == set(row)

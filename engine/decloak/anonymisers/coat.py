@@ -1,4 +1,4 @@
-"""COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
+"""Method COAT: it protects chosen combinations of items, by generalising within chosen sets or by suppressing."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,20 +16,20 @@ from decloak.anonymisers.kernels.constraints import (
     related_sets,
     utility_constraints,
 )
-from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
-from decloak.counting.promises import Constrained
+from decloak.counting.guarantees import CoatConstraints
+from decloak.data.alignment import check_alignment
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.readers import read
-from decloak.data.forms import FormName
-from decloak.data.pair import check_pair
+from decloak.data.formats.plain_files import read
+from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
-from decloak.yaml.part import File, Found, Item, ItemSet, Part, disjoint
+from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, ItemSet, disjoint
 
 __all__ = ["CoatMethod"]
 
@@ -40,7 +40,7 @@ def _faults(data: Dataset, release: Coat, options: MethodOptions) -> Iterable[ob
     yield from broken_privacy(release.published, options["privacy"], k=options["k"])
     yield from broken_utility(release.published, options["utility"])
     try:
-        lost = [item for item in check_pair(data, release.published) if item[1] not in release.suppressed]
+        lost = [item for item in check_alignment(data, release.published) if item[1] not in release.suppressed]
     except DecloakError as error:  # here it is no mistake of somebody's data
         yield error.message
     else:
@@ -55,18 +55,18 @@ def _faults(data: Dataset, release: Coat, options: MethodOptions) -> Iterable[ob
         yield from [f"sets of which a transaction has nothing: {invented[:3]}"] if invented else []
 
 
-class DrawnPrivacy(Part):
+class DrawnPrivacy(ConfigSection):
     """Privacy constraints drawn at random."""
 
     share: float | None = Field(None, gt=0, le=1)
     """The share of the items that are protected, each alone."""
     count: int | None = Field(None, ge=1)
-    """How many sets of each size are drawn, each inside one of the next size."""
+    """The number of sets of each size, each inside one of the next size."""
     sizes: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (3, 4, 5, 6)
     """The sizes of the sets."""
 
-    def mistakes(self) -> Found:
-        """One way of drawing."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error unless exactly one way of drawing is given."""
         if (self.share is None) == (self.count is None):
             hint = "write one of the two"
             yield (), DecloakError("items are drawn by 'share', sets of them by 'count'", hint=hint)
@@ -74,22 +74,29 @@ class DrawnPrivacy(Part):
             yield ("sizes",), DecloakError("'sizes' goes with 'count'", hint="delete it")
 
     def of(self, items: Sequence[str], seed: int) -> Sets:
+        """Return constraints over `items`, drawn with `seed`."""
         if self.share is not None:
             return random_items(items, self.share, seed)
         assert self.count is not None
         return nested_sets(items, self.count, seed, self.sizes)
 
 
-class RelatedUtility(Part):
-    """Utility constraints of what is related to the protected items."""
+class RelatedUtility(ConfigSection):
+    """Utility constraints of items related to the protected items."""
 
     relate: Relate
-    """The measure."""
+    """The measure of relatedness."""
     within: float = Field(0.5, ge=0)
-    """Items nearer than this distance, or with a larger score where larger is closer, may stand for one another."""
+    """Items at a smaller distance than this, or with a larger score if larger is closer, may be generalised
+    together.
+    """
 
     def of(self, privacy: Sets, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[Sets, Sequence[str]]:
-        """The sets of what is related to each privacy constraint, and what the measure could not use."""
+        """Return the sets of items related to each constraint of `privacy`, and notes about items that the measure does
+        not know.
+
+        `data`, `folder` and `cache` are those of the run.
+        """
         protected = sorted({item for constraint in privacy for item in constraint})
         pairs = [(item, candidate) for item in protected for candidate in data.items]
         related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
@@ -102,23 +109,23 @@ class RelatedUtility(Part):
         return related_sets(data.items, privacy, similar, sign * self.within), related.warnings
 
 
-class ListedSets(Part):
+class ListedSets(ConfigSection):
     """Sets of items in a file."""
 
     FILES: ClassVar = ("file",)
 
     file: File
-    """The path of the file: a set a line, commas between its items."""
+    """The path of the file: one set per line, commas between its items."""
 
     def of(self, folder: Folder) -> Sets:
+        """Return the sets in the file, in `folder`."""
         return [row for row in read(folder / self.file, "basket").transactions if row]
 
 
-class CoatMethod(Method):
-    """COAT: chosen combinations of items are hidden, by generalising within chosen sets or suppressing."""
+class CoatMethod(GeneralisingMethod):
+    """COAT: it protects chosen combinations of items, by generalising within chosen sets or by suppressing."""
 
-    form: ClassVar = FormName.SET_GENERALISED
-    promised: ClassVar = Constrained
+    guarantee_type: ClassVar = CoatConstraints
     anonymisers: ClassVar = (
         Anonymiser(
             "coat", lambda data, options: coat(data, **options), _faults, {"k", "privacy", "utility"},
@@ -129,13 +136,13 @@ class CoatMethod(Method):
     method: Literal["coat"]
     """The name of the method."""
     k: int = Field(ge=1)
-    """How many transactions must hold a protected combination that occurs."""
+    """The least support of a protected combination that occurs."""
     privacy: (
         Annotated[tuple[Annotated[tuple[Item, ...], Field(min_length=1)], ...], Field(min_length=1)]
         | DrawnPrivacy
         | ListedSets
     )
-    """The sets of items somebody may know of a person, a file of them, or how they are drawn."""
+    """The sets of items that an attacker may know of a person, a file of them, or the way to draw them."""
     utility: (
         Literal["all"]
         | Annotated[tuple[ItemSet, ...], Field(min_length=1), AfterValidator(disjoint)]
@@ -144,25 +151,25 @@ class CoatMethod(Method):
     ) = "all"
     """The sets of items that may be generalised together, or a file of them."""
     suppress: float = Field(1.0, ge=0, le=1)
-    """The share of the items that may be suppressed."""
+    """The largest share of the items that may be suppressed."""
 
     @property
-    def promise(self) -> Constrained:
-        """Of the constraints that are listed."""
+    def guarantee(self) -> CoatConstraints:
+        """The guarantee for the listed constraints."""
         if isinstance(self.privacy, ListedSets) or isinstance(self.utility, ListedSets):
             raise DecloakError("the constraints are in a file", hint="list them to check")
         if isinstance(self.privacy, DrawnPrivacy) or isinstance(self.utility, RelatedUtility):
             drawn = "privacy" if isinstance(self.privacy, DrawnPrivacy) else "utility"
             raise DecloakError(f"the {drawn} constraints are drawn from the original data", hint="list them to check")
-        return Constrained(self.k, self.privacy, None if self.utility == "all" else self.utility)
+        return CoatConstraints(self.k, self.privacy, None if self.utility == "all" else self.utility)
 
     @property
-    def random(self) -> bool:
-        """When the privacy constraints are drawn."""
+    def is_random(self) -> bool:
+        """True if the privacy constraints are drawn."""
         return isinstance(self.privacy, DrawnPrivacy)
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Refuse constraints that do not fit, and too few transactions."""
+        """Raise an error for constraints that do not fit `data`, or too few transactions. Files are in `folder`."""
         privacy_constraints(self._privacy(data, folder, 0), data.items)
         if isinstance(self.utility, RelatedUtility):
             self.utility.relate.check(folder)
@@ -171,8 +178,10 @@ class CoatMethod(Method):
             utility_constraints(listed, data.items)
         check_enough(sum(map(bool, data.transactions)), self.k)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Publish under listed constraints, or constraints drawn at random or worked out from what is related."""
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
+        """Return the release of `data` under constraints that are listed, drawn with `seed`, or derived from
+        relatedness (with `cache`). Files are in `folder`.
+        """
         privacy = self._privacy(data, folder, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
         options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
@@ -201,5 +210,5 @@ class CoatMethod(Method):
 
 
 def _log10(loss: Fraction) -> float | None:
-    """UL is too small for a float where there are many items; of no loss there is no logarithm."""
+    """Return the logarithm of a loss that is too small for a float if there are many items; None of no loss."""
     return math.log10(loss.numerator) - math.log10(loss.denominator) if loss else None

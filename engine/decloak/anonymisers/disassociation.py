@@ -1,4 +1,4 @@
-"""Disassociation: clusters of records, published as chunks that hide which record had what."""
+"""Method disassociation: clusters of records, published as chunks that hide which record had which items."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -6,19 +6,22 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from decloak.anonymisers.kernels.disassociation import check_records, disassociate
-from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease
+from decloak.anonymisers.kernels.disassociation import CoverCure, check_records, disassociate, make_release
+from decloak.anonymisers.method import Anonymiser, DisassociatingMethod, MethodOptions, NewRelease, Stopwatch
+from decloak.attack.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
-from decloak.counting.promises import Disassociation
+from decloak.counting.guarantees import Disassociation
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
-from decloak.data.forms import FormName
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
-from decloak.yaml.part import Found
+from decloak.yaml.section import ConfigErrors
 
 __all__ = ["DisassociationMethod"]
+
+
+OPTIONS = {"max_cluster", "refine", "cover", "totals"}
 
 
 def _make(data: Dataset, options: MethodOptions) -> Disassociated:
@@ -26,42 +29,65 @@ def _make(data: Dataset, options: MethodOptions) -> Disassociated:
 
 
 def _faults(data: Dataset, release: Disassociated, options: MethodOptions) -> Iterable[object]:
-    return check_release(release, k=options["k"], m=options["m"])
+    yield from check_release(release, k=options["k"], m=options["m"])
+    if options.get("cover"):
+        yield from cover_problems(release)
 
 
-class DisassociationMethod(Method):
-    """Disassociation: clusters of records, published as chunks that hide which record had what."""
+class DisassociationMethod(DisassociatingMethod):
+    """Disassociation: clusters of records, published as chunks that hide which record had which items."""
 
-    form: ClassVar = FormName.DISASSOCIATED
-    promised: ClassVar = Disassociation
-    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m"}, {"max_cluster", "refine"}),)
+    guarantee_type: ClassVar = Disassociation
+    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m"}, OPTIONS),)
 
     method: Literal["disassociation"]
     """The name of the method."""
     k: int = Field(ge=2)
-    """How many sub-records must hold an itemset that occurs in a chunk."""
+    """The least number of sub-records with an itemset that occurs in a chunk."""
     m: int = Field(ge=1)
-    """How many items somebody may know of a person."""
+    """The number of items that an attacker may know of a person."""
     max_cluster: int | None = Field(None, ge=2)
-    """The most records of a cluster, before small clusters are pooled. Without it: a quarter of the records, at most
-    1,000 and at least k."""
+    """The largest number of records of a cluster, before small clusters are merged. Default: a quarter of the records,
+    at most 1,000 and at least k.
+    """
     refine: bool = False
-    """Whether clusters share chunks of items that are rare in each of them."""
+    """True if clusters share chunks of items that are rare in each of them."""
+    cover: CoverCure | None = None
+    """The cure of cover problems: `cure` suppresses single occurrences and moves items to term chunks, `suppress` moves
+    none. It cures the guarantee; attacks recover hardly less. Without it, cover problems stay.
+    """
+    totals: bool = False
+    """True to publish the support of every item in k or more records beside the clusters."""
 
-    def mistakes(self) -> Found:
-        """A cluster holds k records at least."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors for clusters of fewer than k records, and for cured clusters that share chunks."""
+        if self.cover is not None and self.refine:
+            hint = "delete one of them: shared chunks could bring cover problems back"
+            yield ("cover",), DecloakError("refine: true cannot be combined with cover", hint=hint)
         if self.max_cluster is not None and self.max_cluster < self.k:
             message = f"max_cluster is {self.max_cluster} and k is {self.k}"
             yield ("max_cluster",), DecloakError(message, hint="write at least k")
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Refuse too few records, and an empty one."""
+        """Raise an error if `data` have too few records, or an empty one. `folder` is not used."""
         check_records(data, self.k)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Disassociate, and keep apart the record behind every row."""
-        settings = self.model_dump(exclude={"method", "order"})
-        release, truth = disassociate(data, **settings)
-        settings["max_cluster"] = release.parameters["max_cluster"]
-        self.anonymiser.checked(data, release, settings)
-        return NewRelease(release, self.method, settings, truth=np.concatenate(truth))
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Disassociated]:
+        """Return the release of `data`, and separately the record behind every row. `folder`, `seed` and `cache` are
+        not used.
+        """
+        settings = self.model_dump(exclude={"method", "order", *self._unset_options})
+        clock = Stopwatch()
+        made = make_release(data, **settings)
+        settings["max_cluster"] = made.release.parameters["max_cluster"]
+        self.anonymiser.checked(data, made.release, settings)
+        loss = {"cut": len(made.cut) / max(1, len(data.rows.codes)), "moved": made.moved} if self.cover else {}
+        loss |= clock.seconds
+        return NewRelease(
+            made.release, self.method, settings, loss=loss, truth=np.concatenate(made.truth), cut=made.cut
+        )
+
+    @property
+    def _unset_options(self) -> set[str]:
+        """The newer options that are not set: without them, parameters are the same as in older versions."""
+        return {name for name in ("cover", "totals") if not getattr(self, name)}

@@ -1,4 +1,4 @@
-"""The hierarchies that items are generalised in, and what the methods share that do it."""
+"""Hierarchies for generalisation, and the code that all methods with a hierarchy share."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -10,22 +10,23 @@ from pydantic import Field
 from decloak.anonymisers.kernels.building import GROUPINGS, by_cooccurrence, by_relatedness, check_items, ordered
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local, generalised
-from decloak.anonymisers.method import Method, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.method import GeneralisingMethod, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
-from decloak.counting.promises import Frequent
+from decloak.counting.guarantees import KmAnonymity
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.hierarchy_file import HIERARCHY_FORMATS
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
-from decloak.errors import DecloakError, shown
+from decloak.data.published import Published
+from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
-from decloak.yaml.part import File, Found, Part
+from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
 __all__ = [
     "KM",
@@ -34,40 +35,45 @@ __all__ = [
     "InHierarchy",
     "Records",
     "Tree",
-    "everywhere",
     "in_parts",
     "km_faults",
     "tree_in",
+    "with_one_cut",
 ]
 
 Records: TypeAlias = "sparse.csr_array[Any]"
 KM = {"k", "m", "hierarchy"}
-"""What k^m-anonymity in a hierarchy needs."""
+"""Options of k^m-anonymity in a hierarchy."""
 _WAYS = (*GROUPINGS, "cooccurrence", "relatedness")
 
 
-class Tree(Part):
-    """The hierarchy items are generalised in: a file, or consecutive items in groups."""
+class Tree(ConfigSection):
+    """The hierarchy for generalisation: a file, or consecutive items in groups."""
 
     FILES: ClassVar = ("file",)
 
     file: File | None = None
     """The path of a file."""
     format: Literal[HIERARCHY_FORMATS] | None = None  # type: ignore[valid-type]
-    """How the file is written: parents (CSV child,parent), indented, paths (item;group;root) or nested (YAML, JSON)."""
+    """The format of the file: parents (CSV child,parent), indented, paths (item;group;root) or nested (YAML, JSON)."""
     by: Literal[_WAYS] | None = None  # type: ignore[valid-type]
-    """What brings items together: their names, the order of the file, popularity, chance, standing in the same
-    transactions, or a measure of relatedness."""
+    """The order that brings items together: by name, by the order of the file, by popularity, random, by occurrence in
+    the same transactions, or by a measure of relatedness.
+    """
     fanout: int = Field(5, ge=2)
-    """How many nodes a group has."""
+    """The number of nodes of a group."""
     relate: Relate | None = None
-    """By relatedness: the measure, for all pairs of items."""
+    """For an order by relatedness: the measure, for all pairs of items."""
 
-    def mistakes(self) -> Found:
-        """A file or a way to make one, with what belongs to it."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors unless there is either a file or a way to make the hierarchy, with the settings it needs."""
         if (self.file is None) == (self.by is None):
             ways = ", ".join(_WAYS[:-1])
-            hint = f"write by: {ways} or {_WAYS[-1]}, or file: PATH" if self.by is None else "write one of the two"
+            hint = (
+                f"write `by:` with {ways} or {_WAYS[-1]}, or write `file: PATH`"
+                if self.by is None
+                else "write one of the two"
+            )
             yield (), DecloakError("a hierarchy is read from a 'file' or made 'by' something", hint=hint)
         if self.file is not None and self.format is None:
             hint = f"write format: {' or '.join(HIERARCHY_FORMATS)}"
@@ -75,18 +81,20 @@ class Tree(Part):
         for key in ("format", "fanout"):
             if key in self.model_fields_set and (self.file is None) == (key == "format"):
                 what = "made by something" if self.file is None else "read from a file"
-                yield (key,), DecloakError(f"a hierarchy {what} has no {shown(key)}", hint="delete it")
+                yield (key,), DecloakError(f"a hierarchy {what} has no {quote(key)}", hint="delete it")
         if (self.by == "relatedness") != (self.relate is not None):
-            hint = "write by: relatedness and relate: {...}, or neither"
-            yield ("relate",), DecloakError("'relate' tells how a hierarchy by relatedness is measured", hint=hint)
+            hint = "write `by: relatedness` and `relate: {...}`, or remove both"
+            yield ("relate",), DecloakError("'relate' applies only to a hierarchy by relatedness", hint=hint)
         if self.relate is not None and self.relate.closer == "larger":
             yield (
                 ("relate", "closer"),
-                DecloakError("a hierarchy goes by distances", hint="give distances, and delete it"),
+                DecloakError("a hierarchy by relatedness needs distances", hint="give distances, and delete it"),
             )
 
     def check(self, data: Dataset, folder: Folder) -> Hierarchy | None:
-        """Refuse what cannot be read, or made of these items; the hierarchy of a file."""
+        """Raise an error if the file in `folder` cannot be read, or a hierarchy of the items of `data` cannot be made.
+        Return the hierarchy of a file.
+        """
         if self.by is not None:
             check_items(data.items, self.by)
         if self.relate is not None:
@@ -98,7 +106,11 @@ class Tree(Part):
         return tree
 
     def of(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None) -> tuple[Hierarchy, Sequence[str]]:
-        """Read a hierarchy, or make one of the items; with it what the measure it goes by could not use."""
+        """Return the hierarchy, read from `folder` or made of the items of `data`, and notes about items that the
+        measure does not know.
+
+        `seed` decides a random order, `cache` has scores.
+        """
         if self.file is not None:
             return self._read(folder), ()
         if self.by == "cooccurrence":
@@ -110,13 +122,13 @@ class Tree(Part):
         return ordered(data, str(self.by), self.fanout, seed), ()
 
     def _read(self, folder: Folder) -> Hierarchy:
-        """The hierarchy of the file, called as the scenario calls it, wherever that is."""
+        """Return the hierarchy of the file, with the path in the scenario as its name."""
         assert self.file is not None
         return replace(Hierarchy.read(folder / self.file, str(self.format)), origin=self.file)
 
 
-class InHierarchy(Method):
-    """What all methods that generalise in a hierarchy do alike."""
+class InHierarchy(GeneralisingMethod):
+    """A method that generalises in a hierarchy."""
 
     form: ClassVar = FormName.GENERALISED
 
@@ -124,27 +136,30 @@ class InHierarchy(Method):
         hierarchy: Tree
 
     @property
-    def random(self) -> bool:
+    def is_random(self) -> bool:
+        """True if the hierarchy is random."""
         return self.hierarchy.by == "random"
 
-    def mistakes(self) -> Found:
-        """What the records are sorted to hide decides nothing."""
-        yield from super().mistakes()
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for a hierarchy in the order of the file if records are sorted to hide that order."""
+        yield from super().config_errors()
         if self.hierarchy.by == "file" and self.order == "sorted":
-            hint = "write by: names, or order: recorded under anonymise"
+            hint = "write `by: names`, or `order: recorded` under anonymise"
             yield ("hierarchy", "by"), DecloakError("sorted records have no order of the file", hint=hint)
 
-    def words(self, data: Dataset, folder: Folder) -> Collection[str]:
-        """The items, and the leaves of a hierarchy that is read."""
+    def publishable_names(self, data: Dataset, folder: Folder) -> Collection[str]:
+        """Return the items of `data`, and the leaves of a hierarchy that is read from `folder`."""
         tree = self.hierarchy.check(data, folder)
         return data.items if tree is None else {*data.items, *tree.items}
 
     def generalised_part(self, data: Dataset) -> Dataset:
-        """The data without what is published as it is."""
+        """Return `data` without the items that are published as they are."""
         return data
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Generalise in the hierarchy, read or made."""
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
+        """Return the release of `data`, generalised in the hierarchy, which is read from `folder` or made with `seed`
+        and `cache`.
+        """
         tree, notes = self.hierarchy.of(self.generalised_part(data), folder, seed, cache)
         options = self.model_dump(exclude={"method", "hierarchy", "order"})
         if not options.get("refine"):
@@ -159,40 +174,42 @@ class InHierarchy(Method):
 
 
 class Hidden(InHierarchy):
-    """What hides transactions among k needs."""
+    """Settings of a method that hides a transaction among k."""
 
     k: int = Field(ge=1)
-    """How many transactions must hold a set of labels that occurs."""
+    """The least number of transactions with a set of labels that occurs."""
     hierarchy: Tree
     """The hierarchy."""
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Refuse a hierarchy that does not fit, and too few transactions."""
+        """Raise an error for a hierarchy (in `folder`) that does not fit `data`, and for too few transactions."""
         self.hierarchy.check(data, folder)
         check_enough(sum(map(bool, data.transactions)), self.k)
 
 
 class Guarded(Hidden):
-    """What hides them from somebody who knows m items."""
+    """Settings of a method against an attacker who knows m items."""
 
-    promised: ClassVar = Frequent
+    guarantee_type: ClassVar = KmAnonymity
 
     m: int = Field(ge=1)
-    """How many items somebody may know of a person."""
+    """The number of items that an attacker may know of a person."""
 
 
-def everywhere(find: Callable[..., Walked], method: str, data: Dataset, options: MethodOptions) -> Generalised:
-    """A release by the one cut for all records that is found."""
+def with_one_cut(find: Callable[..., Walked], method: str, data: Dataset, options: MethodOptions) -> Generalised:
+    """Return the release of `data` for `method`, by the one cut for all records that `find` returns for `options`."""
 
     def find_cuts(tree: Hierarchy, records: Records, **settings: Any) -> Local:
         walked = find(tree, records, **settings)
-        return Local.everywhere(walked.cut, records.shape[0], walked.tree_nodes)
+        return Local.with_one_cut(walked.cut, records.shape[0], walked.tree_nodes)
 
     return in_parts(find_cuts, method, data, options)
 
 
 def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: MethodOptions) -> Generalised:
-    """A release by the cut that is found for every part of the records."""
+    """Return the release of `data` for `method`, by a cut for every part of the records that `find` returns for
+    `options`.
+    """
     tree = tree_in(options)
     records = tree.code(data)
     cuts = find(tree, records, **{name: value for name, value in options.items() if name != "hierarchy"})
@@ -200,13 +217,14 @@ def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: Me
 
 
 def km_faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
-    """What breaks k^m-anonymity, or was lost."""
+    """Yield violations of k^m-anonymity (by `options`) in `release`, and losses against `data`."""
     return check_generalised(data, release, options["k"], options["m"])
 
 
 def tree_in(options: MethodOptions) -> Hierarchy:
+    """Return the hierarchy in `options`; raise an error if it is none."""
     tree = options["hierarchy"]
     if not isinstance(tree, Hierarchy):
         hint = "build one: decloak.Hierarchy.balanced(data.items, fanout=5)"
-        raise DecloakError(f"{shown(tree)} is not a hierarchy", hint=hint)
+        raise DecloakError(f"{quote(tree)} is not a hierarchy", hint=hint)
     return tree

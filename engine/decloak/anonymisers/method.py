@@ -1,8 +1,8 @@
-"""What all methods of anonymising share. A method is a module beside its kernel, and a line in the registry.
+"""The interface of anonymisation methods. A method is a module beside its kernel, and a line in the registry.
 
-In a scenario a method is a part: `check` says what little work tells to be wrong, `make` publishes. In Python it is an
-`Anonymiser`: data and options in, a release out. Either way what was made is checked by code that shares nothing with
-what made it.
+In a scenario a method is a section: `check` finds errors that need little work, `make` publishes. In Python it is an
+`Anonymiser`: data and options in, a release out. In both cases the result is checked by code that shares nothing with
+the method.
 """
 
 import os
@@ -10,32 +10,53 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from decloak.compiled import spent_compiling
-from decloak.counting.promises import Promise
+from decloak.compiled import compile_seconds
+from decloak.counting.guarantees import Guarantee
 from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.hierarchy import Hierarchy
-from decloak.data.ordering import RECORDED, Order, Places, canonical, shuffled_alike
-from decloak.errors import DecloakError, nearest, shown
+from decloak.data.ordering import RECORDED, Order, RowIndices, SortedRelease, shuffle_equal_rows, sort_records
+from decloak.data.published import Published
+from decloak.errors import DecloakError, quote, suggest
 from decloak.relate.counting import Cache
-from decloak.yaml.part import Part
+from decloak.yaml.section import ConfigSection
 
-__all__ = ["Anonymiser", "Method", "MethodOptions", "NewRelease", "Presented", "Stopwatch"]
+__all__ = [
+    "Anonymiser", "DisassociatingMethod", "GeneralisingMethod", "Method", "MethodOptions", "NewRelease", "OrderedInput",
+    "Stopwatch", "StoredContent",
+]  # fmt: skip
 
 MethodOptions = Mapping[str, Any]
+StoredContent = Published | Disassociated
+"""The content of a release as the store keeps it."""
+
+
+class Sortable(Protocol):
+    """A release whose rows can be sorted by content and renumbered."""
+
+    def sorted_by_content(self) -> SortedRelease[Self]:
+        """Return the release in an order that depends only on its content."""
+
+    def renumbered(self) -> Self:
+        """Return the release with its rows numbered from 1."""
+
+
+ReleaseT = TypeVar("ReleaseT", bound=Sortable)
+ContentT_co = TypeVar("ContentT_co", bound=StoredContent, covariant=True)
 
 
 @dataclass(frozen=True)
-class NewRelease:
-    """A release: what is published, how it was made and at what loss, and what the evaluator knows of it."""
+class NewRelease(Generic[ContentT_co]):
+    """A new release: the published data, the method and its loss, and the evaluator's knowledge of it."""
 
-    release: Any
-    """In the shape of its form."""
+    release: ContentT_co
+    """The published data, in the type of its form."""
     method: str
     parameters: Mapping[str, Any]
     loss: Mapping[str, Any] = field(default_factory=dict)
@@ -43,135 +64,170 @@ class NewRelease:
     marked: Sequence[tuple[str, str]] = ()
     suppressed: Sequence[str] = ()
     notes: Sequence[str] = ()
-    """What the measure of relatedness that it was made by could not use."""
-    truth: Places | None = None
-    """The place of the record behind every row; None where each row is of the record at its own place, or where the
-    records are not known."""
+    """Remarks, such as items that the measure of relatedness does not know."""
+    truth: RowIndices | None = None
+    """The index of the record behind every row; None if row i is record i, or if the records are unknown."""
+    cut: Sequence[tuple[int, str]] = ()
+    """Ground truth: single occurrences that were suppressed, each as the index of its record and the item."""
 
 
-class Anonymiser(NamedTuple):
-    """A method as a function: makes a release of data and options, and says what is wrong with one."""
+class Anonymiser(NamedTuple, Generic[ReleaseT]):
+    """A method as a function from data and options to a release, with a check of the result."""
 
     name: str
-    make: Callable[[Dataset, MethodOptions], Any]
-    check: Callable[[Dataset, Any, MethodOptions], Iterable[object]]
-    needs: Set[str]
-    may: Set[str] = frozenset()
+    make: Callable[[Dataset, MethodOptions], ReleaseT]
+    check: Callable[[Dataset, ReleaseT, MethodOptions], Iterable[object]]
+    required: Set[str]
+    optional: Set[str] = frozenset()
 
-    def __call__(self, data: Dataset, options: MethodOptions) -> Any:
-        """Make a release, checked."""
+    def __call__(self, data: Dataset, options: MethodOptions) -> ReleaseT:
+        """Return a checked release of `data` with `options`."""
         self._check_names(options)
         values = {option: _plain(value) for option, value in options.items()}
         return self.checked(data, self.make(data, values), values)
 
-    def checked(self, data: Dataset, release: Any, options: MethodOptions) -> Any:
-        """A release that keeps what was promised."""
+    def checked(self, data: Dataset, release: ReleaseT, options: MethodOptions) -> ReleaseT:
+        """Return `release` if it meets its guarantee for `data` and `options`; raise an AssertionError otherwise."""
         for fault in self.check(data, release, options):
             raise AssertionError(f"{self.name} broke its own guarantee: {fault}")
         return release
 
     def _check_names(self, options: MethodOptions) -> None:
-        names = self.needs | self.may
+        names = self.required | self.optional
         for option in options.keys() - names:
-            hint = nearest(option, names) or f"its options are {', '.join(sorted(names))}"
-            raise DecloakError(f"the method {self.name} has no option {shown(option)}", hint=hint)
-        for option in sorted(self.needs - options.keys()):
+            hint = suggest(option, names) or f"its options are {', '.join(sorted(names))}"
+            raise DecloakError(f"the method {self.name} has no option {quote(option)}", hint=hint)
+        for option in sorted(self.required - options.keys()):
             raise DecloakError(f"the method {self.name} needs {option}", hint=f"give {option}=")
 
 
 def _plain(value: Any) -> Any:
-    """An option as a release is made by it and then checked: a number of numpy as Python's, and what can be gone
-    through but once as a list.
+    """Return an option in plain Python: numbers of numpy converted, iterators as lists, because an option is used
+    twice.
     """
     if isinstance(value, np.generic):
         return value.item()
     return [_plain(inner) for inner in value] if isinstance(value, Iterator | list | tuple) else value
 
 
-class Presented(NamedTuple):
-    """The records as a method is given them, and the place that each has in the data."""
+class OrderedInput(NamedTuple):
+    """Input records in the order the method sees them, with their original row indices."""
 
     data: Dataset
-    places: Places
+    source_rows: RowIndices
     order: Order
 
     @classmethod
-    def of(cls, data: Dataset, order: Order) -> Self:
-        """Records in canonical order where what is made of them will be sorted, else as they are."""
-        return cls(*canonical(data), order) if order == "sorted" else cls(data, np.arange(len(data.rows)), order)
+    def from_data(cls, data: Dataset, order: Order) -> Self:
+        """Return the records of `data`, in canonical order if `order` is sorted, else unchanged."""
+        return cls(*sort_records(data), order) if order == "sorted" else cls(data, np.arange(len(data.rows)), order)
 
-    def published(self, release: Any, truth: Places | None = None) -> tuple[Any, Places]:
-        """What a method made of them as it is published, and the place in the data of the record behind every row.
+    def reorder(self, release: ReleaseT, truth: RowIndices | None = None) -> tuple[ReleaseT, RowIndices]:
+        """Return `release` in canonical order (unless the order is recorded) and, for every published row, the index of
+        its original record.
 
-        `truth` is where each row's record was among those it was given, None where rows stand as the records did.
+        `truth`: for every row of `release`, the input record it came from; None if row i came from record i.
         """
-        behind = self.places if truth is None else truth
+        behind = self.source_rows if truth is None else truth
         if self.order == "recorded":
             return release.renumbered(), behind
-        arranged, rows, alike = release.arranged()
-        return arranged, self.places[shuffled_alike(rows if truth is None else truth[rows], alike)]
+        arranged, rows, equal_rows = release.sorted_by_content()
+        return arranged, self.source_rows[shuffle_equal_rows(rows if truth is None else truth[rows], equal_rows)]
 
 
-class Method(Part):
-    """How original transactions are anonymised."""
+class Method(ConfigSection):
+    """The settings of an anonymisation method."""
 
     form: ClassVar[FormName]
-    """The form of what it publishes."""
+    """The form of its releases."""
     one_cut: ClassVar[bool] = False
-    """Whether all records are generalised by the same cut of a hierarchy."""
-    cut_apart: ClassVar[bool] = False
-    """Whether it cuts the work into parts that several can do."""
-    anonymisers: ClassVar[tuple[Anonymiser, ...]]
-    """The same in Python, by each of its names."""
+    """True if all records are generalised by the same cut of a hierarchy."""
+    splits_work: ClassVar[bool] = False
+    """True if it splits the work into parts for several processes."""
+    anonymisers: ClassVar[tuple[Anonymiser[Any], ...]]
+    """The functions of the method, by name."""
 
     method: str
     """The name of the method."""
     order: Order = "sorted"
-    """The order of what is published: sorted, so that no place says anything, or as recorded."""
+    """The order of the release: sorted, so that positions reveal nothing, or as recorded."""
 
     @property
-    def random(self) -> bool:
-        """Whether what it makes depends on the seed."""
+    def is_random(self) -> bool:
+        """True if the release depends on the seed."""
         return False
 
     @property
-    def anonymiser(self) -> Anonymiser:
+    def anonymiser(self) -> Anonymiser[Any]:
+        """The function of the method."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
 
-    promised: ClassVar[type[Promise[Any]]]
-    """What it promises of every release, by settings of the same names."""
+    guarantee_type: ClassVar[type[Guarantee[Any]]]
+    """The guarantee of every release, with settings of the same names."""
 
     @property
-    def promise(self) -> Promise[Any]:
-        """The same as it is set, to be checked from a release alone; an error where that cannot be."""
-        return self.promised(**{entry.name: getattr(self, entry.name) for entry in fields(self.promised)})
+    def guarantee(self) -> Guarantee[Any]:
+        """The guarantee with its settings, to be checked from a release alone. Raises an error if that is
+        impossible.
+        """
+        return self.guarantee_type(**{entry.name: getattr(self, entry.name) for entry in fields(self.guarantee_type)})
 
-    def words(self, data: Dataset, folder: Folder) -> Collection[str]:
-        """The names that may be in what it publishes, and so may be asked about."""
+    def publishable_names(self, data: Dataset, folder: Folder) -> Collection[str]:
+        """Return the names that the release of `data` may contain, with hierarchies in `folder`."""
         return data.items
 
     @abstractmethod
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Raise what it would find wrong with its files and with the data, as far as little work tells."""
+        """Raise an error that little work finds in the files in `folder` or in `data`."""
 
-    def publish(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Anonymise, in the order that is asked for; rows are called by their numbers."""
-        presented = Presented.of(data, self.order)
-        new = self.make(presented.data, folder, seed, cache)
-        release, truth = presented.published(new.release, new.truth)
+    def publish(
+        self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None
+    ) -> NewRelease[StoredContent]:
+        """Return the release of `data` in the requested order, with numbered rows. The other arguments are those of
+        `make`.
+
+        `folder`, `seed` and `cache` are passed on.
+        """
+        ordered = OrderedInput.from_data(data, self.order)
+        new = self.make(ordered.data, folder, seed, cache)
+        release, truth = ordered.reorder(new.release, new.truth)
         notes = [*new.notes, *([] if self.order == "sorted" else [RECORDED])]
         parameters = {**new.parameters, "order": self.order}
-        return replace(new, release=release, truth=truth, parameters=parameters, notes=notes)
+        source_rows = ordered.source_rows.tolist()
+        cut = [(source_rows[place], item) for place, item in new.cut]
+        return replace(new, release=release, truth=truth, cut=cut, parameters=parameters, notes=notes)
 
     @abstractmethod
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Anonymise; what is not told in the scenario is drawn from the seed."""
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[StoredContent]:
+        """Return a release of `data`. Files are in `folder`, random choices depend on `seed`, and `cache` has
+        scores.
+        """
+
+
+class GeneralisingMethod(Method):
+    """A method that publishes transactions of items and generalised items."""
+
+    form: ClassVar = FormName.SET_GENERALISED
+
+    @abstractmethod
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
+        """Return a release of `data`, as `Method.make` does with `folder`, `seed` and `cache`."""
+
+
+class DisassociatingMethod(Method):
+    """A method that publishes clusters of sub-records."""
+
+    form: ClassVar = FormName.DISASSOCIATED
+
+    @abstractmethod
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Disassociated]:
+        """Return a release of `data`, as `Method.make` does with `folder`, `seed` and `cache`."""
 
 
 class Stopwatch:
-    """What anonymising takes: CPU seconds, those of other processes included, and seconds on the wall.
+    """CPU seconds of an anonymisation, including child processes, and wall-clock seconds.
 
-    Loops that are compiled for the first time are none of it.
+    The first compilation of loops does not count.
     """
 
     def __init__(self) -> None:
@@ -179,11 +235,12 @@ class Stopwatch:
 
     @property
     def seconds(self) -> dict[str, float]:
+        """CPU and wall-clock seconds since the start."""
         cpu, wall = (now - begun for now, begun in zip(_clocks(), self._begun, strict=True))
         return {"cpu_seconds": cpu, "seconds": wall}
 
 
 def _clocks() -> tuple[float, float]:
-    """Fine for this process; what others took is told in hundredths of a second."""
-    times, (cpu, wall) = os.times(), spent_compiling()
+    """Return CPU and wall-clock time. Child processes are measured in hundredths of a second."""
+    times, (cpu, wall) = os.times(), compile_seconds()
     return time.process_time() + times.children_user + times.children_system - cpu, time.perf_counter() - wall

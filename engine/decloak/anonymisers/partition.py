@@ -1,4 +1,4 @@
-"""Partition: k-anonymity of whole records, top-down."""
+"""Method partition: k-anonymity of whole records, top-down."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -8,7 +8,7 @@ from decloak.anonymisers.hierarchies import Hidden, in_parts
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, MethodOptions
 from decloak.counting.generalisation_guarantee import check_alike
-from decloak.counting.promises import AlikeRecords
+from decloak.counting.guarantees import KAnonymity
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 
@@ -22,7 +22,7 @@ def _faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iter
 class PartitionMethod(Hidden):
     """k-anonymity of whole records, top-down by local recoding (He and Naughton)."""
 
-    promised: ClassVar = AlikeRecords
+    guarantee_type: ClassVar = KAnonymity
     anonymisers: ClassVar = (
         Anonymiser("partition", partial(in_parts, partition, "partition"), _faults, {"k", "hierarchy"}),
     )

@@ -1,4 +1,4 @@
-"""Sets: each item is replaced by the set that it is in, listed or drawn."""
+"""Method sets: each item is replaced by its set, listed or drawn."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
@@ -6,29 +6,27 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
-from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease
-from decloak.counting.promises import WholeSets
+from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOptions, NewRelease
+from decloak.counting.guarantees import WholeSets
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
-from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
-from decloak.yaml.part import Found, ItemSet, disjoint
+from decloak.yaml.section import ConfigErrors, ItemSet, disjoint
 
 __all__ = ["SetsMethod"]
 
 
 def _faults(data: Dataset, release: Published, options: MethodOptions) -> Iterable[object]:
-    return WholeSets(tuple(map(tuple, options["sets"]))).broken(Generalised.of(release))
+    return WholeSets(tuple(map(tuple, options["sets"]))).violations(Generalised.of(release))
 
 
-class SetsMethod(Method):
-    """Set-generalisation: each item is replaced by the set that it is in."""
+class SetsMethod(GeneralisingMethod):
+    """Set-generalisation: each item is replaced by its set."""
 
-    form: ClassVar = FormName.SET_GENERALISED
-    promised: ClassVar = WholeSets
+    guarantee_type: ClassVar = WholeSets
     anonymisers: ClassVar = (
         Anonymiser("sets", lambda data, options: by_sets(data, options["sets"]), _faults, {"sets"}),
     )
@@ -36,27 +34,30 @@ class SetsMethod(Method):
     method: Literal["sets"]
     """The name of the method."""
     size: int | None = Field(None, ge=2)
-    """Items in a set; the items are shared out at random, anew in each repetition."""
+    """Number of items in a set. Items are assigned at random, differently in each repetition."""
     share: float = Field(0.5, gt=0, le=1)
-    """The share of the items that go into sets of 'size'; the others are published as they are."""
+    """The share of the items in sets of 'size'; the others are published as they are."""
     sets: Annotated[tuple[ItemSet, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
     """The sets; an item in none of them is published as it is."""
 
-    def mistakes(self) -> Found:
-        """Sets are drawn or given."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error unless sets are either drawn or given."""
         if (self.size is None) == (self.sets is None):
             yield (), DecloakError("sets are drawn by 'size' or listed under 'sets'", hint="write one of the two")
 
     @property
-    def random(self) -> bool:
+    def is_random(self) -> bool:
+        """True if the sets are drawn."""
         return self.size is not None
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Publish them: it is little work."""
+        """Raise the error of publishing `data`, which is little work. `folder` is not used."""
         self.make(data, folder, 0)
 
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease:
-        """Publish by listed sets, or by sets drawn at random."""
+    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
+        """Return the release of `data` by listed sets, or by sets drawn with `seed`. `folder` and `cache` are not
+        used.
+        """
         if self.sets is not None:
             return NewRelease(self.anonymiser(data, {"sets": self.sets}), self.method, {"sets": len(self.sets)})
         assert self.size is not None

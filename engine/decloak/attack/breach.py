@@ -1,4 +1,4 @@
-"""What an attacker's knowledge makes of cover problems: quantitative privacy breach detection, and whom it hits.
+"""Quantitative privacy breach detection: the cover problems that an attacker's knowledge breaches.
 
 A cover problem (x, l) is breached when a known itemset holds x and a covered y. The published algorithm never resets
 l, so that it sees only the first item of a chunk, and never resets the maximum, so that early clusters raise later
@@ -20,10 +20,10 @@ from itertools import combinations
 
 from decloak.attack.cover import Cover, CoverProblem, covers
 from decloak.data.disassociated import Disassociated, as_disassociated
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
-    "READINGS", "Knowledge", "breach", "breach_total", "breached", "hit_records", "risky_items",
+    "READINGS", "Knowledge", "breach", "breach_total", "breached_covers", "hit_records", "risky_items",
 ]  # fmt: skip
 
 READINGS = ("literal", "sound", "per_item", "sum")
@@ -32,11 +32,14 @@ Knowledge = Iterable[Iterable[str]] | None
 
 _Pair = tuple[str, str]
 _Index = Mapping[_Pair, Sequence[frozenset[str]]]
-"""The known itemsets that hold a pair, for the pairs some cover problem puts at risk."""
+"""Known itemsets that contain a pair, for each pair that a cover problem puts at risk."""
 
 
 def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "sound") -> int:
     """Return the total of quantitative privacy breach detection.
+
+    `release` is a disassociated release. `knowledge` lists the itemsets that the attacker knows; None means every pair.
+    `reading` names the row of the table above.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
@@ -48,11 +51,13 @@ def breach(release: Disassociated, knowledge: Knowledge = None, reading: str = "
 
 
 def breach_total(release: Disassociated, covers: Iterable[Cover], knowledge: Knowledge, reading: str) -> int:
-    """The same of cover problems that are at hand."""
+    """Return the total for the cover problems `covers` of `release`, with the same `knowledge` and `reading` as
+    `breach`.
+    """
     if reading not in READINGS:
-        hint = nearest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
-        raise DecloakError(f"no reading {shown(reading)} of the breach detection", hint=hint)
-    problems = [cover.problem for cover in breached(covers, knowledge)]
+        hint = suggest(reading, READINGS) or f"readings are {', '.join(READINGS)}"
+        raise DecloakError(f"no reading {quote(reading)} of the breach detection", hint=hint)
+    problems = [cover.problem for cover in breached_covers(covers, knowledge)]
     if reading == "sum":
         return len(problems)
     if reading == "literal":
@@ -61,25 +66,27 @@ def breach_total(release: Disassociated, covers: Iterable[Cover], knowledge: Kno
     return sum(_largest((p.cluster, p.chunk, p.item if by_item else "") for p in problems).values())
 
 
-def breached(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
-    """The cover problems among these that the knowledge breaches."""
+def breached_covers(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
+    """Return those of `covers` that the `knowledge` breaches, in the same order."""
     covers = list(covers)
     index = _index((cover.problem for cover in covers), knowledge)
     return [cover for cover in covers if index is None or any(pair in index for pair in _pairs(cover.problem))]
 
 
 def risky_items(covers: Iterable[Cover], knowledge: Knowledge) -> list[tuple[int, str]]:
-    """The items x of breached problems, each with the number of its cluster."""
-    return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached(covers, knowledge)})
+    """Return the items x of the breached problems in `covers`, each with the number of its
+    cluster, given `knowledge`.
+    """
+    return sorted({(cover.problem.cluster, cover.problem.item) for cover in breached_covers(covers, knowledge)})
 
 
 def hit_records(
     covers: Iterable[Cover], records: Sequence[Collection[str]], truth: Sequence[Sequence[int]], knowledge: Knowledge
 ) -> list[int]:
-    """The numbers of the original records a breach really hits: what only the data owner can count.
+    """Return the row indices of the original records that a breach exposes; only the data owner can compute them.
 
-    `truth` holds, cluster by cluster, the numbers of the records in it. A record is hit when a known itemset it
-    contains holds x and a covered y of a problem of its cluster.
+    `truth` has the row indices of the records of each cluster. A record is exposed when an itemset of `knowledge` that
+    it contains has x and a covered y of one of the `covers` of its cluster. `records` are the original records.
     """
     problems = [cover.problem for cover in covers]
     index = _index(problems, knowledge)
@@ -96,6 +103,7 @@ def hit_records(
 
 def _hit(record: set[str], pairs: Iterable[_Pair], index: _Index | None) -> bool:
     inside = [pair for pair in pairs if record.issuperset(pair)]
+    # The strong attacker knows every pair, so that any pair in the record is enough.
     if index is None:
         return bool(inside)
     return any(itemset <= record for pair in inside for itemset in index.get(pair, ()))
@@ -110,21 +118,22 @@ def _index(problems: Iterable[CoverProblem], knowledge: Knowledge) -> _Index | N
     if knowledge is None:
         return None
     if not isinstance(knowledge, Iterable):
-        raise DecloakError(f"the knowledge is {shown(knowledge)}", hint="give a list of itemsets, or None for all")
+        raise DecloakError(f"the knowledge is {quote(knowledge)}", hint="give a list of itemsets, or None for all")
     at_risk = {pair for problem in problems for pair in _pairs(problem)}
     index: dict[_Pair, list[frozenset[str]]] = {}
     for itemset in knowledge:
         if isinstance(itemset, str):
-            raise DecloakError(f"an itemset is the text {shown(itemset)}", hint="give a tuple or a list of items")
+            raise DecloakError(f"an itemset is the text {quote(itemset)}", hint="give a tuple or a list of items")
         items = frozenset(itemset)
         for pair in combinations(sorted(items), 2):
+            # Most known itemsets touch no cover problem: only pairs at risk are indexed.
             if pair in at_risk:
                 index.setdefault(pair, []).append(items)
     return index
 
 
 def _largest(places: Iterable[tuple[int, int, str]]) -> dict[int, int]:
-    """The largest count of any place in each cluster."""
+    """Return the largest count of any place in each cluster."""
     largest: dict[int, int] = {}
     for (cluster, _, _), count in Counter(places).items():
         largest[cluster] = max(count, largest.get(cluster, 0))

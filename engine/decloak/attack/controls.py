@@ -1,12 +1,12 @@
-"""What tells whether an attack that learns has learned anything: the same attack, with what it learns from spoilt."""
+"""Negative controls: the same attack with spoilt training data, which must fall back to the baseline."""
 
 from typing import Literal, get_args
 
-__all__ = ["CONTROLS", "SPOILT", "Control"]
+__all__ = ["CONTROLS", "MUST_FAIL", "Control"]
 
 Control = Literal["labels", "contexts", "words", "order"]
 
 CONTROLS: tuple[Control, ...] = get_args(Control)
 
-SPOILT: tuple[Control, ...] = ("labels", "contexts")
-"""Those that leave nothing to be learned: an attack has to be ahead of them."""
+MUST_FAIL: tuple[Control, ...] = ("labels", "contexts")
+"""Controls that leave nothing to learn: an attack has to do better than with any of them."""

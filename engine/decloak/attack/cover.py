@@ -16,13 +16,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, as_disassociated
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
-__all__ = ["Cover", "CoverProblem", "cover_problems", "covers", "covers_of"]
+__all__ = ["Cover", "CoverProblem", "build_covers", "cover_problems", "covers"]
 
 
 class CoverProblem(NamedTuple):
-    """Item x of a chunk, an earlier chunk and the items covered there; clusters and chunks count from 0."""
+    """An item x of a chunk, an earlier chunk, and the items covered there; clusters and chunks count from 0."""
 
     cluster: int
     chunk: int
@@ -40,7 +40,7 @@ class Cover(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """The items of a chunk with at least this support; `covered` is empty when they are no problem."""
+    """Items of a chunk with at least this support; `covered` is empty if there is no problem at this level."""
 
     support: int
     size: int
@@ -48,9 +48,9 @@ class _Level(NamedTuple):
 
 
 def cover_problems(release: Disassociated, adjacent: bool = False) -> list[CoverProblem]:
-    """Return every cover problem, by cluster, chunk, item and earlier chunk.
+    """Return every cover problem of `release`, ordered by cluster, chunk, item and earlier chunk.
 
-    `adjacent` compares a chunk only with the one just before it, as Definition 3 does.
+    With `adjacent` a chunk is compared only with the chunk before it, as in Definition 3.
 
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
     >>> cover_problems(Disassociated((Cluster(3, chunks, ()),)))
@@ -60,19 +60,25 @@ def cover_problems(release: Disassociated, adjacent: bool = False) -> list[Cover
 
 
 def covers(release: Disassociated, adjacent: bool = False) -> list[Cover]:
-    """Return every cover problem with its size and support, in the order of `cover_problems`."""
+    """Return every cover problem of `release` with its size and support, in the order of `cover_problems`.
+
+    With `adjacent` a chunk is compared only with the chunk before it.
+    """
     return [
-        cover for number, cluster in enumerate(release.clusters) for cover in _of_cluster(number, cluster, adjacent)
+        cover
+        for number, cluster in enumerate(release.clusters)
+        for cover in _covers_in_cluster(number, cluster, adjacent)
     ]
 
 
-def covers_of(release: Disassociated, relation: str, findings: Iterable[tuple[Any, ...]]) -> list[Cover]:
-    """Put what a rule found, and calls a relation, together to cover problems of a release.
+def build_covers(release: Disassociated, relation: str, findings: Iterable[tuple[Any, ...]]) -> list[Cover]:
+    """Return the cover problems that a rule found in `release`.
 
-    A finding is a cluster, a chunk, an item, an earlier chunk, a size, a support and one covered item; those of one
-    problem stand together.
+    `relation` is the name of the rule's relation, for errors. Each of `findings` is a cluster, a chunk, an item, an
+    earlier chunk, a size, a support and one covered item; findings of one problem are adjacent.
     """
     chunks = {(i, j) for i, cluster in enumerate(release.clusters) for j in range(len(cluster.record_chunks))}
+    # Findings of one problem are adjacent, so that groupby needs no sort.
     problems = []
     for problem, group in groupby(findings, key=lambda finding: finding[:-1]):
         cluster, chunk, item, earlier, size, support = problem
@@ -80,16 +86,17 @@ def covers_of(release: Disassociated, relation: str, findings: Iterable[tuple[An
         # A rule of a user's own may derive anything under the names of these columns.
         there = (cluster, chunk) in chunks and (cluster, earlier) in chunks and None not in (item, *covered)
         if not there or not isinstance(size, int):
-            message = f"{shown(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release"
+            message = f"{quote(str((*problem, *covered)), 200)} in {relation} is no cover problem of the release"
             hint = "clusters and chunks count from 0, item and covered are numbers of items, as in the rule cover"
             raise DecloakError(message, hint=hint)
         problems.append(Cover(CoverProblem(cluster, chunk, item, earlier, covered), size, support))
     return problems
 
 
-def _of_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover]:
+def _covers_in_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover]:
     earlier: list[list[_Level]] = []
     for j, chunk in enumerate(cluster.record_chunks):
+        # A cover problem needs two chunks: x in chunk j, and the covered items in an earlier one.
         first = max(0, j - 1) if adjacent else 0
         for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
             for before, levels in enumerate(earlier[first:], first):
@@ -106,6 +113,7 @@ def _levels(chunk: Chunk) -> list[_Level]:
     for number, subrecord in enumerate(chunk.subrecords):
         for item in subrecord:
             holders[item] = holders.get(item, 0) | 1 << number
+    # Items of equal support enter I together, so that there is one level per support.
     by_support: dict[int, list[str]] = {}
     for item in sorted(holders):
         by_support.setdefault(holders[item].bit_count(), []).append(item)

@@ -1,8 +1,8 @@
-"""What attackers know: lists of itemsets, each a tuple of items in code point order.
+"""Attacker models: the itemsets that an attacker knows, each a tuple of items in code point order.
 
-The strong attacker of Barakat et al. knows every pair and is written None; the other models draw what they know
-from the original records (strong_pairs, moderate), from the items and foreign words or from what is frequent somewhere
-(weak), or from a file (explicit).
+The strong attacker of Barakat et al. knows every pair and is written None. The other models draw their knowledge from
+the original records (strong_pairs, moderate), from items and foreign words or from itemsets that are frequent in other
+data (weak), or read it from a file (explicit).
 """
 
 import math
@@ -14,9 +14,9 @@ import numpy as np
 
 from decloak.checks import check_km
 from decloak.counting.frequent import frequent
-from decloak.data.formats.lines import FilePath, place
-from decloak.data.formats.readers import read
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import FilePath, location
+from decloak.data.formats.plain_files import read
+from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 
 __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderate", "strong_pairs", "weak"]
@@ -24,13 +24,13 @@ __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderat
 Itemset = tuple[str, ...]
 
 WORDS = 10
-"""Items, and as many foreign words, that a weak attacker knows itemsets of."""
+"""Number of items, and of foreign words, that a weak attacker combines into itemsets."""
 MOST_ITEMSETS = 20_000_000
-"""Itemsets a strong attacker may be given before duplicates are removed: more would not fit in memory."""
+"""Itemsets of a strong attacker, at most, before duplicates are removed: more do not fit in memory."""
 
 
 def strong_pairs(records: Iterable[Collection[str]], m: int) -> list[Itemset]:
-    """Every itemset of m items of every record, each once.
+    """Return every itemset of `m` items of each of `records`, without duplicates.
 
     >>> strong_pairs([["b", "a"], ["a", "b", "c"]], 2)
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
@@ -45,14 +45,16 @@ def strong_pairs(records: Iterable[Collection[str]], m: int) -> list[Itemset]:
 
 
 def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, seed: int = 0) -> list[Itemset]:
-    """A random itemset of m items from each record of a random share of them; records of fewer items give none.
+    """Return a random itemset of `m` items from each record in a random `share` of `records`, drawn with `seed`.
+
+    Records with fewer than `m` items give none.
 
     >>> moderate([["a", "b"], ["a", "b"]], 2)
     [('a', 'b')]
     """
     check_km(1, m)
     if not 0 < share < 1:
-        raise DecloakError(f"the share of records known is {shown(share)}", hint="give a number between 0 and 1")
+        raise DecloakError(f"the share of records known is {quote(share)}", hint="give a number between 0 and 1")
     rng = random.Random(seed)
     # A little more than the share, for 0.29 of 100 records are 29; and never all: that is the strong attacker.
     count = min(math.floor(share * len(records) + 1e-9), len(records) - 1)
@@ -61,7 +63,8 @@ def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, see
 
 
 def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0) -> list[Itemset]:
-    """Every itemset of m words among WORDS random items, all if there are fewer, and as many random foreign words.
+    """Return every itemset of `m` words among WORDS random `items`, and as many random `foreign` words, drawn with
+    `seed`.
 
     >>> len(weak(map(str, range(40)), map(chr, range(97, 123)), 2))
     190
@@ -80,7 +83,10 @@ def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0) ->
 def frequent_itemsets(
     records: Sequence[Collection[str]], m: int, *, support: float, count: int, seed: int = 0
 ) -> list[Itemset]:
-    """Random itemsets of m items among those that this share of some records hold: `count` of them, or all.
+    """Return `count` random itemsets of `m` items that at least a share of `support` of `records` contain, or all of
+    them.
+
+    `seed` decides the draw.
 
     >>> frequent_itemsets([["a", "b"], ["a", "b", "c"], ["c"]], 2, support=0.5, count=10)
     [('a', 'b')]
@@ -91,6 +97,7 @@ def frequent_itemsets(
     rows = [sorted({number[item] for item in record}) for record in records]
     start = np.cumsum([0, *map(len, rows)])
     columns = np.array([column for row in rows for column in row], np.int64)
+    # Supports of all itemsets of a size are sums over this matrix.
     matrix = sparse.csr_array((np.ones(len(columns), np.int64), columns, start), (len(rows), len(items)))
     low = max(1, math.ceil(support * len(rows) - 1e-9))  # a little less, for 0.07 of 100 records are 7
     blocks = (block for block in frequent(matrix, low) if block.shape[1] == m)
@@ -99,7 +106,11 @@ def frequent_itemsets(
 
 
 def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
-    """The itemsets of a file, one a line with commas between the items; an error names the items not in `items`."""
+    """Read the itemsets of the file at `path`, one per line with commas between items, and return them.
+
+    Raise an error that names the items which are not among `items`.
+    """
+    # An itemset with an unknown item could never be found: it is probably misspelt, so that it is an error.
     listed = read(path, "basket")
     there = frozenset(items)
     lines: dict[str, int] = {}
@@ -113,7 +124,7 @@ def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
 
 
 def _unknown(path: FilePath, lines: dict[str, int], most: int = 10) -> DecloakError:
-    names = [f"{shown(item)} (line {line})" for item, line in list(lines.items())[:most]]
+    names = [f"{quote(item)} (line {line})" for item, line in list(lines.items())[:most]]
     rest = f" and {len(lines) - most} more" if len(lines) > most else ""
     message = f"known items that the data do not have: {', '.join(names)}{rest}"
-    return DecloakError(message, place(path, min(lines.values())), "remove them, or write them as the data do")
+    return DecloakError(message, location(path, min(lines.values())), "remove them, or write them as the data do")

@@ -1,8 +1,9 @@
-"""Logistic regression: how likely a cell is of a kind by its features, learned from cells whose kind is known.
+"""Logistic regression with calibration: the probability that a cell is of a class, learned from cells of known class.
 
-X has a row per cell and a column per feature, in units of the standard deviation it has in what is learned from;
-p = 1 / (1 + exp(-(b + X w))). b and w maximise the likelihood times a normal prior of w with variance 1, which keeps
-them finite where the features tell all. Newton's method; few features, so each step solves a small system.
+X has a row per cell and a column per feature, in units of the feature's standard deviation in the training data; p = 1
+/ (1 + exp(-(b + X w))). b and w maximise the likelihood times a normal prior of w with variance 1, which keeps them
+finite where the features separate the classes. Newton's method; there are few features, so each step solves a small
+system.
 """
 
 from typing import NamedTuple
@@ -15,25 +16,28 @@ __all__ = ["Calibrated", "Curve", "Logistic", "curve", "isotonic", "learn", "lea
 
 ROUNDS = 50
 PARTS = 20
-"""Points of the curve of calibration."""
+"""Points of the calibration curve."""
 TRACE = 1e-4
-"""How much of what the classifier gives stays in a calibrated probability."""
+"""Weight of the uncalibrated probability in a calibrated one."""
 
 
 class Logistic(NamedTuple):
-    """What was learned: the mean and the deviation of each feature, and the constant before the weights."""
+    """A trained classifier: the mean and the standard deviation of each feature, and the constant
+    before the weights.
+    """
 
     mean: Floats
     deviation: Floats
     weights: Floats
 
     def probability(self, features: Floats) -> Floats:
+        """Return the probability of each row of `features`."""
         z = _design((features - self.mean) / self.deviation) @ self.weights
         return np.asarray(1 / (1 + np.exp(-np.clip(z, -500, 500))))
 
 
 def learn(features: Floats, kind: Floats) -> Logistic:
-    """Learn from cells of kind 0 and 1."""
+    """Train on `features` of cells whose `kind` is 0 or 1; return the classifier."""
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     # A feature that is the same everywhere tells nothing, and must not divide by the dust that rounding leaves.
     deviation = np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf)
@@ -53,34 +57,41 @@ def learn(features: Floats, kind: Floats) -> Logistic:
 
 
 class Curve(NamedTuple):
-    """How often cells of each given probability turned out to be of the kind: ascending both."""
+    """Calibration curve: the share of cells of the class (`true`) at each predicted probability (`given`), both
+    ascending.
+    """
 
     given: Floats
     true: Floats
 
     def of(self, p: Floats) -> Floats:
-        """The probability that the curve has for each given one, in the same order."""
+        """Return the calibrated probability of each of `p`, in the same order."""
         # A trace of the given ones keeps those apart that lie beyond the curve, or on a level part of it.
         return np.asarray((1 - TRACE) * np.interp(p, self.given, self.true) + TRACE * p)
 
 
 class Calibrated(NamedTuple):
-    """A classifier, its curve, and the probability of each cell learned from, as the other half has it."""
+    """A classifier, its calibration curve, and the calibrated probability of each training cell from the other half."""
 
     classifier: Logistic
     curve: Curve
     held_out: Floats
 
     def probability(self, features: Floats) -> Floats:
-        """The probability of each cell, in the order in which the classifier has them."""
+        """Return the calibrated probability of each row of `features`, in the order of the
+        classifier's probabilities.
+        """
         return self.curve.of(self.classifier.probability(features))
 
 
 def learn_calibrated(features: Floats, kind: Floats, half: Floats, *, levelled: bool = False) -> Calibrated:
-    """Learn from all cells; calibrate by those of each half (0 or 1) judged by what the other half teaches.
+    """Train on all cells and calibrate with two-fold cross-validation; return the calibrated classifier.
 
-    A straight line in the logs of odds fits no data exactly: cells are judged too surely in the middle.
+    `features` and `kind` are those of `learn`. `half` (0 or 1) assigns each cell to a fold. `levelled` is passed to
+    `curve`. Without calibration probabilities in the middle are too extreme, because a straight line in log odds fits
+    no data exactly.
     """
+    # Each half is judged by a classifier that was trained on the other: otherwise calibration would be too optimistic.
     given = np.empty(len(kind))
     for side in (0, 1):
         given[half == side] = learn(features[half != side], kind[half != side]).probability(features[half == side])
@@ -89,13 +100,14 @@ def learn_calibrated(features: Floats, kind: Floats, half: Floats, *, levelled: 
 
 
 def curve(given: Floats, kind: Floats, *, levelled: bool) -> Curve:
-    """Measure how often cells of each given probability are of the kind.
+    """Compute the calibration curve of predictions `given` for cells of known `kind`; return it.
 
-    The curve is the share of the kind in each of as many equal parts of the cells, by what is given to them, made to
-    rise: each is raised to the highest before it, or `levelled` with those before it that are higher. Of few cells the
-    highest so far is soon one by chance.
+    The cells are sorted by prediction and divided into equal parts; each part gives the share of the class. The shares
+    are made to rise: each becomes the highest share before it, or with `levelled` the mean of the shares that would
+    fall. With few cells the highest share so far is soon 1 by chance.
     """
     order = np.argsort(given, kind="stable")
+    # Parts of equal size have about equal sampling errors.
     parts = np.array_split(order, min(PARTS, len(order)))
     shares, counts = np.array([kind[part].mean() for part in parts]), np.array([len(part) for part in parts])
     true = isotonic(shares, counts) if levelled else np.maximum.accumulate(shares)
@@ -103,7 +115,8 @@ def curve(given: Floats, kind: Floats, *, levelled: bool) -> Curve:
 
 
 def isotonic(values: Floats, weights: Ints) -> Floats:
-    """The values that never fall and are nearest to these in weighted squares: neighbours that fall become their mean.
+    """Return the non-decreasing values nearest to `values`, in squares with `weights`: falling neighbours become their
+    mean.
 
     >>> isotonic(np.array([0.2, 0.9, 0.5, 1.0]), np.array([1, 1, 3, 1])).round(3).tolist()
     [0.2, 0.6, 0.6, 1.0]

@@ -1,17 +1,18 @@
-"""The record chunks of one cluster put together again, as somebody who knows the algorithm can do it.
+"""Reconstructions of one cluster: all ways to combine its record chunks that the disassociation algorithm could have
+published.
 
 n: records of the cluster, its rows. Chunk 0 lies on the first rows as published; a placement puts each sub-record of
-the other chunks on a row of its own. It is consistent when for every x of chunk j and every l < j the projection on
-pre + x is not k^m-anonymous, pre being the items of chunk l that the algorithm took before x (by support, then name):
-it would have published x in chunk l otherwise.
+the other chunks on a row of its own. It is consistent when for every x of chunk j and every l < j the projection on pre
++ x is not k^m-anonymous. Here pre is the set of items of chunk l that the algorithm took before x (by support, then
+name). Otherwise the algorithm would have published x in chunk l.
 
-Rows that hold the same sub-record of every chunk so far are interchangeable. A *class* is such a set of rows, written
-as the numbers of their distinct sub-records, -1 for none; a *table* is classes with how many rows each has. A table
-stands for as many labelled placements (distinct maps from rows to sub-records) as its ways say. Enumeration walks
-over tables, and leaves one as soon as a chunk contradicts the algorithm.
+Rows with the same sub-record of every chunk so far are interchangeable. A *class* is such a set of rows, written as the
+numbers of their distinct sub-records, -1 for none. A *table* is the classes with the number of rows of each. The `ways`
+of a table count its labelled placements (distinct maps from rows to sub-records). Enumeration walks over tables, and
+leaves a table as soon as a chunk contradicts the algorithm.
 
-Beyond MOST_TABLES it samples: a population of tables takes one chunk after the other at random, tries again where the
-algorithm is contradicted, and weighs what the tries say about the share of consistent placements.
+Beyond MOST_TABLES decloak samples: a population of tables takes one chunk after the other at random, and tries again
+where the algorithm is contradicted. The tries estimate the share of consistent placements.
 """
 
 import random
@@ -26,25 +27,25 @@ from decloak.data.disassociated import Cluster
 __all__ = ["MOST_TABLES", "ClassCounts", "Pieces", "TooManyTables", "consistent_tables", "pieces", "sampled_tables"]
 
 MOST_TABLES = 20_000
-"""Tables to walk over at most, about a second's work."""
+"""Tables to walk over at most, about a second of work."""
 
 POPULATION, TRIES = 100, 10_000
 WEIGHT_UNIT = 1 << 200
-"""The unit of a sampled table's weight: weights are whole numbers, so that sums with huge counts stay exact."""
+"""Unit of the weight of a sampled table: weights are whole numbers, so that sums with huge counts stay exact."""
 
 Class = tuple[int, ...]
 ClassCounts = Mapping[Class, int]
 
 
 class TooManyTables(Exception):
-    """Enumeration would take too long."""
+    """Error for a cluster whose enumeration would take too long."""
 
 
-class _Rule(NamedTuple):
-    """What the algorithm says of x and an earlier chunk: some group must lie 1..k-1 times on rows with x.
+class _OrderRule(NamedTuple):
+    """Constraint from the algorithm for x and an earlier chunk: some group must lie 1..k-1 times on rows with x.
 
-    `holders` are the sub-records of x's chunk that hold x. A group is the sub-records of the earlier chunk that hold
-    some itemset of at most m-1 items of pre.
+    `holders` are the sub-records of x's chunk that contain x. A group is the sub-records of the earlier chunk that
+    contain some itemset of at most m-1 items of pre.
     """
 
     earlier: int
@@ -53,36 +54,40 @@ class _Rule(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """A cluster taken apart: distinct sub-records by chunk, how often each is there, and the rules of each chunk."""
+    """A cluster as distinct sub-records by chunk, the count of each, and the constraints of each chunk."""
 
     rows: int
     k: int
     distinct: tuple[tuple[frozenset[str], ...], ...]
     counts: tuple[tuple[int, ...], ...]
-    rules: tuple[tuple[_Rule, ...], ...]
+    rules: tuple[tuple[_OrderRule, ...], ...]
 
     def start(self) -> dict[Class, int]:
-        """The table that holds chunk 0 only, or nothing when there is no chunk."""
+        """Return the table that has chunk 0 only; without chunks it has one class of all rows."""
         if not self.counts:
             return {(): self.rows}
         taken: dict[Class, int] = {(number,): count for number, count in enumerate(self.counts[0])}
         return _nonzero(taken | {(-1,): self.rows - sum(self.counts[0])})
 
     def consistent(self, table: ClassCounts) -> bool:
-        """Whether the chunk placed last agrees with the algorithm."""
+        """Return True if the last chunk placed in `table` agrees with the algorithm."""
         j = len(next(iter(table))) - 1
         return not any(_anonymous(rule, table, j, self.k) for rule in self.rules[j])
 
 
-def pieces(cluster: Cluster, k: int, m: int) -> Pieces:
+def pieces(cluster: Cluster, k: int, m: int, *, cured: bool = False) -> Pieces:
+    """Return `cluster` as pieces, with the constraints of an algorithm with parameters `k` and `m`.
+
+    The constraints do not hold for a cluster that is `cured` of cover problems.
+    """
     counted = [Counter(map(frozenset, chunk.subrecords)) for chunk in cluster.record_chunks]
     distinct = tuple(tuple(counter) for counter in counted)
     rules = tuple(
         tuple(
             rule
             for x in sorted(frozenset[str]().union(*distinct[j]))
-            for earlier in range(j)
-            for rule in _rules(x, counted[j], earlier, counted[earlier], k, m)
+            for earlier in range(0 if cured else j)
+            for rule in _rules_for(x, counted[j], earlier, counted[earlier], k, m)
         )
         for j in range(len(counted))
     )
@@ -90,7 +95,11 @@ def pieces(cluster: Cluster, k: int, m: int) -> Pieces:
 
 
 def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tuple[int, dict[Class, int]]]:
-    """Every table the algorithm could have published, with its ways; TooManyTables once `most` were walked over."""
+    """Yield every table of `cluster` that the algorithm could have published, with its ways.
+
+    Raise TooManyTables after `most` tables.
+    """
+    # A generator is used, because callers stop early: a contradiction in chunk 1 saves all tables of later chunks.
     remaining = most
 
     def completed(ways: int, table: dict[Class, int], j: int) -> Iterator[tuple[int, dict[Class, int]]]:
@@ -98,11 +107,11 @@ def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tupl
         if j >= len(cluster.counts):
             yield ways, table
             return
-        for further, spread in _spread(tuple(table.values()), cluster.counts[j]):
+        for further, spread in _spreads(tuple(table.values()), cluster.counts[j]):
             remaining -= 1
             if remaining < 0:
                 raise TooManyTables
-            grown = _grown(table, spread)
+            grown = _add_chunk(table, spread)
             if cluster.consistent(grown):
                 yield from completed(ways * further, grown, j + 1)
 
@@ -110,7 +119,10 @@ def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tupl
 
 
 def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[Class, int]]]:
-    """Random consistent tables, each as likely as its ways, and one weight for all; none when tries run out."""
+    """Return random consistent tables of `cluster`, each as likely as its ways, with one weight for all.
+
+    `rng` draws them. The list is empty if the tries run out.
+    """
     tables, weight = [cluster.start()] * POPULATION, WEIGHT_UNIT
     for j in range(1, len(cluster.counts)):
         grown: list[dict[Class, int]] = []
@@ -119,7 +131,7 @@ def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[
             if tries == TRIES:
                 return []
             tries += 1
-            table = _dropped(rng.choice(tables), cluster.counts[j], rng)
+            table = _add_chunk_randomly(rng.choice(tables), cluster.counts[j], rng)
             if cluster.consistent(table):
                 grown.append(table)
         tables = grown[:POPULATION]  # the last one is left out, which makes the weight unbiased
@@ -127,12 +139,13 @@ def sampled_tables(cluster: Pieces, rng: random.Random) -> list[tuple[int, dict[
     return [(weight, table) for table in tables]
 
 
-def _rules(
+def _rules_for(
     x: str, counted: Counter[frozenset[str]], earlier: int, there: Counter[frozenset[str]], k: int, m: int
-) -> Iterator[_Rule]:
-    """The rule of x and an earlier chunk, unless nothing can make that projection k^m-anonymous."""
+) -> Iterator[_OrderRule]:
+    """Yield the constraint of x and an earlier chunk, unless nothing can make that projection k^m-anonymous."""
     support = Counter(y for subrecord in there.elements() for y in subrecord)
     holders = frozenset(number for number, subrecord in enumerate(counted) if x in subrecord)
+    # The algorithm takes items in the order of support, then name: the rank repeats this order.
     rank = (-sum(counted[subrecord] for subrecord in counted if x in subrecord), x)
     pre = frozenset(y for y in support if (-support[y], y) < rank)
     together: dict[frozenset[str], set[int]] = {}
@@ -144,10 +157,10 @@ def _rules(
                 times[itemset] += count
     if -rank[0] >= k and all(count >= k for count in times.values()):
         groups = frozenset(frozenset(numbers) for itemset, numbers in together.items() if len(itemset) < m)
-        yield _Rule(earlier, holders, groups)
+        yield _OrderRule(earlier, holders, groups)
 
 
-def _anonymous(rule: _Rule, table: ClassCounts, j: int, k: int) -> bool:
+def _anonymous(rule: _OrderRule, table: ClassCounts, j: int, k: int) -> bool:
     with_x: Counter[int] = Counter()
     for kind, rows in table.items():
         if kind[j] in rule.holders:
@@ -155,32 +168,36 @@ def _anonymous(rule: _Rule, table: ClassCounts, j: int, k: int) -> bool:
     return all(not 0 < sum(with_x[number] for number in group) < k for group in rule.groups)
 
 
-def _spread(rows: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
-    """Every way to put so many sub-records of each kind on classes of so many rows, with its labelled placements."""
+def _spreads(rows: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
+    """Yield every way to put the sub-records on classes of these numbers of rows, with its number of labelled
+    placements.
+    """
     if not rows:
         yield 1, ()
         return
     # What this class does not take has to fit on the rows of the classes after it.
     room = sum(rows[1:])
-    for ways, taken in _taken(rows[0], counts, sum(counts) - room):
+    for ways, taken in _choose_rows(rows[0], counts, sum(counts) - room):
         remaining = tuple(count - used for count, used in zip(counts, taken, strict=True))
-        for further, rest in _spread(rows[1:], remaining):
+        for further, rest in _spreads(rows[1:], remaining):
             yield ways * further, (taken, *rest)
 
 
-def _taken(rows: int, counts: tuple[int, ...], least: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """What rows of one class may take, `least` sub-records or more, with the ways to choose the rows."""
+def _choose_rows(rows: int, counts: tuple[int, ...], least: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the sub-records that rows of one class may take, `least` or more in all, with the ways
+    to choose the rows.
+    """
     if not counts:
         if least <= 0:
             yield 1, ()
         return
     for chosen in range(min(rows, counts[0]) + 1):
         if sum(counts[1:]) >= least - chosen:
-            for ways, rest in _taken(rows - chosen, counts[1:], least - chosen):
+            for ways, rest in _choose_rows(rows - chosen, counts[1:], least - chosen):
                 yield comb(rows, chosen) * ways, (chosen, *rest)
 
 
-def _grown(table: ClassCounts, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
+def _add_chunk(table: ClassCounts, spread: Sequence[tuple[int, ...]]) -> dict[Class, int]:
     grown: dict[Class, int] = {}
     for (kind, rows), taken in zip(table.items(), spread, strict=True):
         for number, chosen in enumerate(taken):
@@ -189,11 +206,12 @@ def _grown(table: ClassCounts, spread: Sequence[tuple[int, ...]]) -> dict[Class,
     return _nonzero(grown)
 
 
-def _dropped(table: ClassCounts, counts: tuple[int, ...], rng: random.Random) -> dict[Class, int]:
-    """A table with one more chunk on rows drawn at random."""
+def _add_chunk_randomly(table: ClassCounts, counts: tuple[int, ...], rng: random.Random) -> dict[Class, int]:
+    """Return a table with one more chunk on rows drawn at random."""
     rows = [kind for kind, count in table.items() for _ in range(count)]
     kinds = [number for number, count in enumerate(counts) for _ in range(count)]
     kinds += [-1] * (len(rows) - len(kinds))
+    # A random permutation of sub-records over rows is a random labelled placement.
     rng.shuffle(kinds)
     return dict(Counter((*kind, number) for kind, number in zip(rows, kinds, strict=True)))
 

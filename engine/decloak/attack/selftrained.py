@@ -1,18 +1,18 @@
-"""An attacker who trains on the release itself: its plain items show what it looks like when an item is meant.
+"""An attacker who trains on the release itself: its plain items show what an original member looks like.
 
-Plain items are published as they are. So the attacker makes tables of them like those of the generalised items: for
-each table as many plain items together as it has members, in about as many transactions, and knows of each cell
-whether its item is meant. What stands beside each other in the release is one more measure, carried over to hidden
-items by their traits (`carried`, `traits`); for that the members of the tables made together are hidden together. What
-is learned (`features`, `logistic`) gives every cell of the true tables the probability that its member was added,
-calibrated on tables that it was not learned from. The truth has no part in it. Tables of plain items come back with
-what each half of them teaches about the other (`Taught`), so that an attack can be tried on them.
+Plain items are published unchanged. So the attacker makes tables of them like those of the generalised items: for each
+table as many plain items together as it has members, in about as many transactions, and with known originals.
+Co-occurrence in the release is one more measure, predicted for hidden items from their features (`cooccurrence_model`,
+`item_features`); for that, the members of tables made together are hidden together. The classifier (`cell_features`,
+`logistic`) gives every cell of the attacked tables the probability that its member was added, calibrated on tables that
+it was not trained on. The originals have no part in it. Tables of plain items come back with the probabilities that the
+other half of them teaches (`TrainingTable`), so that an attack can be tried on them.
 
-Controls tell whether there was anything to learn. `labels` teaches kinds drawn in another order: each row is judged
-by one of LABELLINGS orders, for one order alone may happen to be near the truth, or far from it. `contexts` shows, at
-the attack, the contexts of other rows and tables. Both have to fall to chance. `words` hides what items share in
-spelling: no count of shared words, and no distance between items that share one. `order` deals rows, columns and items
-out anew, which must change nothing.
+Controls show whether there was anything to learn. `labels` permutes the labels: each row is judged by one of LABELLINGS
+permutations, because a single permutation may happen to be near the truth, or far from it. `contexts` gives the
+attacked cells the contexts of other rows and tables. Both have to fall to the baseline. `words` hides the spelling of
+items: no count of shared words, and no distance between items that share a word. `order` shuffles rows, columns and
+items, which must change nothing.
 """
 
 import math
@@ -24,45 +24,54 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.carried import Carrier, carrier
+from decloak.attack.cell_features import Occurrences, Scores, cell_features, pairs_of, words_of
 from decloak.attack.controls import Control
-from decloak.attack.features import Occurrences, Scores, features, pairs_of, words_of
+from decloak.attack.cooccurrence_model import CooccurrenceModel, cooccurrence_model
+from decloak.attack.item_features import item_features, landmark_pairs, landmarks_of
 from decloak.attack.logistic import learn_calibrated
 from decloak.attack.tables import context, mean_scores
-from decloak.attack.traits import landmark_pairs, landmarks_of, traits
 from decloak.data.content import Element
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 
-__all__ = ["Learned", "Likeness", "Taught", "learned", "likeness_tables", "likenesses"]
+__all__ = [
+    "CalibrationTable",
+    "Learned",
+    "TrainingTable",
+    "calibration_tables",
+    "learn_from_release",
+    "plain_item_tables",
+]
 
 
-LIKENESSES = 8
+COPIES = 8
 """Tables of plain items for each table that is attacked, at least."""
 
-MOST_LIKENESSES = 24
+MOST_COPIES = 24
 
-ENOUGH = 20_000
-"""Cells of tables of plain items, about, for which there are more of them than LIKENESSES."""
+ENOUGH_CELLS = 20_000
+"""Cells of tables of plain items, about, below which there are more than COPIES of each."""
 
-TRIES = 20
-"""How often plain items are drawn for one of them until all differ."""
+MOST_DRAWS = 20
+"""Draws of plain items for one table until all are different."""
 
-MOST = 20_000
+MOST_CELLS = 20_000
 """Cells of the tables of plain items that an attack is tried on, about."""
 
 LABELLINGS = 20
-"""Orders of the kinds that the control `labels` is taught, a row of the attacked tables judged by one of them."""
+"""Permutations of the labels that the control `labels` is taught; a row of the attacked tables is judged by one of
+them.
+"""
 
-FEWEST = 50
-"""Cells of each kind below which nothing is learned."""
+FEWEST_CELLS = 50
+"""Cells of each class below which nothing is learned."""
 
 Relate = Callable[[Sequence[Pair]], Sequence[Mapping[Pair, float | None]]]
-"""Gives the scores of pairs by every measure there is."""
+"""Returns the scores of pairs by every measure."""
 
 
-class Taught(NamedTuple):
-    """A table of plain items: the probability of every cell that its member was added, and which cells are meant.
+class TrainingTable(NamedTuple):
+    """A table of plain items: the probability of every cell that its member was added, and which members are original.
 
     The probabilities are those that tables of the other half teach.
     """
@@ -75,10 +84,10 @@ class Learned(NamedTuple):
     """The probability of every cell of the attacked tables that its member was added, and the tables that taught it."""
 
     added: list[Floats]
-    taught: Sequence[Taught] = ()
+    training: Sequence[TrainingTable] = ()
 
 
-def learned(
+def learn_from_release(
     published: Published,
     tables: Sequence[AttackTable],
     relate: Relate,
@@ -89,26 +98,28 @@ def learned(
     control: Control | None = None,
     seed: int = 0,
 ) -> Learned:
-    """The probability of every cell of the tables that its member was added; NaN where there is too little to learn.
+    """Learn from the plain items of `published`, and return the probability that each member of `tables` was added.
 
-    Traits go by the measures of `resemble`, None for all. `others` are other transactions of the population that the
-    attacker has. `nearest` is how many plain items make a context, None for all.
+    The probabilities are NaN where there is too little to learn. `relate` scores pairs by every measure, `resemble` by
+    those that item features use (None: all). `others` are other transactions of the population that the attacker has.
+    `nearest` is the number of plain items in a context (None: all). `control` spoils the training data, and `seed`
+    decides the draws.
     """
     measures = Measures(relate, resemble or relate, others, control != "words")
     rng = np.random.default_rng(seed)
     attacked = [Occurrences(table.columns, table.contexts) for table in tables]
     if control == "order":
-        published, places = _dealt(published, nearest, rng), [_order(table, rng) for table in attacked]
-        shuffled = [_ordered(*pair) for pair in zip(attacked, places, strict=True)]
-        p, taught = _learned(published, shuffled, measures, nearest, None, rng)
-        return Learned([_restored(part, *order) for part, order in zip(p, places, strict=True)], taught)
+        published, places = _shuffle_release(published, nearest, rng), [_random_order(table, rng) for table in attacked]
+        shuffled = [_reorder(*pair) for pair in zip(attacked, places, strict=True)]
+        p, training = _learn(published, shuffled, measures, nearest, None, rng)
+        return Learned([_restore_order(part, *order) for part, order in zip(p, places, strict=True)], training)
     if control == "contexts":
-        attacked = _shuffled(attacked, rng)
-    return _learned(published, attacked, measures, nearest, control, rng)
+        attacked = _shuffle_contexts(attacked, rng)
+    return _learn(published, attacked, measures, nearest, control, rng)
 
 
 class Measures(NamedTuple):
-    """The measures of cells, those that tell traits, other transactions, and whether spelling tells anything."""
+    """Measures of cells, those of item features, other transactions, and whether spelling may be used."""
 
     relate: Relate
     resemble: Relate
@@ -116,32 +127,36 @@ class Measures(NamedTuple):
     spelling: bool
 
     def of_pairs(self, pairs: Sequence[Pair]) -> Sequence[Scores]:
-        """The scores of pairs by every measure, and how rare the member is in the other transactions."""
+        """Return the scores of `pairs` by every measure, and the rarity of the member in the other transactions."""
         scored = self.relate(pairs)
         if not self.spelling:
-            scored = [_unspelt(scores) for scores in scored]
+            scored = [_drop_shared_words(scores) for scores in scored]
         if not self.others:
             return scored
         support = Counter(chain.from_iterable(map(set, self.others)))
         return [*scored, {(item, member): -math.log(support[member] + 0.5) for item, member in pairs}]
 
-    def carrier(self, published: Published, items: Iterable[str]) -> Carrier:
-        """What the release tells of what stands together, with the traits of these items and of its plain ones."""
+    def cooccurrence_model(self, published: Published, items: Iterable[str]) -> CooccurrenceModel:
+        """Return the co-occurrence model of `published` for these `items` and its plain items."""
         rows = [[element for element in row if isinstance(element, str)] for row in published.transactions]
         support = Counter(chain.from_iterable(rows))
         every = sorted({*items, *support})
         landmarks = landmarks_of(support, every)
         scored = self.resemble(landmark_pairs(every, landmarks))
-        return carrier(rows, every, traits(every, landmarks, scored, self.others, spelling=self.spelling))
+        return cooccurrence_model(
+            rows, every, item_features(every, landmarks, scored, self.others, spelling=self.spelling)
+        )
 
-    def carried(self, release: Carrier, tables: Sequence[Occurrences]) -> Scores:
-        """The distances of what is carried over to the members of some tables, when all of them are hidden."""
+    def hidden_distances(self, release: CooccurrenceModel, tables: Sequence[Occurrences]) -> Scores:
+        """Return the predicted distances to the members of `tables` in `release`, when all of
+        these members are hidden.
+        """
         hidden = {member for table in tables for member in table.members}
         distances = release.distances(pairs_of(tables), hidden)
-        return distances if self.spelling else _unspelt(distances)
+        return distances if self.spelling else _drop_shared_words(distances)
 
 
-def _learned(
+def _learn(
     published: Published,
     attacked: Sequence[Occurrences],
     measures: Measures,
@@ -149,19 +164,23 @@ def _learned(
     control: Control | None,
     rng: np.random.Generator,
 ) -> Learned:
-    """What is learned of the tables as they stand."""
+    """Learn for the tables as they are."""
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
-    draws = likeness_tables(published, shapes, rng, nearest, _times(shapes))
-    taught = [occurrences for draw in draws for occurrences, _ in draw]
+    draws = plain_item_tables(published, shapes, rng, nearest, _copies_per_table(shapes))
+    training = [occurrences for draw in draws for occurrences, _ in draw]
     meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
-    if min(meant.sum(), len(meant) - meant.sum()) < FEWEST:
+    # A classifier from few cells of one class would be noise that looks like knowledge.
+    if min(meant.sum(), len(meant) - meant.sum()) < FEWEST_CELLS:
         return Learned([np.full(shape[::-1], np.nan) for shape in shapes])
-    scored = measures.of_pairs(pairs_of([*attacked, *taught]))
-    carried = measures.carrier(published, {member for table in attacked for member in table.members})
+    scored = measures.of_pairs(pairs_of([*attacked, *training]))
+    carried = measures.cooccurrence_model(published, {member for table in attacked for member in table.members})
     asked, *known = (
-        features(group, scored, [[measures.carried(carried, group)] * len(group)], spelling=measures.spelling)
+        cell_features(
+            group, scored, [[measures.hidden_distances(carried, group)] * len(group)], spelling=measures.spelling
+        )
         for group in (attacked, *([occurrences for occurrences, _ in draw] for draw in draws))
     )
+    # Draws and tables alternate between the halves, so that both have all shapes of tables.
     half = np.concatenate(
         [
             np.full(kind.size, (number + at) % 2)
@@ -171,65 +190,71 @@ def _learned(
     )
     if control == "labels":
         # What is learned differs from row to row, so there is no one table of plain items to try it on.
-        p = _mislabelled(np.concatenate(known), meant, half, asked, np.repeat(*_rows(shapes)), rng)
-        return Learned(_cut(p, [shape[::-1] for shape in shapes]))
+        p = _learn_permuted_labels(np.concatenate(known), meant, half, asked, np.repeat(*_row_numbers(shapes)), rng)
+        return Learned(_split_cells(p, [shape[::-1] for shape in shapes]))
     calibrated = learn_calibrated(np.concatenate(known), 1 - meant, half)
     kinds = [kind for draw in draws for _, kind in draw]
-    held_out = _cut(calibrated.held_out, [kind.shape for kind in kinds])
+    held_out = _split_cells(calibrated.held_out, [kind.shape for kind in kinds])
     return Learned(
-        _cut(calibrated.probability(asked), [shape[::-1] for shape in shapes]), list(map(Taught, held_out, kinds))
+        _split_cells(calibrated.probability(asked), [shape[::-1] for shape in shapes]),
+        list(map(TrainingTable, held_out, kinds)),
     )
 
 
-def _cut(p: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
-    """The probabilities of all cells, table after table, as tables of these shapes."""
+def _split_cells(p: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    """Return the probabilities of all cells, table after table, as tables of these shapes."""
     ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
     return [part.reshape(shape) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
 
 
-def _times(shapes: Sequence[tuple[int, int]]) -> int:
-    """How many tables of plain items there are for each that is attacked: the fewer cells, the more."""
+def _copies_per_table(shapes: Sequence[tuple[int, int]]) -> int:
+    """Return the number of tables of plain items for each attacked table: the fewer cells, the more tables."""
     cells = sum(columns * rows for columns, rows in shapes)
-    return max(LIKENESSES, min(MOST_LIKENESSES, ENOUGH // max(1, cells)))
+    return max(COPIES, min(MOST_COPIES, ENOUGH_CELLS // max(1, cells)))
 
 
-class Likeness(NamedTuple):
-    """A distance table of plain items, NaN where there is no score, and which of its cells are meant."""
+class CalibrationTable(NamedTuple):
+    """A distance table of plain items, NaN where there is no score, and which of its members are original."""
 
     d: Floats
     meant: Floats
 
 
-def likenesses(
+def calibration_tables(
     published: Published,
     tables: Sequence[AttackTable],
     score: Callable[[Sequence[Pair]], Mapping[Pair, float | None]],
     nearest: int | None,
     seed: int = 0,
-) -> list[Likeness]:
-    """Tables of plain items to try an attack on, some for each table that is attacked, at most MOST cells in all."""
+) -> list[CalibrationTable]:
+    """Return tables of plain items to try an attack on, COPIES for each attacked table, at most MOST_CELLS cells in
+    all.
+
+    `published` has the plain items, `tables` are the attacked ones, `score` returns the scores of pairs, `nearest` is
+    the number of items in a context (None: all), `seed` decides the draws.
+    """
     rng = np.random.default_rng(seed)
     shapes = [(len(table.columns), len(table.contexts)) for table in tables]
-    cells = LIKENESSES * sum(columns * rows for columns, rows in shapes)
-    if cells > MOST:
-        shapes = [shape for shape in shapes if rng.random() < MOST / cells] or shapes[:1]
+    cells = COPIES * sum(columns * rows for columns, rows in shapes)
+    if cells > MOST_CELLS:
+        shapes = [shape for shape in shapes if rng.random() < MOST_CELLS / cells] or shapes[:1]
     # Those of a shape stand side by side: halves by turns have all shapes in them.
-    (made,) = likeness_tables(published, [s for s in shapes for _ in range(LIKENESSES)], rng, nearest, times=1)
+    (made,) = plain_item_tables(published, [s for s in shapes for _ in range(COPIES)], rng, nearest, times=1)
     scores = score(pairs_of([occurrences for occurrences, _ in made]))
     scored = [(mean_scores(occurrences.contexts, occurrences.members, scores), kind) for occurrences, kind in made]
-    return [Likeness(d, kind) for d, kind in scored if np.isfinite(d).any()]
+    return [CalibrationTable(d, kind) for d, kind in scored if np.isfinite(d).any()]
 
 
-def _rows(shapes: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """The number of each row over all tables, and how many cells it has."""
+def _row_numbers(shapes: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+    """Return the number of each row over all tables, and its number of cells."""
     cells = np.repeat([columns for columns, _ in shapes], [rows for _, rows in shapes])
     return np.arange(len(cells)), cells
 
 
-def _mislabelled(
+def _learn_permuted_labels(
     known: Floats, meant: Floats, half: Floats, asked: Floats, row: Ints, rng: np.random.Generator
 ) -> Floats:
-    """What is learned of kinds in many other orders, each row of cells judged by one of them."""
+    """Learn from many permutations of the labels; each row of cells is judged by one of them."""
     p = np.empty(len(asked))
     judge = rng.integers(LABELLINGS, size=int(row.max(initial=-1)) + 1)[row]
     for number in range(LABELLINGS):
@@ -239,50 +264,55 @@ def _mislabelled(
     return p
 
 
-def _unspelt(scores: Scores) -> Scores:
-    """Scores without those of items that share a word."""
+def _drop_shared_words(scores: Scores) -> Scores:
+    """Return the scores without those of items that share a word."""
+    # A pair that shares a word would reveal the spelling through its distance.
     words = words_of({item for pair in scores for item in pair})
     return {(a, b): None if words[a] & words[b] else score for (a, b), score in scores.items()}
 
 
-def _dealt(published: Published, nearest: int | None, rng: np.random.Generator) -> Published:
-    """The transactions in another order, and their items where it is of no account which are nearest."""
+def _shuffle_release(published: Published, nearest: int | None, rng: np.random.Generator) -> Published:
+    """Return the release with shuffled transactions, and shuffled items where contexts do not depend on positions."""
     rows = [published.transactions[place] for place in rng.permutation(len(published.transactions)).tolist()]
     if nearest is None:
         rows = [tuple(row[place] for place in rng.permutation(len(row)).tolist()) for row in rows]
     return Published(tuple(rows), tuple(map(str, range(1, len(rows) + 1))))
 
 
-def _order(table: Occurrences, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _random_order(table: Occurrences, rng: np.random.Generator) -> tuple[Ints, Ints]:
     return rng.permutation(len(table.contexts)), rng.permutation(len(table.members))
 
 
-def _ordered(table: Occurrences, order: tuple[Ints, Ints]) -> Occurrences:
+def _reorder(table: Occurrences, order: tuple[Ints, Ints]) -> Occurrences:
     rows, columns = (places.tolist() for places in order)
     return Occurrences(tuple(table.members[at] for at in columns), tuple(table.contexts[at] for at in rows))
 
 
-def _restored(p: Floats, rows: Ints, columns: Ints) -> Floats:
+def _restore_order(p: Floats, rows: Ints, columns: Ints) -> Floats:
     back = np.empty_like(p)
     back[np.ix_(rows, columns)] = p
     return back
 
 
-def _shuffled(tables: Sequence[Occurrences], rng: np.random.Generator) -> list[Occurrences]:
-    """The tables with the contexts of all of them dealt out anew."""
+def _shuffle_contexts(tables: Sequence[Occurrences], rng: np.random.Generator) -> list[Occurrences]:
+    """Return the tables with the contexts of all of them permuted."""
     contexts = [context for table in tables for context in table.contexts]
     dealt = iter([contexts[place] for place in rng.permutation(len(contexts))])
     return [Occurrences(table.members, tuple(next(dealt) for _ in table.contexts)) for table in tables]
 
 
-def likeness_tables(
+def plain_item_tables(
     published: Published,
     shapes: Sequence[tuple[int, int]],
     rng: np.random.Generator,
     nearest: int | None = None,
-    times: int = LIKENESSES,
+    times: int = COPIES,
 ) -> list[list[tuple[Occurrences, Floats]]]:
-    """Tables of plain items of about these shapes (columns, rows), each with which cells are meant; so many times."""
+    """Draw tables of plain items of about these `shapes` (columns, rows), each with its original members.
+
+    `published` has the items, `rng` draws them, `nearest` is the number of items in a context (None: all). Return a
+    list of tables for each of `times` repetitions.
+    """
     held: dict[str, list[int]] = {}
     for number, row in enumerate(published.transactions):
         for element in row:
@@ -293,20 +323,22 @@ def likeness_tables(
 
     def drawn() -> Iterator[tuple[Occurrences, Floats]]:
         for columns, rows in shapes:
-            members = tuple(names[place] for place in _alike(columns, rows, support, rng))
-            table = _likeness(members, held, published, nearest) if members else None
+            members = tuple(names[place] for place in _draw_plain_items(columns, rows, support, rng))
+            table = _plain_item_table(members, held, published, nearest) if members else None
             if table is not None:
                 yield table
 
     return [list(drawn()) for _ in range(times)]
 
 
-def _alike(columns: int, rows: int, support: Ints, rng: np.random.Generator) -> list[int]:
-    """The places of so many items, ascending by support, that are in about so many transactions in all; or none.
+def _draw_plain_items(columns: int, rows: int, support: Ints, rng: np.random.Generator) -> list[int]:
+    """Draw `columns` items, ascending by support, that are in about `rows` transactions in all; return none if that
+    fails.
 
     Every way to share the transactions among the items is equally likely.
     """
-    for _ in range(TRIES if len(support) >= columns else 0):
+    for _ in range(MOST_DRAWS if len(support) >= columns else 0):
+        # The cuts divide the transactions among the items; each division is equally likely.
         cuts = np.sort(rng.choice(max(rows, columns) - 1, columns - 1, replace=False)) + 1
         parts = np.diff(cuts, prepend=0, append=max(rows, columns))
         # Of the items in as many transactions; where there are none, of those in the next fewer.
@@ -318,13 +350,14 @@ def _alike(columns: int, rows: int, support: Ints, rng: np.random.Generator) -> 
     return []
 
 
-def _likeness(
+def _plain_item_table(
     members: tuple[str, ...], held: Mapping[str, Sequence[int]], published: Published, nearest: int | None
 ) -> tuple[Occurrences, Floats] | None:
-    """The table of these items taken for a generalised one: rows that show something plain, and what is meant."""
+    """Return the table of these items as if they were generalised together, with the original members of each row."""
+    # A row is a transaction with at least one of the items: there the true members are known.
     of_member = [frozenset(held[member]) for member in members]
     shown = sorted(set().union(*of_member))
-    contexts = {number: _context(published.transactions[number], members, nearest) for number in shown}
+    contexts = {number: _plain_context(published.transactions[number], members, nearest) for number in shown}
     rows = [number for number, items in contexts.items() if items]
     if not rows:
         return None
@@ -332,8 +365,8 @@ def _likeness(
     return Occurrences(members, tuple(contexts[number] for number in rows)), meant
 
 
-def _context(transaction: Sequence[Element], members: tuple[str, ...], nearest: int | None) -> tuple[str, ...]:
-    """What stands beside the members, the first of those that are there generalised to all of them, the others gone."""
+def _plain_context(transaction: Sequence[Element], members: tuple[str, ...], nearest: int | None) -> tuple[str, ...]:
+    """Return the context of the members, as if the first of them were generalised to all and the others removed."""
     hidden = frozenset(members)
     where = next(place for place, element in enumerate(transaction) if element in hidden)
     before = list(transaction[:where])

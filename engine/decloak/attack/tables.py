@@ -1,9 +1,9 @@
-"""Distance tables: how far each member of a generalised item is from the contexts it is published in.
+"""Distance tables: the distance of each member of a generalised item to the contexts in which it is published.
 
-One table per generalised item, whatever the order of its members: a row per transaction that holds it, a
-column per member; a cell is the mean score of the member with the context items that have a score with it.
-Rows and columns without any score are left out, and so is a table with nothing left. The context are the plain items
-near the generalised one, which the attacker holds its members against; every element takes one position.
+There is one table per generalised item, whatever the order of its members, with a row per transaction that has the item
+and a column per member. A cell is the mean score of the member with the context items that have a score with it. Rows
+and columns without any score are left out, and so is a table with nothing left. The context is the plain items near the
+generalised item; every element counts as one position.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ __all__ = ["context", "mean_scores", "needed_pairs", "tables"]
 
 
 def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
-    """The n plain items nearest to the position, the left of two at the same distance first.
+    """Return the `n` plain items of `transaction` nearest to `position`, the left of two at equal distance first.
 
-    None takes every plain item, in the order of the transaction. There may be fewer than n, or none.
+    With None all plain items are returned, in the order of the transaction. There may be fewer than n, or none.
 
     >>> context(["i1", ("i2", "i3"), "i4", "i5"], 1, 2)
     ('i1', 'i4')
@@ -35,7 +35,7 @@ def context(transaction: Sequence[Element], position: int, n: int | None) -> tup
 
 
 class _Occurrences(NamedTuple):
-    """Where a generalised item is published, and in which contexts."""
+    """Transactions in which a generalised item is published, and its contexts there."""
 
     members: tuple[str, ...]
     transactions: list[int]
@@ -54,7 +54,11 @@ def _occurrences(published: Published, n: int | None) -> list[_Occurrences]:
 
 
 def needed_pairs(published: Published, n: int | None) -> list[Pair]:
-    """Every pair (context item, member) whose score a table needs, once, in the order of the tables."""
+    """Return every pair (context item, member) of `published` whose score a table needs, once, in the order of the
+    tables.
+
+    `n` is the number of items in a context, None for all.
+    """
     return list(dict.fromkeys(chain.from_iterable(map(_pairs, _occurrences(published, n)))))
 
 
@@ -64,13 +68,17 @@ def _pairs(occurrence: _Occurrences) -> Iterator[Pair]:
 
 
 def tables(published: Published, score: Mapping[Pair, float | None], n: int | None) -> list[AttackTable]:
-    """The distance table of every generalised item that has one, in the order of first appearance."""
+    """Return the distance table of each generalised item of `published` that has one, in order of first appearance.
+
+    `score` has the scores of pairs, and `n` is the number of items in a context, None for all.
+    """
     return [table for occurrence in _occurrences(published, n) if (table := _table(occurrence, score)) is not None]
 
 
 def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
     d = mean_scores(occurrence.contexts, occurrence.members, score)
     scored = ~np.isnan(d)
+    # Rows and columns without any score are left out: no attack could decide about them.
     rows, columns = np.flatnonzero(scored.any(axis=1)), np.flatnonzero(scored.any(axis=0))
     if not rows.size:
         return None
@@ -84,9 +92,9 @@ def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> Atta
 
 
 def mean_scores(contexts: Sequence[Context], members: Sequence[str], score: Mapping[Pair, float | None]) -> Floats:
-    """A row per context, a column per member: the mean of their scores, NaN where no context item has one.
+    """Return the mean `score` of each of `members` (columns) with the items of each of `contexts` (rows).
 
-    Negative, infinite and NaN scores are none.
+    A cell is NaN where no context item has a score. Negative, infinite and NaN scores count as none.
     """
     number = {item: place for place, item in enumerate(dict.fromkeys(chain.from_iterable(contexts)))}
     scores = np.array([[score.get((item, member)) for member in members] for item in number], dtype=float)
@@ -95,6 +103,7 @@ def mean_scores(contexts: Sequence[Context], members: Sequence[str], score: Mapp
     if not filled:
         return d
     scored = (scores >= 0) & (scores < np.inf)
+    # reduceat cannot sum over empty runs, so that rows with an empty context are left out first.
     picked = np.array([number[item] for row in filled for item in contexts[row]])
     starts = np.cumsum([0, *(len(contexts[row]) for row in filled[:-1])])
     with np.errstate(over="ignore"):  # a sum of scores too large for a float is no score either

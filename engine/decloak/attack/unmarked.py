@@ -1,8 +1,8 @@
-"""Published transactions whose generalised items are not marked: which items an attacker takes for generalised.
+"""Marking of generalised items in releases that do not mark them: the items that an attacker takes for generalised.
 
-An item in at least k transactions is a member of a generalised item, any other is context (Ong 2015, 3.5.2).
-There is one generalised item a transaction, or one per utility set where these are known: items of different
-utility sets, and items of none, are never generalised together.
+An item in at least k transactions is a member of a generalised item, any other is context (Ong 2015, 3.5.2). There is
+one generalised item per transaction, or one per utility set where these are known: items of different utility sets, and
+items of none, are never generalised together.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from decloak.data.content import Element
 from decloak.data.published import Published
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["mark"]
 
@@ -22,7 +22,10 @@ def mark(
     k: int = 2,
     utility: Collection[Collection[str]] | None = None,
 ) -> Published:
-    """Gather the items in k transactions or more into generalised items, each where its first member stood.
+    """Combine the items in `k` or more `transactions` into generalised items, at the position of their first member.
+
+    `labels` name the transactions; without them decloak numbers them from 1. `utility` lists the utility sets, if they
+    are known. Return the marked release.
 
     >>> mark([["knee", "icd", "limbs"], ["icd", "limbs"]]).transactions
     (('knee', ('icd', 'limbs')), (('icd', 'limbs'),))
@@ -36,22 +39,23 @@ def mark(
         raise DecloakError(f"{len(names)} labels for {len(sets)} transactions", hint="give one each")
     support = Counter(item for items in sets for item in items)
     frequent = [item for item, count in support.items() if count >= k]
+    # Without utility sets all frequent items form one group: an attacker cannot divide them.
     group = dict.fromkeys(frequent, 0) if utility is None else _groups(frequent, utility)
-    return Published(tuple(_marked(items, group) for items in sets), names)
+    return Published(tuple(_group_items(items, group) for items in sets), names)
 
 
 def _groups(frequent: Iterable[str], utility: Collection[Collection[str]]) -> dict[str, int]:
-    """The number of each frequent item's utility set; an item of none has a number of its own."""
+    """Return the number of the utility set of each frequent item; an item of none has a number of its own."""
     sets: dict[str, int] = {}
     for number, items in enumerate(utility):
         for item in set(items):
             if sets.setdefault(item, number) != number:
-                raise DecloakError(f"{shown(item)} is in two utility sets", hint="utility sets are disjoint")
+                raise DecloakError(f"{quote(item)} is in two utility sets", hint="utility sets are disjoint")
     return {item: sets.get(item, len(utility) + place) for place, item in enumerate(frequent)}
 
 
-def _marked(items: Sequence[str], group: Mapping[str, int]) -> tuple[Element, ...]:
-    """One element per plain item and per group, in the order of their first items."""
+def _group_items(items: Sequence[str], group: Mapping[str, int]) -> tuple[Element, ...]:
+    """Return one element per plain item and per group, in the order of their first items."""
     gathered: dict[str | int, list[str]] = {}
     for item in items:
         gathered.setdefault(group.get(item, item), []).append(item)

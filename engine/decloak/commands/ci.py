@@ -1,4 +1,4 @@
-"""Files for build servers, beside what a command prints."""
+"""Files for build servers: JUnit, SARIF and summaries."""
 
 import os
 import re
@@ -36,8 +36,8 @@ def ci_options(command: Callable[..., int]) -> Callable[..., int]:
             raise
 
     kind = click.Path(path_type=Path)
-    option = click.option("--sarif", type=kind, help="Write what does not hold as SARIF, at its place.")
-    return click.option("--junit", type=kind, help="Write what was expected as JUnit's XML.")(option(reported))
+    option = click.option("--sarif", type=kind, help="Write failed expectations as SARIF.")
+    return click.option("--junit", type=kind, help="Write the expectations as JUnit XML.")(option(reported))
 
 
 def _failure(subject: Path, error: BaseException) -> Expected:
@@ -51,13 +51,13 @@ def _failure(subject: Path, error: BaseException) -> Expected:
 def write_ci(
     title: str, sentences: Sequence[str], judged: Sequence[Expected], junit_file: Path | None, sarif_file: Path | None
 ) -> None:
-    """Write what was asked for; these files are made anew each time. The summary of a step is added to."""
-    from decloak.data.formats.writing import told_unwritable, write_text
+    """Write what was asked for; each run replaces these files. The summary of a step is added to."""
+    from decloak.data.formats.writing import report_write_errors, write_text
 
     if junit_file is not None:
         write_text(junit(title, judged), junit_file)
     if sarif_file is not None:
         write_text(sarif(judged), sarif_file)
     if summary := os.environ.get(SUMMARY):
-        with told_unwritable(summary), Path(summary).open("a", encoding="utf-8") as file:
+        with report_write_errors(summary), Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown(title, sentences, judged))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decloak.commands.options import form_option
-from decloak.data.formats.lines import place
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import location
+from decloak.errors import DecloakError, quote
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
@@ -27,41 +27,41 @@ index_argument = click.argument("index", type=click.Path(path_type=Path))
 
 @click.group("corpus", no_args_is_help=False)
 def corpus_command() -> None:
-    """Build an index of documents, and count terms in it."""
+    """Build a text index and count terms in it."""
 
 
 def _without(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
     for value in values:
         if "=" not in value:
-            raise DecloakError(f"{shown(value)} is not FIELD=VALUE", "--without", "such as source=mtsamples")
+            raise DecloakError(f"{quote(value)} is not FIELD=VALUE", "--without", "such as source=mtsamples")
     return [(name, excluded) for name, _, excluded in (value.partition("=") for value in values)]
 
 
 @corpus_command.command("build")
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|FOLDER...")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The index, a new file.")
-@click.option("--field", help="The column of a CSV or TSV file, or the key of a JSON Lines file, that holds the text.")
-@click.option("--lines", is_flag=True, help="Every line is a document, whatever the file is.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="File of the new index.")
+@click.option("--field", help="Column (CSV, TSV) or key (JSON Lines) of the text.")
+@click.option("--lines", is_flag=True, help="Read each line as a document.")
 @click.option(
-    "--stem/--no-stem", default=True, show_default=True, help="Count a word with all its endings, by Porter's stemmer."
+    "--stem/--no-stem", default=True, show_default=True, help="Count a word with all its endings (Porter stemmer)."
 )
 @click.option(
     "--without",
     multiple=True,
     metavar="FIELD=VALUE",
     callback=_without,
-    help="Leave documents out whose field has this value; may be repeated.",
+    help="Exclude documents whose field has this value. Repeatable.",
 )
 def build_command(
     sources: tuple[Path, ...], out: Path, field: str | None, lines: bool, stem: bool, without: list[tuple[str, str]]
 ) -> None:
     """Index documents, to count terms in them.
 
-    A text file is one document, and a folder holds one a file; with --lines every line is one. Of .csv, .tsv and
-    .jsonl files every record is one, its text in --field. Where a table has no header, a field is the number of
-    its column, from 1. Files that end in .gz or .xz are unpacked. Text is UTF-8.
+    A text file is one document. A folder contains one document per file. With --lines, every line is one document. In
+    .csv, .tsv and .jsonl files, every record is one document with its text in --field. If a table has no header, a
+    field is the number of its column, from 1. decloak unpacks .gz and .xz files. Text is UTF-8.
 
-    Leave out what holds the data that is attacked: --without source=mtsamples.
+    Exclude the documents that contain the attacked data, for example --without source=mtsamples.
     """
     from decloak.data.text.documents import Documents, TextOptions
     from decloak.relate.corpus_build import build
@@ -70,17 +70,17 @@ def build_command(
     with _progress() as progress:
         facts = build(inputs, out, stem=stem, progress=progress)
     left_out = f" ({sum(part.left_out for part in facts.parts)} left out)" if without else ""
-    say(f"{facts.n} documents{left_out} in {place(out)}, {out.stat().st_size / 1e6:.1f} MB")
+    say(f"{facts.n} documents{left_out} in {location(out)}, {out.stat().st_size / 1e6:.1f} MB")
     for condition in without:
         if not any(documents.left_out[condition] for documents in inputs):
-            say(f"note: {shown('='.join(condition))} left nothing out", err=True)
+            say(f"note: {quote('='.join(condition))} left nothing out", err=True)
 
 
 @corpus_command.command("info")
 @index_argument
 @form_option
 def info_command(index: Path, form: str) -> None:
-    """Say what an index holds, and where it came from."""
+    """Show the contents and the sources of an index."""
     from decloak.relate.corpus_index import Corpus
 
     with Corpus.open(index) as corpus:
@@ -100,10 +100,10 @@ def info_command(index: Path, form: str) -> None:
 @click.argument("terms", nargs=-1, required=True, metavar="TERM...")
 @form_option
 def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
-    """Count the documents that hold each term and each pair of terms.
+    """Count the documents that contain each term and each pair of terms.
 
-    Each pair comes with its Google distance. A term that never occurs as a phrase is counted wherever all of its words
-    are in one document.
+    decloak prints the Google distance of each pair. If a term never occurs as a phrase, decloak counts the documents
+    that contain all of its words.
     """
     from decloak.relate.corpus_index import Corpus
 
@@ -113,11 +113,11 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
 
 def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
     """A row for every term and for every pair, as a run would count them."""
-    from decloak.data.query import Query
-    from decloak.relate.counting import Counted
+    from decloak.data.document_counter import Query
+    from decloak.relate.counting import CachedCounts
     from decloak.relate.ngd import ngd
 
-    source, pairs = Counted(corpus), list(combinations(terms, 2))
+    source, pairs = CachedCounts(corpus), list(combinations(terms, 2))
     f, joint = source.counts(terms), source.joint(pairs)
     phrases = {
         query.text for batch in corpus.single([Query(term) for term in terms]) for query in batch if batch[query]
@@ -136,7 +136,7 @@ def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _progress() -> Iterator["BuildProgress"]:
-    """How many documents there are so far, when somebody can see it."""
+    """Show the number of documents on a terminal."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return

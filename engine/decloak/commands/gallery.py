@@ -1,4 +1,4 @@
-"""`gallery`: the figures of the papers, with what the papers saw and what we see."""
+"""`gallery`: the figures of the papers beside our results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,16 +18,22 @@ __all__ = ["gallery_command"]
 
 @click.command("gallery")
 @click.argument("names", nargs=-1, metavar="[FIGURE]...")
-@click.option("--run", "running", is_flag=True, help="Run them now, and judge by that.")
-@click.option("--quick", is_flag=True, help="Only those that take seconds.")
-@click.option("--store", type=click.Path(path_type=Path), help="Where runs are kept; forgotten if not said.")
+@click.option("--run", "running", is_flag=True, help="Run the figures, and compare the new results.")
+@click.option("--quick", is_flag=True, help="Only the figures that take seconds.")
+@click.option("--store", type=click.Path(path_type=Path), help="Store for the runs.  [default: a temporary store]")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes that work at a time; all cores unless said."
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of parallel processes.  [default: number of cores]"
 )
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Put a value on top, such as data=...")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a scenario key, for example data=... Repeatable.",
+)
 @click.option(
     "--write", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER",
-    help="Write gallery.md there; with --run, what came of the figures and their pictures as well.",
+    help="Write gallery.md there. With --run, write the results and pictures too.",
 )  # fmt: skip
 @form_option
 def gallery_command(
@@ -40,10 +46,10 @@ def gallery_command(
     write: Path | None,
     form: str,
 ) -> None:
-    """List the figures of the papers, whether we see what the paper saw, and the scenario to run.
+    """List the figures of the papers, compare our results, and name the scenario of each.
 
-    FIGURE is a part of a name, such as fig13 or km-anonymity; what is named is told in full. The verdicts listed are
-    those that come with decloak; --run takes them anew.
+    FIGURE is a part of a name, for example fig13 or km-anonymity. decloak prints every detail of a named figure. The
+    listed results come with decloak. --run computes them again.
     """
     from decloak.report.gallery import entries, known_outcomes
     from decloak.report.gallery_page import folder_of_pictures, write_outcomes
@@ -89,7 +95,7 @@ def _verdict(entry: "Entry", outcome: "FigureOutcome | None") -> str:
 def _run(
     chosen: Sequence["Entry"], store: Path | None, jobs: int | None, overrides: Sequence[str], write: Path | None
 ) -> dict[str, "FigureOutcome"]:
-    from decloak.cells.mapping import cores
+    from decloak.parallel import cores
     from decloak.report.gallery import entries, known_outcomes, outcome
     from decloak.report.gallery_page import folder_of_pictures, write_outcomes, write_picture
 

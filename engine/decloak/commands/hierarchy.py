@@ -8,7 +8,7 @@ import click
 
 from decloak.commands.options import form_option, listed_choices
 from decloak.commands.reading import plain_options, read_plain, reading_of, reading_options
-from decloak.data.formats.readers import FORMATS
+from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError
 from decloak.report.table import emit
@@ -23,15 +23,19 @@ __all__ = ["hierarchy_command"]
 
 @click.command("hierarchy")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--input", "kind", help=f"What the file is: {listed_choices(FORMATS)}; by itself what it seems.")
+@click.option("--input", "kind", help=f"Format: {listed_choices(FORMATS)}.  [default: detected]")
 @reading_options
-@click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Transactions to hide among.")
-@click.option("--m", type=click.IntRange(min=1), default=2, show_default=True, help="Items somebody may know.")
-@click.option("--fanout", type=click.IntRange(min=2), default=5, show_default=True, help="Nodes in a group.")
-@click.option("--seed", type=int, default=1, show_default=True, help="What the random order is drawn from.")
-@click.option("--tree", type=click.Path(path_type=Path), help="A hierarchy of your own, to be compared as well.")
-@click.option("--tree-format", help="How it is written: parents, indented, paths or nested.")
-@click.option("--write", type=click.Path(path_type=Path), help="Write the hierarchy that loses least, as child,parent.")
+@click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Minimum support of an itemset.")
+@click.option("--m", type=click.IntRange(min=1), default=2, show_default=True, help="Maximum number of known items.")
+@click.option(
+    "--fanout", type=click.IntRange(min=2), default=5, show_default=True, help="Maximum number of children of a node."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random order.")
+@click.option("--tree", type=click.Path(path_type=Path), help="Your own hierarchy, to compare with the others.")
+@click.option("--tree-format", help="Format of the tree: parents, indented, paths or nested.")
+@click.option(
+    "--write", type=click.Path(path_type=Path), help="Write the hierarchy with the smallest loss, as child,parent."
+)
 @form_option
 def hierarchy_command(
     file: Path,
@@ -47,11 +51,11 @@ def hierarchy_command(
     as_said: bool,
     **reading: Any,
 ) -> None:
-    """Compare hierarchies for a data set by what k^m-anonymity costs in each; the choice counts more than the method.
+    """Compare generalisation hierarchies by the loss of a k^m-anonymous release.
 
-    Items are grouped by their names, as the file has them, by popularity, at random, and by what stands in the same
-    transactions. NCP is the share of information lost, labels how many different ones are still published: a low NCP
-    with few labels left says that rare items paid for it. The largest label stands for that share of all items.
+    decloak groups items by name, by their order in the file, by popularity, at random, and by co-occurrence. NCP is the
+    share of information lost. A low NCP with few labels means that rare items lost most. The largest label covers the
+    stated share of all items.
     """
     from decloak.data.formats.hierarchy_file import write_hierarchy
 

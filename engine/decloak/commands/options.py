@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.data.formats.lines import place
-from decloak.errors import shown
+from decloak.data.formats.lines import location
+from decloak.errors import quote
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     import sqlite3
 
 __all__ = [
-    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar", "rows_option",
+    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar",
     "send_option", "store_option", "tell_runs", "told_of_originals",
 ]  # fmt: skip
 
 EXIT_INPUT = 2
-"""The exit code where what somebody asked for cannot be done."""
+"""The exit code of invalid input."""
 EXIT_EXPECTATION = 3
-"""The exit code where all went well and something that was expected does not hold."""
+"""The exit code of a failed expectation."""
 
 
 def _noted(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Tell who runs the command which store it uses: where that is damaged, what goes wrong is no fault of ours."""
+    """Record the store of the command, so that a damaged store is reported as the cause of a failure."""
     if isinstance(context.obj, dict):
         context.obj["store"] = value
     return value
@@ -41,7 +41,7 @@ store_option = click.option(
     show_default=True,
     envvar="DECLOAK_STORE",
     callback=_noted,
-    help="The SQLite file to use.",
+    help="SQLite file for the results. It contains the original data: do not share it.",
 )
 
 
@@ -50,7 +50,7 @@ send_option = click.option(
     "allow_send",
     multiple=True,
     metavar="HOST",
-    help="Words of the data may be sent to this host, now and with this scenario and its files; may be repeated.",
+    help="Allow this run to send item names to HOST. Repeatable.",
 )
 
 
@@ -59,7 +59,7 @@ def _form(context: click.Context, parameter: click.Parameter, value: str) -> str
 
 
 def form_option(command: click.decorators.FC) -> click.decorators.FC:
-    """`--format table|json|csv|md`, and `--json` for short."""
+    """Add the options `--format` and `--json` to a `command`."""
     command = click.option(
         "--format",
         "form",
@@ -67,18 +67,9 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
         default="table",
         show_default=True,
         callback=_form,
-        help="How to print rows.",
+        help="Output format.",
     )(command)
-    return click.option("--json", "as_json", is_flag=True, is_eager=True, help="The same as --format json.")(command)
-
-
-rows_option = click.option(
-    "--rows",
-    type=click.IntRange(min=0),
-    default=2_000_000,
-    show_default=True,
-    help="Rows beyond which a store keeps arrays alone, see `decloak rows`.",
-)
+    return click.option("--json", "as_json", is_flag=True, is_eager=True, help="Short for --format json.")(command)
 
 
 def listed_choices(names: Iterable[str]) -> str:
@@ -98,7 +89,7 @@ def tell_runs(connection: "sqlite3.Connection", *names: str) -> None:
     for name in names:
         number = find_run(connection, name)
         if name != str(number):
-            say(f"{shown(name)[1:-1]} is run {number}: {shown(run_title(connection, number), 300)[1:-1]}", err=True)
+            say(f"{quote(name)[1:-1]} is run {number}: {quote(run_title(connection, number), 300)[1:-1]}", err=True)
 
 
 @contextmanager
@@ -111,17 +102,18 @@ def told_of_originals(store: Path) -> Iterator[None]:
         yield
     finally:
         if holds_originals(store):
-            name = place(store)
+            name = location(store)
             if os.name == "posix" and store.stat().st_mode & 0o077:
-                say(f"{name} holds the original data, and others can read it: chmod 600 {name}", err=True)
+                said = f"WARNING: {name} contains the original data, and other users can read it."
+                say(f"{said} Run: chmod 600 {name}", err=True)
             elif not before:
-                hint = "keep it, and hand out what `decloak publish` writes"
-                say(f"{name} holds the original data from now on: {hint}", err=True)
+                hint = "Share only files written by `decloak publish`."
+                say(f"CONFIDENTIAL: {name} contains the original data. {hint}", err=True)
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Told how much of how much is done, a bar on stderr when somebody can see it; else None."""
+    """Show the progress as a bar on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""How commands read a file: as the command says, or as a look finds it to be, which is told."""
+"""The reading of data files by commands: with the options of the command, or with the detected format."""
 
 import shlex
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["HEADED", "flags", "look_reading", "plain_options", "read_plain", "reading_of", "reading_options"]
 
 HEADED = ("disassociated", "generalised")
-"""What a look calls the release files that say themselves what they are."""
+"""The formats of release files, which name their own format."""
 _SPELT = {"tab": "\t", "blank": " "}
 """Separators that are awkward to type."""
 
@@ -31,12 +31,14 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
     """`--ids`, `--separator`, `--within`, `--header-line`, `--repeats` and `--as-said`."""
     by_word = "The character between names, when it is not a comma; tab and blank by these words."
     for option in (
-        click.option("--as-said", is_flag=True, help="Read the file as said even where it does not look so."),
-        click.option("--repeats", is_flag=True, help="Records and ids that repeat are meant: nothing is a copy."),
-        click.option("--header-line", "header", is_flag=True, help="The first line names columns (basket, xlsx)."),
-        click.option("--within", callback=_mark, help="The character between names inside one value: p1,milk|tea."),
+        click.option("--as-said", is_flag=True, help="Keep these options, also if the file seems to need others."),
+        click.option("--repeats", is_flag=True, help="Accept repeated records and ids: they are no copies."),
+        click.option(
+            "--header-line", "header", is_flag=True, help="The first line contains column names (basket, xlsx)."
+        ),
+        click.option("--within", callback=_mark, help="Character between items of one value: p1,milk|tea."),
         click.option("--separator", callback=_mark, help=by_word),
-        click.option("--ids", is_flag=True, help="The first name of a line is the transaction's id."),
+        click.option("--ids", is_flag=True, help="The first value of each line is the record id."),
     ):
         command = option(command)
     return command
@@ -55,7 +57,8 @@ def reading_of(file: Path, kind: str | None, options: Options, option: str) -> t
 
 
 def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "Reading"]:
-    """What a look takes a file for, told on stderr; an error where it is not sure, or sees what the options deny.
+    """Detect the format of a file and print it on stderr. Raise an error if the format is uncertain or contradicts the
+    options.
 
     A release file says itself what it is. The file comes back to be read: a pipe with what was in it.
     """
@@ -75,13 +78,13 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
         reading = seen.sure_reading(option)
     reading = reading._replace(options=reading.options._replace(repeats=options.repeats))
     if reading.format not in HEADED:
-        say(f"note: read as {reading}, by the look of it", err=True)
+        say(f"note: read as {reading} (detected)", err=True)
     return source, reading
 
 
 def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
-    """Transactions of a format that is said; what does not fit is an error, what is doubtful a warning on stderr."""
-    from decloak.data.formats.look_fit import read_fitting
+    """Read records in a given format. A contradiction is an error, and a doubt is a warning on stderr."""
+    from decloak.data.formats.look_check import read_fitting
 
     data = read_fitting(file, kind, options, as_said=as_said)
     for warning in data.warnings:
@@ -90,7 +93,7 @@ def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) ->
 
 
 def flags(reading: "Reading") -> str:
-    """What to type so that a file is read so."""
+    """Return the options that give this reading."""
     words = ["--input", reading.format]
     names = {mark: name for name, mark in _SPELT.items()}
     for name, value in reading.settings.items():

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from decloak.commands.options import form_option, send_option, store_option
-from decloak.data.formats.lines import place
-from decloak.data.rungs import Rung
+from decloak.data.formats.lines import location
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -37,7 +36,7 @@ INSTALLED = {"wordllama": {"measure": "embedding", "package": "wordllama"}, "wor
 
 @click.group("relate", no_args_is_help=False)
 def relate_command() -> None:
-    """Measure how related terms are, and see which measure agrees with people."""
+    """Compare relatedness measures with human judgement."""
 
 
 def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -45,16 +44,16 @@ def _paths(name: str, text: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 @relate_command.command("benchmark")
-@click.option("--pairs", type=click.Path(path_type=Path), help="Judgements of your own: CSV, a,b,human.")
+@click.option("--pairs", type=click.Path(path_type=Path), help="Your own judgements: CSV, a,b,human.")
 @click.option(
-    "--scenario", type=click.Path(path_type=Path), multiple=True, help="A scenario: the measure under its key relate."
+    "--scenario", type=click.Path(path_type=Path), multiple=True, help="Scenario whose key relate states the measure."
 )
-@_paths("corpus", "NGD by an index that `decloak corpus build` made.")
-@_paths("counts", "NGD by a file of counts.")
-@_paths("scores", "Finished scores, smaller is closer.")
+@_paths("corpus", "NGD with an index of `decloak corpus build`.")
+@_paths("counts", "NGD with a file of counts.")
+@_paths("scores", "File of finished distances.")
 @_paths("vectors", "Word vectors: GloVe or word2vec.")
-@_paths("wordnet", "Wu-Palmer by a folder of WordNet's files.")
-@click.option("--installed", is_flag=True, help="Also the vectors and the WordNet of installed packages.")
+@_paths("wordnet", "Wu-Palmer with a folder of WordNet files.")
+@click.option("--installed", is_flag=True, help="Add the vectors and the WordNet of installed packages.")
 @send_option
 @store_option
 @form_option
@@ -69,10 +68,10 @@ def benchmark_command(
 ) -> None:
     """Compare measures of relatedness with human judgement.
 
-    What is printed are correlations, with 95% intervals, over pairs of terms that people have judged. Without --pairs
-    these are the thirty pairs of the thesis, with what it says of three methods. Each measure has the settings a
-    scenario would give it; pairs without a score are left out of its row, so look at their number too. What a search
-    service counted is kept in the store, and taken from there; nothing else opens it.
+    decloak prints correlations with 95% intervals, over pairs of terms that people have judged. Without --pairs it uses
+    the thirty pairs of the thesis, with the values of three published methods. A measure has the settings of a
+    scenario. Its row omits pairs without a score, so compare the number of pairs. The store keeps the counts of a
+    search service.
     """
     from decloak.measure.kernels.agreement import agreement
     from decloak.relate.judgements import PRINTED, read_judgements, thirty_pairs
@@ -98,18 +97,15 @@ def benchmark_command(
 def _allowed(
     data: "Judgements", measures: Sequence[tuple[str, "Relate", Path]], allow_send: Sequence[str]
 ) -> Iterator[None]:
-    """Ask of every measure whether the words of the judgements may be sent."""
-    from decloak.digest import digest
-    from decloak.relate.sending import allowing
-    from decloak.runs.consent import Asker, Sending, allowed_hosts
+    """Allow the hosts that the measures ask about the words of the judgements, if the user named them."""
+    from decloak.pipeline.permission import OutgoingRequest, allowed_hosts
+    from decloak.relate.sending import allow_hosts
 
     words = tuple(sorted({term for pair in data.pairs for term in pair}))
     hosts: set[str] = set()
     for name, part, _ in measures:
-        key = digest(["sending", part.model_dump(mode="json"), words])
-        would = [Sending(host, part.origin, words) for host in part.sends_to]
-        hosts |= allowed_hosts(Asker(name, name, partial(str, key)), would, allow_send)
-    with allowing(hosts):
+        hosts |= allowed_hosts(name, [OutgoingRequest(host, part.origin, words) for host in part.sends_to], allow_send)
+    with allow_hosts(hosts):
         yield
 
 
@@ -144,11 +140,11 @@ def _measured(
 
 @contextmanager
 def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
-    """Where the counts of a service are kept: it is asked once ever."""
+    """The store for the counts of a service, which is queried only once."""
     from decloak.store.counts import StoredCounts
     from decloak.store.opening import open_store
 
-    if part.asks:
+    if part.queries_service:
         with open_store(store) as opened_store:
             yield StoredCounts(opened_store)
     else:
@@ -161,14 +157,14 @@ def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Pa
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]
         for part in {part and part.model_dump_json(): part for part in parts}.values():
-            if part is None or Rung.RELEASE in part.rungs:
+            if part is None or KnowledgeLevel.RELEASE in part.knowledge_levels:
                 message = "nothing outside the release says here how terms are related"
-                raise DecloakError(message, place(path), "name a scenario with another measure under relate")
-            yield f"{part.title} of {place(path.name)}", part, path.parent
+                raise DecloakError(message, location(path), "name a scenario with another measure under relate")
+            yield f"{part.title} of {location(path.name)}", part, path.parent
 
 
 def _installed(data: "Judgements", store: Path) -> list[tuple[str, list[float | None]]]:
-    """What the installed packages say; those that are missing are noted, and an error when all are."""
+    """Score with the installed packages. Missing packages give a note, or an error if all are missing."""
     measured: list[tuple[str, list[float | None]]] = []
     for name, settings in INSTALLED.items():
         try:
@@ -187,7 +183,7 @@ def _named(paths: dict[str, tuple[Path, ...]]) -> Iterator[tuple[str, "Relate", 
     for option, (measure, source, key) in MEASURES.items():
         for path in paths[option]:
             settings = {"measure": measure, key: str(path)} | ({"source": source} if source else {})
-            yield f"{option} {place(path.name)}", _part(settings), Path()
+            yield f"{option} {location(path.name)}", _part(settings), Path()
 
 
 def _part(settings: Mapping[str, str]) -> "Relate":

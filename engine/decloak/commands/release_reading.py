@@ -51,14 +51,14 @@ def _read_release(file: FilePath, options: Options) -> "AnyRelease":
 def _read_store(file: FilePath) -> "AnyRelease":
     from decloak.data.generalised import Generalised
     from decloak.data.published import Published
-    from decloak.releases.handed_out import read_store
+    from decloak.releases.public_store import read_store
 
     release = read_store(file)
-    return Generalised.of(release, *release.promised) if isinstance(release, Published) else release
+    return Generalised.of(release, *release.guarantee_bounds) if isinstance(release, Published) else release
 
 
 def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_fit import check_enough_items, check_ids
+    from decloak.data.formats.look_check import check_enough_items, check_ids
     from decloak.data.generalised import Generalised
     from decloak.data.published import read_published
 
@@ -73,7 +73,7 @@ def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRele
 
 
 def _read_plain(file: FilePath, kind: str, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_fit import check_enough_items
+    from decloak.data.formats.look_check import check_enough_items
     from decloak.data.generalised import Generalised
 
     data = read_plain(file, kind, options, as_said=as_said)

@@ -1,4 +1,4 @@
-"""Looking numbers up among ascending ones."""
+"""Fast searches in sorted arrays of integers."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ __all__ = ["among", "distinct", "places_in"]
 
 
 def distinct(values: Ints) -> Ints:
-    """Every value once, ascending: many times faster than numpy's own where most differ."""
+    """Return every value of `values` once, sorted: much faster than numpy's own where most differ."""
     ascending = np.sort(values)
     first = np.ones(len(ascending), np.bool_)
     first[1:] = ascending[1:] != ascending[:-1]
@@ -16,12 +16,15 @@ def distinct(values: Ints) -> Ints:
 
 
 def places_in(ascending: Ints, values: Ints) -> tuple[Ints, Mask]:
-    """Where values are among ascending ones, and whether they are there; the place of what is not may be their end."""
+    """Return the position of each of `values` in `ascending`, and a mask of those that occur in it. A missing value may
+    have the length as its position.
+    """
     place = np.searchsorted(ascending, values)
-    there = place < len(ascending)
-    there[there] = ascending[place[there]] == values[there]
-    return place, there
+    found = place < len(ascending)
+    found[found] = ascending[place[found]] == values[found]
+    return place, found
 
 
 def among(values: Ints, ascending: Ints) -> Mask:
+    """Return a mask: True for each of `values` that occurs in `ascending`."""
     return places_in(ascending, values)[1]

@@ -1,9 +1,9 @@
-"""Itemsets of every size that many records hold, by products of sparse matrices.
+"""Frequent itemsets of every size, by products of sparse matrices.
 
-X are the records, alike ones once, by the items that are frequent at all; `weights` says how many each stands for. G
-has a row for every frequent itemset so far, 1 where a record holds it. G weighted times X counts, for each of them and
-each item, the records that hold both; the rows of those that are frequent are the products of the rows of G and of the
-transpose of X, entry by entry. Only items after the last one of an itemset join it, so that each is met once.
+X are the distinct records by the items that are frequent themselves; `weights` are the multiplicities. G has a row for
+every frequent itemset so far, 1 where a record contains it. Weighted G times X counts, for each itemset and each item,
+the records that contain both. The rows of frequent extensions are the products of the rows of G and of the transpose of
+X, entry by entry. Only items after the last one of an itemset extend it, so that each is found once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from decloak.lazy import sparse
 __all__ = ["frequent", "row_numbers"]
 
 PIECE = 1 << 21
-"""Entries that are worked on at once; one itemset alone may have more."""
+"""Number of matrix entries in one step. A single itemset may have more."""
 
 if TYPE_CHECKING:
     Matrix = sparse.csr_array[Any]
@@ -35,9 +35,9 @@ class _Block(NamedTuple):
 
 
 def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]:
-    """Yield all itemsets that `low` records or more hold, those of a block of one size, a row of columns each.
+    """Yield all itemsets in at least `low` of the `records`, in blocks of one size, a row of columns each.
 
-    `piece` bounds the memory taken.
+    `piece` bounds the memory.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1], [0, 0, 1]])
     >>> [block.tolist() for block in frequent(records, 2)]
@@ -47,7 +47,7 @@ def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]
     items = np.flatnonzero(counts >= low)
     if not len(items):
         return
-    matrix, weights = _alike(sparse.csr_array(records[:, items]))
+    matrix, weights = _distinct_records(sparse.csr_array(records[:, items]))
     columns = sparse.csr_array(matrix.T)
     # The last first: depth before breadth keeps few rows of G at a time.
     waiting = [_Block(np.arange(len(items))[:, None], columns)]
@@ -62,16 +62,17 @@ def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]
             if len(row):
                 itemsets = np.column_stack((grown.itemsets[row], column))
                 yield items[itemsets]
-                waiting += _grown(itemsets, grown.holding, row, columns, column, piece)
+                waiting += _grow(itemsets, grown.holding, row, columns, column, piece)
 
 
-def _alike(records: Matrix) -> tuple[Matrix, Ints]:
-    """Records that are alike once, and how many they were."""
+def _distinct_records(records: Matrix) -> tuple[Matrix, Ints]:
+    """Return the distinct records and their multiplicities."""
     records.sort_indices()
-    held, width = records.indices.tobytes(), records.indices.itemsize
+    content, width = records.indices.tobytes(), records.indices.itemsize
     numbers: dict[bytes, int] = {}
     number = [
-        numbers.setdefault(held[start * width : end * width], len(numbers))
+        # Equal rows have equal bytes, because their indices are sorted.
+        numbers.setdefault(content[start * width : end * width], len(numbers))
         for start, end in pairwise(records.indptr.tolist())
     ]
     _, first, weights = np.unique(number, return_index=True, return_counts=True)
@@ -80,19 +81,19 @@ def _alike(records: Matrix) -> tuple[Matrix, Ints]:
 
 
 def _parts(block: _Block, lengths: Ints, piece: int) -> Iterator[_Block]:
-    """Runs of itemsets whose records hold `piece` items together, or of one itemset with more."""
+    """Yield runs of itemsets whose records have `piece` items together, or single itemsets with more."""
     for run in cost_runs(block.holding.astype(np.int64) @ lengths, piece):
         yield _Block(block.itemsets[run], block.holding[run])
 
 
-def _grown(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints, piece: int) -> Iterator[_Block]:
-    """Itemsets with their rows of G, from that of what each grew from and that of the item added."""
+def _grow(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints, piece: int) -> Iterator[_Block]:
+    """Yield extended itemsets with their rows of G, from the row of the old itemset and that of the new item."""
     for run in cost_runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
         yield _Block(itemsets[run], sparse.csr_array(holding[row[run]].multiply(columns[column[run]])))
 
 
 def row_numbers(rows: Ints) -> Ints:
-    """A number for each row, the same for equal rows; much faster than numpy's unique rows.
+    """Return a number for each of `rows`, equal for equal rows; much faster than numpy's unique rows.
 
     >>> row_numbers(np.array([[7, -1], [2, 5], [7, -1]])).tolist()
     [1, 0, 1]

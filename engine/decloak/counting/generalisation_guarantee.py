@@ -1,7 +1,7 @@
-"""Whether a generalised release keeps what it promises, and whether it lost anything.
+"""Check of a generalised release: its guarantee, and its completeness against the original.
 
-Nothing is counted here by the code that the release was made with. Labels that overlap (local recoding) are counted as
-they stand: when every set of labels is in k transactions, so many may hold any set of items that some may hold.
+Nothing here shares code with the methods. Labels that overlap (local recoding) are counted as published: if every set
+of labels has support k, so many records may contain any set of items.
 """
 
 from __future__ import annotations
@@ -16,29 +16,33 @@ import numpy as np
 from decloak.arrays import Ints
 from decloak.checks import check_km
 from decloak.counting.ascending import distinct
-from decloak.counting.guarantees import RareSets
 from decloak.counting.itemsets import coded_items, item_sets
+from decloak.counting.violations import RareSets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.rows import BLOCK, CodedRows
-from decloak.errors import shown
+from decloak.errors import quote
 from decloak.lazy import sparse
 
 __all__ = [
-    "Negative", "alone", "check_alike", "check_diverse", "check_generalised", "disguised", "negative_violations",
-    "too_certain",
+    "Negative", "alone", "check_alike", "check_diverse", "check_generalised", "confident_rules", "disguised",
+    "negative_violations", "too_certain",
 ]  # fmt: skip
 
 Transactions = Sequence[tuple[str, ...]]
 
 
 def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -> list[str]:
-    """What is wrong, a sentence each; nothing when the release is k^m-anonymous and holds every occurrence."""
+    """Return the faults of `release` against `original`, one sentence each; none if it is k^m-anonymous (`k`, `m`) and
+    complete.
+    """
     return [*_lost(original, release), *_rare(release.rows, k, m)]
 
 
 def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
-    """What is wrong; nothing when every transaction with labels is published like k - 1 others or more."""
+    """Return the faults of `release` against `original`; none if every non-empty transaction equals at least k - 1
+    (`k`) others.
+    """
     unlike = [f"only {alike} have just {_named(labels)}" for labels, alike in alone(release.transactions, k)]
     return [*_lost(original, release), *unlike]
 
@@ -50,25 +54,26 @@ def check_diverse(
     l: int,  # noqa: E741 (the word of the papers)
     m: int,
 ) -> list[str]:
-    """What is wrong; nothing when no m labels tell a sensitive item with more certainty than one in l.
+    """Return the faults of `release` against `original`; none if no m labels (`m`) reveal a `sensitive` item with more
+    certainty than 1/l (`l`).
 
     Sensitive items are published as they are.
     """
     hidden = frozenset(sensitive)
     return [
         *_lost(original, release),
-        *(f"{shown(label)} is a sensitive item, or stands for one" for label, _ in disguised(release, hidden)),
+        *(f"{quote(label)} contains a sensitive item" for label, _ in disguised(release, hidden)),
         *(
-            f"of {whole} with {_named(labels)}, {support} have {shown(item)}"
+            f"of {whole} with {_named(labels)}, {support} have {quote(item)}"
             for labels, item, support, whole in too_certain(release.transactions, hidden, l, m)
         ),
     ]
 
 
 def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
-    """Transactions that do not show all they held, or show what they did not hold."""
+    """Yield transactions that lack one of their items, or publish another one."""
     if release.ids != original.labels:
-        yield "the transactions are not those of the original"
+        yield "the release has other records than the original data"
         return
     above = _above(release)
     for block in _doubtful(original.rows, release.rows, above):
@@ -79,7 +84,7 @@ def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
 def _lost_of(
     names: Sequence[str], original: Transactions, release: Transactions, above: Mapping[str, frozenset[str]]
 ) -> Iterator[str]:
-    """The same, transaction by transaction."""
+    """Yield the faults of `_lost`, transaction by transaction."""
     nowhere = frozenset[str]()
     for name, held, published in zip(names, original, release, strict=True):
         labels = frozenset(published)
@@ -87,18 +92,18 @@ def _lost_of(
         for item in held:
             over = above.get(item, nowhere) & labels
             if len(over) != 1:
-                yield f"in the transaction {shown(name)} {shown(item)} is published {len(over)} times"
+                yield f"in the transaction {quote(name)} {quote(item)} is published {len(over)} times"
             justified |= over
         if justified != labels:
-            yield f"the transaction {shown(name)} held nothing that is {_named(sorted(labels - justified))}"
+            yield f"the transaction {quote(name)} held nothing that is {_named(sorted(labels - justified))}"
 
 
 def _doubtful(
     original: CodedRows[str], release: CodedRows[str], above: Mapping[str, frozenset[str]]
 ) -> Iterator[slice]:
-    """Blocks of transactions in which something is lost or invented: those that are in order are told by arrays.
+    """Yield blocks of transactions that lose or add something. Correct blocks are recognised by arrays.
 
-    They are where each item has one label above it that its transaction shows, and there are no labels but those.
+    In a correct one each item has exactly one label above it in its transaction, and there are no other labels.
     """
     number = {label: code for code, label in enumerate(release.names)}
     over = [[number[label] for label in sorted(above.get(item, ())) if label in number] for item in original.names]
@@ -110,11 +115,11 @@ def _doubtful(
     for first in range(0, len(original), BLOCK):
         block = slice(first, first + BLOCK)
         held, published = original[block], release[block]
-        there = distinct(published.row * len(number) + published.codes)
+        there = distinct(published.row_of_code * len(number) + published.codes)
         counts = np.diff(start)[held.codes]
         occurrence = np.repeat(np.arange(len(held.codes)), counts)
         place = np.arange(len(occurrence)) - np.repeat(np.cumsum(counts) - counts, counts)
-        over_each = held.row[occurrence] * len(number) + labels[start[held.codes[occurrence]] + place]
+        over_each = held.row_of_code[occurrence] * len(number) + labels[start[held.codes[occurrence]] + place]
         justified = np.append(there, -1)[np.searchsorted(there, over_each)] == over_each
         once = np.bincount(occurrence[justified], minlength=len(held.codes)) == 1
         if not once.all() or not np.array_equal(distinct(over_each[justified]), there):
@@ -122,7 +127,7 @@ def _doubtful(
 
 
 def _above(release: Generalised) -> dict[str, frozenset[str]]:
-    """The labels that stand for each item."""
+    """Return the labels that cover each item."""
     above: dict[str, set[str]] = {}
     for label, members in release.members.items():
         for item in members:
@@ -131,7 +136,7 @@ def _above(release: Generalised) -> dict[str, frozenset[str]]:
 
 
 def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
-    """Label sets that 1..k-1 transactions hold."""
+    """Yield label sets in 1 to k - 1 transactions."""
     rare = RareSets(rows, k, m)
     for size in rare.sizes:
         for block in rare.blocks(size):
@@ -140,14 +145,16 @@ def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
 
 
 def alone(transactions: Transactions, k: int) -> Iterator[tuple[tuple[str, ...], int]]:
-    """What fewer than k transactions show, and nothing beside it; with how many do."""
+    """Yield the whole content of fewer than `k` of `transactions`, and their number."""
     for labels, count in Counter(map(frozenset, transactions)).items():
         if labels and count < k:
             yield tuple(sorted(labels)), count
 
 
 def disguised(release: Generalised, hidden: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Labels that are called like a sensitive item, or stand for one, though these are published as they are."""
+    """Yield labels of `release` that are named like one of the items `hidden`, or cover one, although these are
+    published plain.
+    """
     for label, members in release.members.items():
         if members != (label,) and (items := hidden.intersection((label, *members))):
             yield label, min(items)
@@ -159,18 +166,33 @@ def too_certain(
     l: int,  # noqa: E741
     m: int,
 ) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
-    """Label sets whose transactions hold a sensitive item more often than one in l times: how many do, of how many."""
-    plain = [frozenset(row) - hidden for row in transactions]
-    whole = _supports(plain, m)
-    for item in sorted(hidden.intersection(chain.from_iterable(transactions))):
-        having = _supports((row for row, published in zip(plain, transactions, strict=True) if item in published), m)
+    """Yield sets of at most `m` labels in `transactions` that have one of the items `hidden` more often than 1/l (`l`):
+    labels, item, occurrences, transactions.
+    """
+    for labels, item, support, whole in confident_rules(transactions, hidden, m):
+        if support * l > whole:
+            yield labels, item, support, whole
+
+
+def confident_rules(
+    transactions: Transactions, sensitive: frozenset[str], size: int, *, sensitive_known: bool = False
+) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
+    """Yield the rules from 1..`size` labels to a `sensitive` item that some transaction supports.
+
+    `sensitive_known` lets the labels be other sensitive items as well. A rule is its labels, the item, how many
+    transactions have both, and how many have the labels.
+    """
+    for item in sorted(sensitive.intersection(chain.from_iterable(transactions))):
+        unknown = frozenset((item,)) if sensitive_known else sensitive
+        rows = [frozenset(row) - unknown for row in transactions]
+        whole = _supports(rows, size)
+        having = _supports((row for row, shown in zip(rows, transactions, strict=True) if item in shown), size)
         for labels, support in having.items():
-            if support * l > whole[labels]:
-                yield labels, item, support, whole[labels]
+            yield labels, item, support, whole[labels]
 
 
 def _supports(rows: Iterable[frozenset[str]], m: int) -> Counter[tuple[str, ...]]:
-    """How many rows hold each set of 1..m labels, one by one: the search for a diverse cut counts by products."""
+    """Return the support of each set of 1 to m labels, counted one by one: the method counts by matrix products."""
     counts: Counter[tuple[str, ...]] = Counter()
     for labels, support in Counter(rows).items():
         for size in range(1, min(m, len(labels)) + 1):
@@ -180,11 +202,11 @@ def _supports(rows: Iterable[frozenset[str]], m: int) -> Counter[tuple[str, ...]
 
 
 def _named(labels: Iterable[str]) -> str:
-    return ", ".join(map(shown, labels))
+    return ", ".join(map(quote, labels))
 
 
 class Negative(NamedTuple):
-    """So many transactions have all labels of `present` and none of `absent`."""
+    """The number of transactions with all labels of `present` and none of `absent`."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
@@ -192,7 +214,7 @@ class Negative(NamedTuple):
 
 
 class _Records(NamedTuple):
-    """Records by rows and by columns; those that are alike are one, with a weight."""
+    """Distinct records by rows and by columns, with their multiplicities."""
 
     rows: sparse.csr_array[Any]
     columns: sparse.csc_array[Any]
@@ -200,9 +222,10 @@ class _Records(NamedTuple):
 
 
 class _Prefix(NamedTuple):
-    """Some labels, and the patterns of having them or not: bit i of a pattern is the i-th label.
+    """Some labels, and the patterns of their presence: bit i of a pattern is the i-th label.
 
-    `pattern` is that of every record, `having[p]` how many have pattern p, `holding[p, x]` how many of these hold x.
+    `pattern` is that of every record, `having[p]` the number of records with pattern p, `holding[p, x]` how many of
+    these have x.
     """
 
     labels: tuple[int, ...]
@@ -214,10 +237,11 @@ class _Prefix(NamedTuple):
 def negative_violations(
     transactions: Iterable[Iterable[str]], domain: Iterable[str], k: int, m: int
 ) -> Iterator[Negative]:
-    """Yield what 1..k-1 transactions have in common for somebody who knows of up to m labels whether they are there.
+    """Yield common properties of 1 to k - 1 (`k`) `transactions`, for an attacker who knows the presence of up to `m`
+    labels.
 
-    Fewer labels first, then in alphabetical order. `domain` adds labels that no transaction has. They may be very
-    many: stop when there are enough.
+    Fewer labels first, then in alphabetical order. `domain` adds labels that no transaction has. The result may be very
+    long: stop early.
 
     >>> list(negative_violations([["a", "b"], ["a", "b"], ["a"]], [], k=2, m=1))
     [Negative(present=(), absent=('b',), support=1)]
@@ -238,7 +262,7 @@ def negative_violations(
 
 
 def _patterns(records: _Records, prefix: _Prefix, size: int, k: int) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """The patterns over `size` labels, beginning with those of a prefix, that 1..k-1 records have."""
+    """Yield the patterns over `size` labels with the given prefix that 1 to k - 1 records have."""
     after = prefix.labels[-1] + 1 if prefix.labels else 0
     if len(prefix.labels) + 1 == size:
         there = prefix.holding[:, after:]
@@ -251,7 +275,7 @@ def _patterns(records: _Records, prefix: _Prefix, size: int, k: int) -> Iterator
 
 
 def _extended(records: _Records, prefix: _Prefix, label: int) -> _Prefix:
-    """The prefix and one label more: only what holds the label is counted, the others are the rest."""
+    """Return the prefix with one more label: only records with the label are counted, the others are the rest."""
     start, end = records.columns.indptr[[label, label + 1]]
     rows = records.columns.indices[start:end]
     patterns = len(prefix.having)

@@ -1,164 +1,300 @@
-"""The k^m guarantee: every itemset of at most m items occurs in no transaction or in at least k.
+"""The guarantees of releases, each checked from the published data alone.
 
-An itemset violates when its support is 1..k-1; so does every larger one that occurs. A violation is minimal
-when none of its proper subsets violates. Raw data have millions of violations: they are found block by block, counted,
-and only those that are asked for are kept.
+A guarantee is about some content. A release without any such content gives an error, not a result. Nothing here shares
+code with the methods.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-import numpy as np
+from decloak.checks import check_km, check_whole
+from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.counting.disassociation_guarantee import check_release
+from decloak.counting.generalisation_guarantee import alone, disguised, negative_violations, too_certain
+from decloak.counting.inverse import enumerated
+from decloak.counting.violations import RareSets
+from decloak.data.disassociated import Disassociated
+from decloak.data.forms import FormName
+from decloak.data.generalised import Generalised
+from decloak.data.release import Release
+from decloak.errors import DecloakError, quote
 
-from decloak.arrays import Ints, Mask
-from decloak.checks import check_km
-from decloak.counting.ascending import among
-from decloak.counting.itemsets import ItemsetBlock, alike, coded_items, sizes
-from decloak.counting.rare import rare_itemsets
-from decloak.data.dataset import Dataset
-from decloak.data.rows import CodedRows
+__all__ = [
+    "CoatConstraints",
+    "Disassociation",
+    "FirstViolations",
+    "Guarantee",
+    "KAnonymity",
+    "KmAnonymity",
+    "LmDiversity",
+    "NegativeKnowledge",
+    "WholeSets",
+    "number_of",
+    "shown_items",
+]
 
-__all__ = ["RareSets", "Violation", "violations"]
+FEW = 3
+"""Largest number of names in a note."""
+NOTHING = "no record has any item"
 
-Violation = tuple[frozenset[str], int]
-"""An itemset and its support."""
-Transactions = Iterable[Iterable[str]] | Dataset
+ReleaseT = TypeVar("ReleaseT", bound=Release)
+Row = tuple[Any, ...]
 
 
-def violations(transactions: Transactions, *, k: int, m: int) -> list[Violation]:
-    """Return every itemset of 1..m items that occurs in 1..k-1 transactions, with its support.
+class FirstViolations(NamedTuple):
+    """The first violations, and the numbers of all: None if they may be too many to count."""
 
-    Minimal ones come first, then the smaller, then by their items in alphabetical order. Transactions without any item
-    have none, which says nothing of them: `decloak check` refuses such data.
+    rows: list[Row]
+    total: Callable[[], int | None]
 
-    >>> violations([["milk", "tea"], ["milk"], ["milk", "salt"]], k=2, m=1)
-    [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
+
+@dataclass(frozen=True)
+class Guarantee(ABC, Generic[ReleaseT]):
+    """A guarantee that a release must meet."""
+
+    form: ClassVar[FormName] = FormName.GENERALISED
+    """The form of releases that it is about. Generalised items count as labels without a name."""
+    columns: ClassVar[tuple[str, ...]]
+    """The columns of a violation. A tuple in its rows is a set of items or labels."""
+
+    @property
+    @abstractmethod
+    def statement(self) -> str:
+        """The guarantee in one line."""
+
+    @abstractmethod
+    def violations(self, release: ReleaseT) -> Iterable[Row]:
+        """Yield the violations in `release`, none if it meets the guarantee."""
+
+    def first(self, release: ReleaseT, most: int) -> "FirstViolations":
+        """Return the first `most` violations in `release`, as soon as they are found."""
+        rows = list(self.violations(release))
+        return FirstViolations(rows[:most], lambda: len(rows))
+
+    def check_fits(self, release: Release) -> None:
+        """Raise an error if `release` has another form, or no content that the guarantee is about."""
+        if release.form != self.form:
+            message = f"this check applies to {self.form} releases, and the file is a {release.form} release"
+            raise DecloakError(message, hint="is it the right file, is it the right check?")
+        if problem := self.inapplicable_reason(release):  # type: ignore[arg-type]
+            raise DecloakError(f"{problem}: nothing to check", hint="is it the right file, are the names right?")
+
+    @abstractmethod
+    def inapplicable_reason(self, release: ReleaseT) -> str | None:
+        """Return the reason why `release` has no content that the guarantee is about, or None."""
+
+    def notes(self, release: ReleaseT) -> Iterable[str]:
+        """Yield remarks about the result for `release`."""
+        return ()
+
+
+@dataclass(frozen=True)
+class _OfItemsets(Guarantee[ReleaseT]):
+    """A guarantee about itemsets of up to m items, and k records."""
+
+    k: int
+    m: int
+
+    def notes(self, release: ReleaseT) -> Iterable[str]:
+        """Yield a remark for k = 1, which requires nothing of `release`."""
+        return ("k = 1 asks for nothing: whatever occurs is in one record or more",) if self.k == 1 else ()
+
+    def __post_init__(self) -> None:
+        check_km(self.k, self.m)
+
+    @property
+    def statement(self) -> str:
+        return f"k = {self.k}, m = {self.m}"
+
+
+@dataclass(frozen=True)
+class KmAnonymity(_OfItemsets[Generalised]):
+    """k^m-anonymity: m labels that some transaction has together occur together in at least k transactions."""
+
+    columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
+
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        return self._listed(RareSets(release.rows, self.k, self.m), None)
+
+    def first(self, release: Generalised, most: int) -> FirstViolations:
+        """Return the first `most` violations in `release`. Raw data have millions, so only these are kept."""
+        rare = RareSets(release.rows, self.k, self.m)
+        return FirstViolations(self._listed(rare, most), rare.count)
+
+    def _listed(self, rare: RareSets, most: int | None) -> list[Row]:
+        return [(tuple(sorted(itemset)), support) for itemset, support in rare.first(most)]
+
+    def inapplicable_reason(self, release: Generalised) -> str | None:
+        return None if any(release.transactions) else NOTHING
+
+
+@dataclass(frozen=True)
+class NegativeKnowledge(KmAnonymity):
+    """k^m-anonymity against an attacker who also knows absent labels: any known property has support k or 0."""
+
+    columns: ClassVar = ("has", "has not", "support")
+
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        return negative_violations(release.transactions, release.cut, self.k, self.m)
+
+    def first(self, release: Generalised, most: int) -> FirstViolations:
+        """Return the first `most` violations in `release`, found one by one."""
+        rows = list(islice(self.violations(release), most))
+        return FirstViolations(rows, lambda: len(rows) if len(rows) < most else None)
+
+
+@dataclass(frozen=True)
+class KAnonymity(Guarantee[Generalised]):
+    """k-anonymity of whole records: every non-empty transaction equals at least k - 1 others."""
+
+    columns: ClassVar = ("transaction", "support")
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_whole(1, k=self.k)
+
+    @property
+    def statement(self) -> str:
+        return f"k = {self.k}, of whole transactions"
+
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        return sorted((tuple(sorted(labels)), support) for labels, support in alone(release.transactions, self.k))
+
+    def inapplicable_reason(self, release: Generalised) -> str | None:
+        return None if any(release.transactions) else NOTHING
+
+
+@dataclass(frozen=True)
+class LmDiversity(Guarantee[Generalised]):
+    """l^m-diversity: of the records that share m labels, at most one in l has a given sensitive item."""
+
+    columns: ClassVar = ("known", "sensitive item", "have it", "of")
+
+    l: int  # noqa: E741 (the word of the papers)
+    m: int
+    sensitive: tuple[str, ...]
+
+    @property
+    def statement(self) -> str:
+        return f"l = {self.l}, m = {self.m}, of {number_of(self.sensitive, 'sensitive item')}"
+
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        hidden = frozenset(self.sensitive)
+        yield from (((label,), item, None, None) for label, item in disguised(release, hidden))
+        yield from too_certain(release.transactions, hidden, self.l, self.m)
+
+    def inapplicable_reason(self, release: Generalised) -> str | None:
+        none = shown_items(release).isdisjoint(self.sensitive)
+        return "the release shows none of the sensitive items" if none else None
+
+    def notes(self, release: Generalised) -> Iterable[str]:
+        return _missing_items("sensitive", self.sensitive, release)
+
+
+@dataclass(frozen=True)
+class CoatConstraints(Guarantee[Generalised]):
+    """The guarantee of COAT: no combination of items of a privacy constraint has a support from 1 to k - 1, and the
+    members of a generalised item are together in a utility constraint.
     """
-    return RareSets(transactions, k, m).first(None)
+
+    columns: ClassVar = ("broken", "itemset", "support", "constraint")
+
+    k: int
+    privacy: tuple[tuple[str, ...], ...]
+    utility: tuple[tuple[str, ...], ...] | None = None
+    """None if any items may be generalised together."""
+
+    @property
+    def statement(self) -> str:
+        allowed = "any items" if self.utility is None else number_of(self.utility, "utility constraint")
+        return f"k = {self.k}, of {number_of(self.privacy, 'privacy constraint')}, within {allowed}"
+
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        published = release.published
+        for fault in broken_privacy(published, self.privacy, k=self.k):
+            yield "privacy", fault.itemset, fault.support, fault.constraint
+        if self.utility is not None:
+            yield from (("utility", members, None, None) for members in broken_utility(published, self.utility))
+
+    def inapplicable_reason(self, release: Generalised) -> str | None:
+        none = shown_items(release).isdisjoint(item for constraint in self.privacy for item in constraint)
+        return "the release shows none of the protected items" if none else None
+
+    def notes(self, release: Generalised) -> Iterable[str]:
+        return _missing_items("protected", [item for constraint in self.privacy for item in constraint], release)
 
 
-class MarkedBlock(NamedTuple):
-    """Itemsets of one size, some of them, and which are minimal."""
+@dataclass(frozen=True)
+class WholeSets(Guarantee[Generalised]):
+    """The guarantee of sets: a record with an item of a set publishes the set, and none of its items plain. Sets are
+    disjoint.
 
-    itemsets: Ints
-    supports: Ints
-    minimal: Mask
-
-
-class RareSets:
-    """The itemsets of 1..m items that 1..k-1 transactions hold, looked for when they are asked for.
-
-    What was found to have none of a size is noted with the rows, so that nobody counts the same twice.
+    So at least as many candidates remain as a set has items. The number of people with the set is not guaranteed.
     """
 
-    def __init__(self, transactions: Transactions, k: int, m: int) -> None:
-        check_km(k, m)
-        rows = transactions.rows if isinstance(transactions, Dataset) else transactions
-        data = coded_items(rows)
-        kinds = alike(data.records)
-        self.k, self.items = k, data.items
-        self.sizes = sizes(data.records, m)
-        self._records, self._weights = data.records[kinds.first], kinds.size
-        self.counted: dict[int, int] = {}
-        """How many there are of the sizes that were gone through."""
-        self._settled = rows.settled if isinstance(rows, CodedRows) else {}
+    columns: ClassVar = ("broken", "itemset")
 
-    def blocks(self, size: int) -> Iterator[ItemsetBlock]:
-        """Those of a size, in any order."""
-        count = 0
-        if self.k > self._settled.get(size, 0):
-            for block in rare_itemsets(self._records, size, self.k, weights=self._weights):
-                count += len(block.supports)
-                yield block
-        self.counted[size] = count
-        if not count:
-            self._settled[size] = max(self.k, self._settled.get(size, 0))
+    sets: tuple[tuple[str, ...], ...] | None = None
+    """The sets, None if they were drawn at random."""
 
-    def count(self) -> int:
-        """How many there are; sizes that were gone through are not counted again."""
-        for size in self.sizes:
-            if size not in self.counted:
-                deque(self.blocks(size), maxlen=0)
-        return sum(self.counted.values())
+    @property
+    def statement(self) -> str:
+        return "each hidden item is shown as its set alone" + ("" if self.sets is None else ", as listed")
 
-    def counts(self) -> dict[tuple[int, int], int]:
-        """How many there are of every size and support."""
-        counts = Counter[tuple[int, int]]()
-        for size in self.sizes:
-            for block in self.blocks(size):
-                support, times = np.unique(block.supports, return_counts=True)
-                counts.update(dict(zip(((size, n) for n in support.tolist()), times.tolist(), strict=True)))
-        return counts
+    def violations(self, release: Generalised) -> Iterable[Row]:
+        hiding = {frozenset(members) for members in release.published.generalised}
+        owners = Counter(item for members in hiding for item in members)
+        plain = {element for row in release.published.transactions for element in row if isinstance(element, str)}
+        listed = None if self.sets is None else {frozenset(members) for members in self.sets}
+        members_of_all = frozenset().union(*(hiding if listed is None else hiding | listed))
+        yield from (("in two sets", (item,)) for item in sorted(owners) if owners[item] > 1)
+        yield from (("shown plain as well", (item,)) for item in sorted(plain & members_of_all))
+        alone = [] if listed is None else sorted(tuple(sorted(members)) for members in hiding - listed)
+        yield from (("not a listed set", members) for members in alone)
+        yield from (("a set of one item", tuple(members)) for members in hiding if len(members) == 1)
 
-    def first(self, most: int | None, *, minimal: bool = False) -> list[Violation]:
-        """The first of them, all without `most`: minimal ones, then the smaller, then by items in alphabetical order.
-
-        `minimal` leaves out the others. Larger sizes are counted only where the smaller ones do not suffice.
-        """
-        first, larger = list[Violation](), list[Violation]()
-        for _, parts in groupby(self._marked(), key=lambda block: block.itemsets.shape[1]):
-            least, others = (_Least(None if most is None else most - len(listed)) for listed in (first, larger))
-            for marked in parts:
-                least.take(marked, marked.minimal)
-                if not minimal:
-                    others.take(marked, ~marked.minimal)
-            first += least.named(self.items)
-            larger += others.named(self.items)
-            if len(first) == most:
-                break
-        return [*first, *larger][:most]
-
-    def _marked(self) -> Iterator[MarkedBlock]:
-        """All of them, the smaller first."""
-        smaller = np.empty(0, np.int64)
-        for size in self.sizes:
-            key = _keys(len(self.items), size - 1)
-            last = size == self.sizes[-1]
-            violating = []
-            for block in self.blocks(size):
-                # What violates passes on to every larger itemset that occurs: to look one item back is enough.
-                inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
-                yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
-                if not last:
-                    violating.append(_keys(len(self.items), size)(block.itemsets))
-            smaller = np.sort(np.concatenate(violating)) if violating else np.empty(0, np.int64)
+    def inapplicable_reason(self, release: Generalised) -> str | None:
+        return None if release.published.generalised else "the release shows no set of items"
 
 
-class _Least:
-    """The itemsets that come first, of so many that are gone through block by block."""
+@dataclass(frozen=True)
+class Disassociation(_OfItemsets[Disassociated]):
+    """The disassociation guarantee, by its closed form, and by enumeration for small clusters."""
 
-    def __init__(self, most: int | None) -> None:
-        self.most = most
-        self.blocks: list[ItemsetBlock] = []
+    form: ClassVar = FormName.DISASSOCIATED
+    columns: ClassVar[tuple[str, ...]] = ("kind", "cluster", "chunk", "itemset", "support", "what is wrong")
 
-    def take(self, marked: MarkedBlock, these: Mask) -> None:
-        """Go through some more."""
-        if self.most is None:
-            self.blocks.append(ItemsetBlock(marked.itemsets[these], marked.supports[these]))
-        elif these.any() and self.most:
-            if self.blocks and len(self.blocks[0].supports) == self.most:
-                these = these & (marked.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
-            new = ItemsetBlock(marked.itemsets[these], marked.supports[these])
-            self.blocks = [_ordered([*self.blocks, new], self.most)]
+    def violations(self, release: Disassociated) -> Iterable[Row]:
+        stated = replace(release, k=self.k, m=self.m)
+        faults = (*check_release(stated), *enumerated(stated))
+        return [
+            (fault.kind, fault.cluster, fault.chunk, fault.itemset, fault.support, fault.message) for fault in faults
+        ]
 
-    def named(self, items: tuple[str, ...]) -> Iterator[Violation]:
-        """They in order, by name."""
-        if self.blocks:
-            itemsets, supports = _ordered(self.blocks, self.most)
-            for codes, support in zip(itemsets.tolist(), supports.tolist(), strict=True):
-                yield frozenset(items[code] for code in codes), support
+    def inapplicable_reason(self, release: Disassociated) -> str | None:
+        return None if any(cluster.items for cluster in release.clusters) or release.joints else NOTHING
 
 
-def _ordered(blocks: list[ItemsetBlock], most: int | None) -> ItemsetBlock:
-    itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
-    order = np.lexsort(itemsets.T[::-1])[:most]
-    return ItemsetBlock(itemsets[order], supports[order])
+def shown_items(release: Generalised) -> frozenset[str]:
+    """Return the published items, plain or as a member."""
+    labels = {label for row in release.transactions for label in row}
+    return frozenset(item for label in labels for item in release.members[label])
 
 
-def _keys(items: int, size: int) -> Callable[[Ints], Ints]:
-    """Itemsets of a size as numbers, ascending as they are; of any length where 64 bits do not hold them."""
-    powers = [items**place for place in reversed(range(size))]
-    factors = np.array(powers, np.int64 if items**size < 1 << 63 else object)
-    return lambda itemsets: itemsets @ factors
+def _missing_items(kind: str, names: Iterable[str], release: Generalised) -> Iterator[str]:
+    every = list(dict.fromkeys(names))
+    missing = [name for name in every if name not in shown_items(release)]
+    if missing:
+        listed = ", ".join(map(quote, missing[:FEW])) + (", …" if len(missing) > FEW else "")
+        counted = f"{len(missing)} of {len(every)} {kind} items"
+        yield f"{counted} do not occur in the release (suppressed or misspelt): {listed}"
+
+
+def number_of(counted: Sequence[object], name: str) -> str:
+    """Return how many are `counted` with their `name`, which gets an s unless there is one."""
+    return f"{len(counted)} {name}{'s' * (len(counted) != 1)}"

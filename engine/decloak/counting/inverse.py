@@ -1,9 +1,9 @@
-"""The inverse transformation: every data set that a few clusters may have been, for tiny clusters only.
+"""Inverse transformation: every data set that a few clusters may come from, for tiny clusters only.
 
-The rows are those of the clusters one after the other. The sub-records of a cluster's first chunk stand on its
-first rows as published, those of every other chunk on rows of their own; a term is on any number of rows, at least
-one. A sub-record of a shared chunk may be on any row whose cluster publishes none of its items elsewhere. No row is
-empty. Placements are labelled: two that put a sub-record on different rows are two.
+The rows are those of the clusters in order. The sub-records of a cluster's first chunk are on its first rows as
+published, those of every other chunk on any distinct rows. A term is on any number of rows, at least one. A sub-record
+of a shared chunk may be on any row whose cluster publishes none of its items elsewhere. No row is empty. Placements are
+labelled: two that put a sub-record on different rows are different.
 """
 
 from collections import Counter
@@ -12,29 +12,29 @@ from itertools import combinations, pairwise
 from math import comb, prod
 
 from decloak.counting.release_structure import ReleaseFault, inner_joints, published_by
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError
 
 __all__ = ["MOST_PLACEMENTS", "enumerated", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
 
 MOST_PLACEMENTS = 2_000_000
-"""Placements to look at, the ones that leave a row empty included."""
+"""Largest number of placements, including those that leave a row empty."""
 
 FEW_PLACEMENTS = 1_000
-"""Placements up to which a cluster is small enough to be gone through beside every check."""
+"""Largest number of placements of a cluster that every check enumerates."""
 
 FEW_ITEMSETS = 5_000_000
-"""The same of the itemsets of all rows of all placements, at most."""
+"""Largest number of itemsets in all rows of all placements that a check enumerates."""
 
 Rows = tuple[frozenset[str], ...]
 Parts = Mapping[int, frozenset[str]]
-"""What a chunk puts on each of some rows."""
+"""The items that a chunk puts on each row."""
 Choice = tuple[tuple[tuple[str, ...], tuple[int, ...], range], ...]
-"""Sub-records of one chunk: each distinct one, the rows it may be on, and on how many."""
+"""Sub-records of one chunk: each distinct one, the rows it may be on, and its multiplicity."""
 
 
-def reconstructions(clusters: Sequence[Cluster], joints: Sequence[Joint] = ()) -> Iterator[Rows]:
-    """Yield every data set the clusters may have been, as the items of each row.
+def reconstructions(clusters: Sequence[Cluster], joints: Sequence[JointCluster] = ()) -> Iterator[Rows]:
+    """Yield every data set that `clusters` with `joints` may come from, as the items of each row.
 
     >>> one = Cluster(2, (Chunk(("a",), (("a",), ("a",))), Chunk(("b",), (("b",),))), ())
     >>> [[sorted(row) for row in rows] for rows in reconstructions([one])]
@@ -98,8 +98,12 @@ def _placements(choice: Choice, taken: frozenset[int]) -> Iterator[Parts]:
                 yield {**placement, **dict.fromkeys(chosen, frozenset(subrecord))}
 
 
-def largest_supports(clusters: Sequence[Cluster], m: int, joints: Sequence[Joint] = ()) -> dict[tuple[str, ...], int]:
-    """For every itemset of at most m items that occurs in a reconstruction, the most rows that hold it in one."""
+def largest_supports(
+    clusters: Sequence[Cluster], m: int, joints: Sequence[JointCluster] = ()
+) -> dict[tuple[str, ...], int]:
+    """Return for every itemset of at most `m` items in a reconstruction of `clusters` with `joints` its largest support
+    in one.
+    """
     largest: dict[tuple[str, ...], int] = {}
     for rows in reconstructions(clusters, joints):
         support = Counter(
@@ -111,7 +115,7 @@ def largest_supports(clusters: Sequence[Cluster], m: int, joints: Sequence[Joint
 
 
 def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[tuple[str, ...], int]]:
-    """List the itemsets of at most m items that may occur but reach support k in no reconstruction.
+    """Return the possible itemsets of at most `m` items of `cluster` that reach support `k` in no reconstruction.
 
     >>> guarantee_by_enumeration(Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",)), k=2, m=2)
     []
@@ -120,7 +124,7 @@ def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[
 
 
 def enumerated(release: Disassociated) -> list[ReleaseFault]:
-    """Go through all that the small clusters outside joint ones may have been, and list what never reaches k."""
+    """Return the violations in the small clusters of `release` outside joint ones, found by enumeration."""
     assert release.k is not None
     assert release.m is not None
     joined = {number for joint in release.joints for number in joint.clusters}

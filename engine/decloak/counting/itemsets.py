@@ -1,10 +1,10 @@
-"""Counting how many records hold each itemset, in pieces of bounded memory.
+"""Supports of itemsets, counted in blocks of bounded memory.
 
 Records are the rows of a sparse matrix X, items its columns; an itemset is an ascending row of item codes.
-The places of an itemset of s items are the records holding it and, in each, where its last item stands.
-They grow one item at a time: every place is extended by every later item of its record. The last item is not
-grown but counted: with G the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of
-records that hold g and z, and z counts only when it comes after the last item of g.
+The occurrences of an itemset of s items are the records with it and, in each, the position of its last item.
+They grow one item at a time: every occurrence is extended by every later item of its record. The last item is
+only counted: with G the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of records
+with g and z, and z counts only if it comes after the last item of g.
 """
 
 from __future__ import annotations
@@ -20,12 +20,22 @@ from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
 __all__ = [
-    "Alike", "Coded", "ItemsetBlock", "alike", "coded_items", "cost_runs", "item_sets", "itemset_supports",
-    "kinds_of", "sizes",
+    "Coded",
+    "ItemsetBlock",
+    "RowKinds",
+    "coded_items",
+    "cost_runs",
+    "item_sets",
+    "itemset_supports",
+    "kinds_of",
+    "row_kinds",
+    "sizes",
 ]  # fmt: skip
 
 PIECE = 1 << 21
-"""Places, or entries of a product, made at once; one itemset alone may need more, at most those of X."""
+"""Number of positions, or of entries of a product, in one step. A single itemset may need more, at most as many as X
+has.
+"""
 
 
 class ItemsetBlock(NamedTuple):
@@ -36,14 +46,14 @@ class ItemsetBlock(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """Transactions as a 0/1 matrix, and the item each column stands for, in code point order."""
+    """Transactions as a 0/1 matrix, and the item of each column, in code point order."""
 
     records: sparse.csr_array[Any]
     items: tuple[str, ...]
 
 
-class Alike(NamedTuple):
-    """Kinds of rows: the number of the first row of each, and how many there are."""
+class RowKinds(NamedTuple):
+    """Distinct rows: the index of the first of each kind, and their number."""
 
     first: Ints
     size: Ints
@@ -58,10 +68,10 @@ class _Search(NamedTuple):
     piece: int
 
 
-class _Places(NamedTuple):
-    """Where itemsets occur: those of itemset g are `start[g]:start[g + 1]` of `record` and `last`.
+class _Occurrences(NamedTuple):
+    """Occurrences of itemsets: those of itemset g are `start[g]:start[g + 1]` of `record` and `last`.
 
-    `last` points into the indices of the matrix, at the last item of the itemset in that record.
+    `last` indexes the indices of the matrix, at the last item of the itemset in that record.
     """
 
     itemsets: Ints
@@ -71,39 +81,40 @@ class _Places(NamedTuple):
 
 
 def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
-    """Code items by number; a repeated item of a transaction counts once.
+    """Return `transactions` as a matrix. A repeated item of a transaction counts once.
 
     >>> records, items = coded_items([["b", "a"], ["b", "b"]])
     >>> items, records.toarray().tolist()
     (('a', 'b'), [[1, 1], [0, 1]])
     """
     rows = transactions if isinstance(transactions, CodedRows) else CodedRows.of(item_sets(transactions))
-    items = tuple(sorted(set(rows.used)))
+    items = tuple(sorted(set(rows.used_names)))
     code = {item: number for number, item in enumerate(items)}
     column = np.array([code.get(name, 0) for name in rows.names], np.int64)  # no row has what is not used
     return Coded(rows.matrix(column, len(items)), items)
 
 
-def alike(records: sparse.csr_array[Any]) -> Alike:
-    """Which rows are the same to the order of their entries: the first of each kind, and how many there are of it.
+def row_kinds(records: sparse.csr_array[Any]) -> RowKinds:
+    """Return the distinct rows of `records` (equal including the order of entries): the first of each kind, and their
+    number.
 
-    >>> alike(sparse.csr_array([[1, 1, 0], [0, 1, 1], [1, 1, 0]]))
-    Alike(first=array([0, 1]), size=array([2, 1]))
+    >>> row_kinds(sparse.csr_array([[1, 1, 0], [0, 1, 1], [1, 1, 0]]))
+    RowKinds(first=array([0, 1]), size=array([2, 1]))
     """
     _, first, count = np.unique(kinds_of(records), return_index=True, return_counts=True)
-    return Alike(first, count)
+    return RowKinds(first, count)
 
 
 def kinds_of(records: sparse.csr_array[Any]) -> Ints:
-    """A number for each row, the same for rows that are the same to the order of their entries.
+    """Return a number for each row of `records`, equal for rows that are equal including the order of entries.
 
-    Rows are told apart by their beginnings, one entry more at a time.
+    Rows are split by their prefixes, one more entry at a time.
     """
     begin, lengths = records.indptr[:-1], np.diff(records.indptr)
     kind, kinds = np.zeros(len(lengths), np.int64), 1
-    for place in range(int(lengths.max(initial=0))):
-        longer = np.flatnonzero(lengths > place)
-        key = kind[longer] * records.shape[1] + records.indices[begin[longer] + place]
+    for position in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > position)
+        key = kind[longer] * records.shape[1] + records.indices[begin[longer] + position]
         different, kind_of = np.unique(key, return_inverse=True)
         kind[longer] = kinds + kind_of
         kinds += len(different)
@@ -111,12 +122,12 @@ def kinds_of(records: sparse.csr_array[Any]) -> Ints:
 
 
 def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
-    """Read transactions as sets, whatever iterables they are; sets stay the objects they are."""
+    """Return `transactions` as sets. Sets are not copied."""
     return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
 def _binary(records: sparse.csr_array[Any], number: np.dtype[np.integer[Any]]) -> sparse.csr_array[Any]:
-    """A copy with ascending items in each record and 1, a number of this kind, for every item held."""
+    """Return a copy with ascending items in each record and 1, of this type, for every item."""
     matrix = sparse.csr_array(records, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -125,7 +136,7 @@ def _binary(records: sparse.csr_array[Any], number: np.dtype[np.integer[Any]]) -
 
 
 def sizes(records: sparse.csr_array[Any], m: int) -> range:
-    """Return the sizes 1..m that itemsets can have: none is longer than the longest record."""
+    """Return the sizes 1 to `m` that itemsets of `records` can have: none is longer than the longest record."""
     return range(1, min(m, int(np.diff(records.indptr).max(initial=0))) + 1)
 
 
@@ -139,11 +150,11 @@ def itemset_supports(
     high: int | None = None,
     piece: int = PIECE,
 ) -> Iterator[ItemsetBlock]:
-    """Yield every itemset of `size` items that occurs, with support low..high, in lexicographic order.
+    """Yield every itemset of `size` items in `records` with support `low` to `high`, in lexicographic order.
 
-    The support is the number of records that hold the itemset, or the sum of their `weights`, positive
-    integers. With `leading` only itemsets that hold an item coded below it are counted. No block is empty;
-    `piece` bounds its length and the memory taken.
+    The support is the number of records with the itemset, or the sum of their `weights`, positive integers. With
+    `leading` only itemsets with an item coded below it are counted. No block is empty; `piece` bounds its length and
+    the memory.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in itemset_supports(records, 2)]
@@ -160,20 +171,20 @@ def itemset_supports(
         yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
 
 
-def _nothing(matrix: sparse.csr_array[Any]) -> _Places:
-    """The places of the itemset without items: before the first item of every record."""
+def _nothing(matrix: sparse.csr_array[Any]) -> _Occurrences:
+    """Return the occurrences of the empty itemset: before the first item of every record."""
     records = matrix.shape[0]
     start = np.array([0, records])
-    return _Places(np.empty((1, 0), np.int64), start, np.arange(records), matrix.indptr[:-1].astype(np.int64) - 1)
+    return _Occurrences(np.empty((1, 0), np.int64), start, np.arange(records), matrix.indptr[:-1].astype(np.int64) - 1)
 
 
-def _singles(search: _Search) -> _Places:
-    """The places of the items that lead to anything reported: the columns of the matrix."""
+def _singles(search: _Search) -> _Occurrences:
+    """Return the occurrences of the items that can be part of a result: the columns of the matrix."""
     matrix = search.matrix
     columns = _numbered(matrix).tocsc()
-    held = np.flatnonzero(np.diff(columns.indptr))
-    start = np.append(columns.indptr[held], columns.nnz).astype(np.int64)
-    return _promising(search, _Places(held[:, None], start, columns.indices, columns.data))
+    used = np.flatnonzero(np.diff(columns.indptr))
+    start = np.append(columns.indptr[used], columns.nnz).astype(np.int64)
+    return _promising(search, _Occurrences(used[:, None], start, columns.indices, columns.data))
 
 
 def _numbered(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
@@ -181,44 +192,46 @@ def _numbered(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
     return sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
 
 
-def _blocks(search: _Search, places: _Places, size: int) -> Iterator[ItemsetBlock]:
-    if places.itemsets.shape[1] == size - 1:
+def _blocks(search: _Search, occurrences: _Occurrences, size: int) -> Iterator[ItemsetBlock]:
+    if occurrences.itemsets.shape[1] == size - 1:
         lengths = np.diff(search.matrix.indptr)
-        sums = _sums(lambda part: lengths[places.record[part]], places, search.piece)
-        for part in _parts(places, np.minimum(sums, search.matrix.shape[1]), search.piece):
+        sums = _sums(lambda part: lengths[occurrences.record[part]], occurrences, search.piece)
+        for part in _parts(occurrences, np.minimum(sums, search.matrix.shape[1]), search.piece):
             block = _counted(search, part)
             if len(block.supports):
                 yield block
     else:
-        sums = _sums(lambda part: _tails(search.matrix, places, part), places, search.piece)
-        for part in _parts(places, sums, search.piece):
+        sums = _sums(lambda part: _tails(search.matrix, occurrences, part), occurrences, search.piece)
+        for part in _parts(occurrences, sums, search.piece):
             yield from _blocks(search, _extended(search, part), size)
 
 
-def _sums(values: Callable[[slice], Ints], places: _Places, piece: int) -> Ints:
-    """The sum of one value per place for each itemset, a piece at a time; every itemset has a place."""
-    sums = np.empty(len(places.itemsets), np.int64)
-    for run in cost_runs(np.diff(places.start), piece):
-        first, stop = places.start[[run.start, run.stop]]
-        sums[run] = np.add.reduceat(values(slice(first, stop)), places.start[run] - first, dtype=np.int64)
+def _sums(values: Callable[[slice], Ints], occurrences: _Occurrences, piece: int) -> Ints:
+    """Return the sum of one value per occurrence for each itemset, in steps. Every itemset has an occurrence."""
+    sums = np.empty(len(occurrences.itemsets), np.int64)
+    for run in cost_runs(np.diff(occurrences.start), piece):
+        first, stop = occurrences.start[[run.start, run.stop]]
+        sums[run] = np.add.reduceat(values(slice(first, stop)), occurrences.start[run] - first, dtype=np.int64)
     return sums
 
 
-def _tails(matrix: sparse.csr_array[Any], places: _Places, part: slice) -> Ints:
-    """How many items follow in the record of each place of a part."""
-    tails: Ints = matrix.indptr[places.record[part] + 1] - places.last[part] - 1
+def _tails(matrix: sparse.csr_array[Any], occurrences: _Occurrences, part: slice) -> Ints:
+    """Return the number of items that follow in the record of each occurrence."""
+    tails: Ints = matrix.indptr[occurrences.record[part] + 1] - occurrences.last[part] - 1
     return tails
 
 
-def _parts(places: _Places, costs: Ints, most: int) -> Iterator[_Places]:
+def _parts(occurrences: _Occurrences, costs: Ints, most: int) -> Iterator[_Occurrences]:
     for run in cost_runs(costs, most):
-        first, stop = places.start[[run.start, run.stop]]
-        start = places.start[run.start : run.stop + 1] - first
-        yield _Places(places.itemsets[run], start, places.record[first:stop], places.last[first:stop])
+        first, stop = occurrences.start[[run.start, run.stop]]
+        start = occurrences.start[run.start : run.stop + 1] - first
+        yield _Occurrences(
+            occurrences.itemsets[run], start, occurrences.record[first:stop], occurrences.last[first:stop]
+        )
 
 
 def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
-    """Cut a row of costs into runs that cost at most `most` together, or of one that costs more."""
+    """Yield slices of `costs` with a sum of at most `most`, or of one larger cost."""
     total = np.concatenate(([0], np.cumsum(costs)))
     begin = 0
     while begin < len(costs):
@@ -227,45 +240,45 @@ def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
         begin = end
 
 
-def _extended(search: _Search, places: _Places) -> _Places:
-    """The places of the itemsets of one item more, without those that cannot lead to anything reported."""
+def _extended(search: _Search, occurrences: _Occurrences) -> _Occurrences:
+    """Return the occurrences of the itemsets with one more item, without those that cannot be part of a result."""
     n = search.matrix.shape[1]
-    tails = _tails(search.matrix, places, slice(None))
-    itemset = np.repeat(np.arange(len(places.itemsets)), np.diff(places.start))
+    tails = _tails(search.matrix, occurrences, slice(None))
+    itemset = np.repeat(np.arange(len(occurrences.itemsets)), np.diff(occurrences.start))
     ends = np.cumsum(tails)
-    last = np.arange(ends[-1]) + np.repeat(places.last + 1 - (ends - tails), tails)
+    last = np.arange(ends[-1]) + np.repeat(occurrences.last + 1 - (ends - tails), tails)
     key = np.repeat(itemset, tails) * n + search.matrix.indices[last]
     order = np.argsort(key)
     key = key[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    itemsets = np.column_stack((places.itemsets[key[first] // n], key[first] % n))
+    itemsets = np.column_stack((occurrences.itemsets[key[first] // n], key[first] % n))
     start = np.append(first, len(key))
-    return _promising(search, _Places(itemsets, start, np.repeat(places.record, tails)[order], last[order]))
+    return _promising(search, _Occurrences(itemsets, start, np.repeat(occurrences.record, tails)[order], last[order]))
 
 
-def _promising(search: _Search, places: _Places) -> _Places:
-    """Only itemsets of support >= low, which no superset exceeds, and of a leading first item."""
-    keep = _sums(lambda part: search.weights[places.record[part]], places, search.piece) >= search.low
-    keep &= places.itemsets[:, 0] < search.leading
+def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
+    """Return the itemsets of support >= low, which no superset exceeds, with a leading first item."""
+    keep = _sums(lambda part: search.weights[occurrences.record[part]], occurrences, search.piece) >= search.low
+    keep &= occurrences.itemsets[:, 0] < search.leading
     if keep.all():
-        return places
-    counts = np.diff(places.start)
-    held = np.repeat(keep, counts)
+        return occurrences
+    counts = np.diff(occurrences.start)
+    used = np.repeat(keep, counts)
     start = np.concatenate(([0], np.cumsum(counts[keep])))
-    return _Places(places.itemsets[keep], start, places.record[held], places.last[held])
+    return _Occurrences(occurrences.itemsets[keep], start, occurrences.record[used], occurrences.last[used])
 
 
-def _counted(search: _Search, places: _Places) -> ItemsetBlock:
-    """Count what each itemset becomes with one later item."""
+def _counted(search: _Search, occurrences: _Occurrences) -> ItemsetBlock:
+    """Return the support of each itemset with each later item."""
     records, n = search.matrix.shape
-    among = (search.weights[places.record], places.record, places.start)
-    product = sparse.csr_array(among, shape=(len(places.itemsets), records)) @ search.matrix
+    among = (search.weights[occurrences.record], occurrences.record, occurrences.start)
+    product = sparse.csr_array(among, shape=(len(occurrences.itemsets), records)) @ search.matrix
     row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
-    last = places.itemsets[:, -1] if places.itemsets.shape[1] else np.array([-1])  # any item comes after none
+    last = occurrences.itemsets[:, -1] if occurrences.itemsets.shape[1] else np.array([-1])  # any item comes after none
     keep = (product.data >= search.low) & (product.indices > last[row])
     if search.high is not None:
         keep &= product.data <= search.high
-    itemsets = np.column_stack((places.itemsets[row[keep]], product.indices[keep]))
+    itemsets = np.column_stack((occurrences.itemsets[row[keep]], product.indices[keep]))
     order = np.argsort(row[keep] * n + itemsets[:, -1])
     order = order[itemsets[order, 0] < search.leading]
     return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))

@@ -1,8 +1,8 @@
-"""Which itemsets too few records hold, mostly told without counting in all records.
+"""Search for itemsets with a small support, mostly without counting in all records.
 
-What k records of a part hold, k of all hold. Items are taken the rarest first. Where from some item on all itemsets
-there can be are found in k records of a part, only those that begin before it are counted in more records; that is
-all that is left of most releases which keep their promise.
+The support in a sample bounds the full support from below. Items are sorted by support, the rarest first. If from some
+item on all itemsets have support k in the sample, only those that begin before it need larger samples. For most
+releases that meet their guarantee, nothing is left to count.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from decloak.lazy import sparse
 __all__ = ["rare_itemsets"]
 
 PARTS = (16, 4)
-"""Every 16th record is looked at first, then every 4th of what is left."""
+"""Sampling steps: every 16th record first, then every 4th of the rest."""
 
 Records: TypeAlias = "sparse.csr_array[Any]"
 
@@ -26,10 +26,10 @@ Records: TypeAlias = "sparse.csr_array[Any]"
 def rare_itemsets(
     records: Records, size: int, k: int, *, weights: Ints | None = None, parts: Sequence[int] = PARTS
 ) -> Iterator[ItemsetBlock]:
-    """Yield every itemset of `size` items that occurs, but with a support below k, with it; in any order.
+    """Yield every itemset of `size` items in `records` with a support from 1 to k - 1 (`k`), and that support, in any
+    order.
 
-    `weights` are those of `itemset_supports`; `parts` says of how many records one is looked at: only the time depends
-    on it.
+    `weights` are those of `itemset_supports`. `parts` are the sampling steps; they only affect the time.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare_itemsets(records, 2, 2)]
@@ -47,24 +47,26 @@ def rare_itemsets(
 
 
 def _renamed(records: Records, order: Ints) -> Records:
-    """The same with items numbered in this order."""
+    """Return the records with items renumbered in this order."""
     place = np.empty(len(order), records.indices.dtype)
     place[order] = np.arange(len(order))
     return sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
 
 
 def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
-    """What is left to count: records with their weights, and `leading`, before which each of them holds an item."""
+    """Return the remaining records, their weights, and `leading`: each record has an item before it."""
     leading = records.shape[1] if k > 1 else 0
     for step in parts:
-        leading = _unsettled(records[::step], weights[::step], size, k, leading)
-        holding = _holding(records, leading)
+        leading = _first_frequent_prefix(records[::step], weights[::step], size, k, leading)
+        holding = _rows_with_leading_item(records, leading)
         records, weights = records[holding], weights[holding]
     return records, weights, leading
 
 
-def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:
-    """The item from which on k records of a part hold all itemsets there can be; from `leading` on they do."""
+def _first_frequent_prefix(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:
+    """Return the smallest item from which on every itemset has support k in the sample. `leading`: an item for which
+    this is known.
+    """
     settled = np.zeros(leading, np.int64)
     for block in itemset_supports(part, size, weights=weights, leading=leading, low=k):
         settled += np.bincount(block.itemsets[:, 0], minlength=leading)
@@ -72,6 +74,6 @@ def _unsettled(part: Records, weights: Ints, size: int, k: int, leading: int) ->
     return max((item + 1 for item in range(leading) if settled[item] < comb(later[item], size - 1)), default=0)
 
 
-def _holding(records: Records, leading: int) -> Ints:
+def _rows_with_leading_item(records: Records, leading: int) -> Ints:
     (filled,) = np.diff(records.indptr).nonzero()
     return filled[np.logical_or.reduceat(records.indices < leading, records.indptr[filled])] if filled.size else filled

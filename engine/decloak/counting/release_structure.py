@@ -1,15 +1,15 @@
-"""Is a disassociated release put together as one must be? Chunks apart, sub-records inside them, sizes that fit.
+"""Check of the structure of a disassociated release: disjoint chunks, sub-records inside them, consistent sizes.
 
-A place of an item is a chunk of the cluster: a record chunk, the term chunk, or a shared chunk of a joint cluster.
-A joint cluster lies inside another when it shares clusters with it and has fewer, or as many and stands before it.
+The position of an item is a chunk of the cluster: a record chunk, the term chunk, or a shared chunk of a joint cluster.
+A joint cluster is inside another if it shares clusters with it and has fewer, or as many and precedes it.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.errors import shown
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.errors import quote
 
 __all__ = ["TERMS", "ReleaseFault", "inner_joints", "joints_of", "published_by", "structure"]
 
@@ -19,10 +19,10 @@ TERMS = "T"
 
 @dataclass(frozen=True)
 class ReleaseFault:
-    """What is wrong with a release, and where.
+    """A fault of a release, and its position.
 
     `cluster` is the number of the cluster, or of the joint cluster for kind "shared ..."; None is the whole release.
-    `chunk` is the number of the chunk, "T" the term chunk. `support` is how often the itemset is there.
+    `chunk` is the number of the chunk, "T" the term chunk. `support` is the support of the itemset there.
     """
 
     kind: str
@@ -33,8 +33,8 @@ class ReleaseFault:
     message: str
 
 
-def joints_of(joints: Sequence[Joint]) -> dict[int, list[int]]:
-    """The numbers of the joint clusters that each cluster belongs to; other clusters are not there."""
+def joints_of(joints: Sequence[JointCluster]) -> dict[int, list[int]]:
+    """Return the numbers of the joint clusters of each cluster in `joints`; other clusters are absent."""
     numbers: dict[int, list[int]] = {}
     for number, joint in enumerate(joints):
         for cluster in joint.clusters:
@@ -42,11 +42,11 @@ def joints_of(joints: Sequence[Joint]) -> dict[int, list[int]]:
     return numbers
 
 
-def inner_joints(joints: Sequence[Joint]) -> list[list[Joint]]:
-    """For each joint cluster those that lie inside it.
+def inner_joints(joints: Sequence[JointCluster]) -> list[list[JointCluster]]:
+    """Return for each of `joints` the joint clusters inside it.
 
-    >>> inner_joints([Joint((0, 1, 2), ()), Joint((1, 2), ())])
-    [[Joint(clusters=(1, 2), shared_chunks=())], []]
+    >>> inner_joints([JointCluster((0, 1, 2), ()), JointCluster((1, 2), ())])
+    [[JointCluster(clusters=(1, 2), shared_chunks=())], []]
     """
     holders = joints_of(joints)
     neighbours = [sorted({number for cluster in joint.clusters for number in holders[cluster]}) for joint in joints]
@@ -54,8 +54,8 @@ def inner_joints(joints: Sequence[Joint]) -> list[list[Joint]]:
     return [[joints[n] for n in numbers if rank[n] < rank[number]] for number, numbers in enumerate(neighbours)]
 
 
-def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[Joint]) -> frozenset[str]:
-    """The items a cluster publishes in its own chunks or in those of some joint clusters it belongs to.
+def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[JointCluster]) -> frozenset[str]:
+    """Return the items of cluster number `cluster` of `clusters`, in its own chunks or in those of its `joints`.
 
     >>> cluster = Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",))
     >>> sorted(published_by(0, [cluster], []))
@@ -66,7 +66,7 @@ def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[Joi
 
 
 def structure(release: Disassociated) -> Iterator[ReleaseFault]:
-    """Yield what no release can have, whatever it promises."""
+    """Yield the structural faults of `release`, whatever its guarantee."""
     for number, cluster in enumerate(release.clusters):
         for position, chunk in enumerate(cluster.record_chunks):
             yield from _chunk(number, position, chunk, cluster.size, "")
@@ -82,11 +82,11 @@ def structure(release: Disassociated) -> Iterator[ReleaseFault]:
         size = sum(release.clusters[cluster].size for cluster in set(joint.clusters))
         for position, chunk in enumerate(joint.shared_chunks):
             yield from _chunk(number, position, chunk, size, "shared ")
-            yield from _homeless(release, inner[number], number, position)
+            yield from _unplaceable_subrecords(release, inner[number], number, position)
         yield from _overlaps(number, list(enumerate(chunk.items for chunk in joint.shared_chunks)), "shared ")
 
 
-def _members(number: int, joint: Joint, clusters: int) -> ReleaseFault | None:
+def _members(number: int, joint: JointCluster, clusters: int) -> ReleaseFault | None:
     members = joint.clusters
     if len(set(members)) < max(2, len(members)):
         message = f"joint cluster {number} needs two clusters or more, each once"
@@ -107,7 +107,7 @@ def _chunk(number: int, position: int, chunk: Chunk, size: int, shared: str) -> 
         if not subrecord:
             yield ReleaseFault(f"{shared}empty", number, position, (), count, f"{where} has an empty sub-record")
         elif outside:
-            message = f"{where} has a sub-record with {shown(min(outside))}, which is not of its items"
+            message = f"{where} has a sub-record with {quote(min(outside))}, which is not of its items"
             yield ReleaseFault(f"{shared}outside", number, position, tuple(sorted(outside)), count, message)
         elif len(set(subrecord)) < len(subrecord):
             message = f"{where} has a sub-record with an item twice"
@@ -120,16 +120,18 @@ def _overlaps(number: int, places: Sequence[tuple[int | str, Sequence[str]]], sh
         for item in items:
             if item in first:
                 where = f"{'joint ' if shared else ''}cluster {number}"
-                message = f"{where} has {shown(item)} in chunk {first[item]} and again in chunk {chunk}"
+                message = f"{where} has {quote(item)} in chunk {first[item]} and again in chunk {chunk}"
                 yield ReleaseFault(f"{shared}overlap", number, chunk, (item,), None, message)
             first.setdefault(item, chunk)
 
 
-def _homeless(release: Disassociated, inner: Sequence[Joint], number: int, position: int) -> Iterator[ReleaseFault]:
-    """Sub-records of a shared chunk that can be on no row: each of its clusters has one of the items elsewhere."""
+def _unplaceable_subrecords(
+    release: Disassociated, inner: Sequence[JointCluster], number: int, position: int
+) -> Iterator[ReleaseFault]:
+    """Yield sub-records of a shared chunk that fit no row: each cluster publishes one of the items elsewhere."""
     joint = release.joints[number]
     elsewhere = [published_by(cluster, release.clusters, inner) for cluster in joint.clusters]
     for subrecord, count in Counter(joint.shared_chunks[position].subrecords).items():
         if not any(items.isdisjoint(subrecord) for items in elsewhere):
-            message = f"no cluster of joint cluster {number} can hold the sub-record {shown(', '.join(subrecord))}"
+            message = f"no cluster of joint cluster {number} can hold the sub-record {quote(', '.join(subrecord))}"
             yield ReleaseFault("shared homeless", number, position, subrecord, count, message)

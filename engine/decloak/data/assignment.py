@@ -1,20 +1,22 @@
-"""Who gets what a disassociated release took from its records."""
+"""Assignments of sub-records to records: the result of an attack on a disassociated release."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from decloak.data.tables import Pair
 
-__all__ = ["Assigned", "Assignment", "ChunkNumber", "Closer", "PairScores", "Unit"]
+__all__ = ["Assignment", "AssignmentList", "ChunkNumber", "PairScores", "ScoreDirection", "Unit"]
 
 ChunkNumber = int | str
 """The number of a record chunk from 0, "T" for the term chunk, "S0.1" for shared chunk 1 of joint cluster 0."""
-Closer = Literal["larger", "smaller"]
-"""Whether larger or smaller scores are of closer items."""
+ScoreDirection = Literal["larger", "smaller"]
+"""The scores of more closely related items are the larger or the smaller ones."""
 
 
 class Assignment(NamedTuple):
-    """Who gets a unit: clusters, chunks and rows count from 0, the term chunk is "T", a unit is a tuple of items."""
+    """The rows that an attack assigns a sub-record to. Clusters, chunks and rows count from 0, the term chunk is "T", a
+    unit is a tuple of items.
+    """
 
     cluster: int
     chunk: ChunkNumber
@@ -26,11 +28,11 @@ Unit = tuple[int, ChunkNumber, tuple[str, ...]]
 """A cluster, a chunk of it, and the unit's items by name."""
 
 
-class Assigned(list[Assignment]):
-    """Assignments, with the rows that share places where several are equally likely.
+class AssignmentList(list[Assignment]):
+    """Assignments, and the rows among which several choices are equally likely.
 
-    `ties` has these rows by cluster, chunk and unit. The rows of an assignment that are among them stand for as many of
-    them at random.
+    `ties` has these rows by cluster, chunk and unit. Rows of an assignment that are among them are a random choice of
+    as many of them.
     """
 
     def __init__(
@@ -43,11 +45,12 @@ class Assigned(list[Assignment]):
 
 
 class PairScores(NamedTuple):
-    """How related items are by one measure: scores of pairs, in either order; None, NaN and infinities are no score.
+    """Relatedness of items by one measure: a score per pair, in either order. None, NaN and infinities are missing
+    scores.
 
-    `unrelated` is the score of items that have nothing in common; without it, the mean of the scores stands for it.
+    `unrelated` is the score of items that have nothing in common. Without it, the mean of the scores is used.
     """
 
     scores: Mapping[Pair, float | None]
-    closer: Closer = "larger"
+    closer: ScoreDirection = "larger"
     unrelated: float | None = None

@@ -1,37 +1,38 @@
-"""What release files hold, as plain values: their formats read and write these, the shapes of data build upon them.
+"""Content of release files as plain values. File formats read and write these; the release types extend them.
 
-A record chunk shows, for a set of items, the part of each record that lies in it (a sub-record), in an order that
-says nothing of the records; a term chunk shows items only. A joint cluster publishes shared chunks over several
-clusters.
+A record chunk publishes, for a set of items, the part of each record that consists of these items (a sub-record), in an
+order that does not depend on the records. A term chunk publishes items only. A joint cluster publishes shared chunks
+over several clusters.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from decloak.data.rows import CodedRows
 
-__all__ = ["Chunk", "Chunked", "Cluster", "Element", "Elements", "Joint", "Labelled"]
+__all__ = ["Chunk", "ChunkContent", "Cluster", "Element", "JointCluster", "LabelContent", "SetContent"]
 
 Element = str | tuple[str, ...]
-"""One position of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
+"""One element of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
 
 
 @dataclass(frozen=True)
-class Elements:
-    """Set-generalised transactions, and what each is called."""
+class SetContent:
+    """Set-generalised transactions and their labels."""
 
     transactions: Sequence[tuple[Element, ...]]
     labels: Sequence[str]
 
     @cached_property
     def rows(self) -> CodedRows[Element]:
+        """The transactions as arrays."""
         return CodedRows.of(self.transactions)
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Transactions of labels in alphabetical order, and the items each label stands for."""
+class LabelContent:
+    """Transactions of labels in alphabetical order, and the items that each label covers."""
 
     transactions: Sequence[tuple[str, ...]]
     members: Mapping[str, tuple[str, ...]]
@@ -42,11 +43,12 @@ class Labelled:
 
     @cached_property
     def rows(self) -> CodedRows[str]:
+        """The transactions as arrays."""
         return CodedRows.of(self.transactions)
 
     @property
     def cut(self) -> tuple[str, ...]:
-        """Every label that may stand in a transaction, in alphabetical order."""
+        """Every label that a transaction may contain, in alphabetical order."""
         return tuple(sorted(self.members))
 
 
@@ -60,7 +62,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Cluster:
-    """So many records, published as record chunks and a term chunk."""
+    """A group of `size` records, published as record chunks and a term chunk."""
 
     size: int
     record_chunks: tuple[Chunk, ...]
@@ -68,18 +70,18 @@ class Cluster:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Every item it publishes, chunk after chunk."""
+        """Every item that the cluster publishes, chunk by chunk."""
         return tuple(item for chunk in self.record_chunks for item in chunk.items) + self.term_chunk
 
     @property
     def anchors(self) -> tuple[tuple[str, ...], ...]:
-        """What its rows show: the sub-records of the first record chunk as published, then nothing."""
+        """The published content of each row: the sub-records of the first record chunk, then empty rows."""
         subrecords = self.record_chunks[0].subrecords if self.record_chunks else ()
         return subrecords + ((),) * (self.size - len(subrecords))
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointCluster:
     """A joint cluster: the numbers of its clusters, from 0, and the chunks they share."""
 
     clusters: tuple[int, ...]
@@ -87,10 +89,12 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Chunked:
-    """Clusters, joint clusters, and the k and m they promise, where that is told."""
+class ChunkContent:
+    """Clusters, joint clusters, and their k and m where these are stated."""
 
     clusters: tuple[Cluster, ...]
-    joints: tuple[Joint, ...] = ()
+    joints: tuple[JointCluster, ...] = ()
     k: int | None = None
     m: int | None = None
+    cover: str | None = field(default=None, kw_only=True)
+    totals: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)

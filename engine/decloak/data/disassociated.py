@@ -1,6 +1,6 @@
-"""A disassociated release: clusters of records whose items are published in chunks that hide who had what.
+"""Disassociated releases: clusters of records whose items are published in chunks that hide their combination.
 
-The first record chunk of a cluster anchors the attacks.
+The first record chunk of a cluster provides the anchors of the attacks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,22 +9,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from decloak.data.content import Chunk, Chunked, Cluster, Joint
-from decloak.data.formats.disassociated_file import DISASSOCIATION, parse_chunked, write_disassociated
-from decloak.data.formats.lines import FilePath, Line, place, read_lines
+from decloak.data.content import Chunk, ChunkContent, Cluster, JointCluster
+from decloak.data.formats.disassociated_file import DISASSOCIATION, parse_chunk_content, write_disassociated
+from decloak.data.formats.lines import FilePath, Line, location, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.formats.release_text import text_table
 from decloak.data.forms import FormName
-from decloak.data.ordering import Arranged, Places
+from decloak.data.ordering import RowIndices, SortedRelease
 from decloak.data.release import Release, with_bounds
-from decloak.errors import DecloakError, shown
+from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.errors import DecloakError, quote
 
-__all__ = ["Chunk", "Cluster", "Disassociated", "Joint", "as_disassociated", "disassociated_of", "read_disassociated"]
+__all__ = [
+    "Chunk",
+    "Cluster",
+    "Disassociated",
+    "JointCluster",
+    "as_disassociated",
+    "disassociated_of",
+    "read_disassociated",
+]
 
 
-@dataclass(frozen=True)
-class Disassociated(Chunked):
-    """What is published; nothing here says which record a sub-record came from.
+@dataclass(frozen=True, repr=False)
+class Disassociated(Represented, ChunkContent):
+    """Published clusters. They do not say which record a sub-record came from.
 
     >>> chunk = Chunk(("a", "b"), (("a",), ("a", "b")))
     >>> release = Disassociated((Cluster(3, (chunk,), ("c",)),), k=2)
@@ -41,34 +50,46 @@ class Disassociated(Chunked):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", with_bounds(self.parameters, k=self.k, m=self.m))
 
+    def summary(self) -> Summary:
+        """Return the release in short: a row for each cluster."""
+        records = sum(cluster.size for cluster in self.clusters)
+        counts = f"{counted(records, 'record')}, {counted(len(self.clusters), 'cluster')}"
+        line = f"Disassociated release of {counts}, k = {self.k}"
+        rows = (
+            (f"{number}", f"{cluster.size:,}", f"{len(cluster.record_chunks):,}", joined(cluster.items))
+            for number, cluster in enumerate(self.clusters)
+        )
+        return Summary(line, len(self.clusters), ("cluster", "records", "record chunks", "published items"), rows)
+
     @property
     def transactions(self) -> tuple[tuple[str, ...], ...]:
-        """The anchor that every row shows, cluster after cluster."""
+        """The anchor of every row, cluster by cluster."""
         return tuple(anchor for cluster in self.clusters for anchor in cluster.anchors)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What the rows are called, as in 2.0: nobody outside knows more of the records behind them."""
+        """Names of the rows, such as 2.0. An attacker knows no other names of the records."""
         return tuple(f"{number}.{row}" for number, cluster in enumerate(self.clusters) for row in range(cluster.size))
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Every item of its clusters, in alphabetical order."""
+        """Every item of the clusters, in alphabetical order."""
         return tuple(sorted({item for cluster in self.clusters for item in cluster.items}))
 
-    def arranged(self) -> Arranged[Self]:
-        """The same in an order that only what it shows decides.
+    def sorted_by_content(self) -> SortedRelease[Self]:
+        """Return the release in an order that depends only on its content.
 
         Clusters, and joint clusters of one size, are sorted by what they publish. Chunks have their order from it
         already, that of their most frequent items; and so have items, sub-records and rows, which are sorted.
         """
+        # The order must not depend on numbers of clusters, which follow the records.
         shared = [(joint, [self.clusters[number] for number in joint.clusters]) for joint in self.joints]
         in_joints: list[list[Any]] = [[] for _ in self.clusters]
         for joint, members in shared:
             for number in joint.clusters:
-                in_joints[number].append((_content(joint.shared_chunks), sorted(map(_shows, members))))
+                in_joints[number].append((_content(joint.shared_chunks), sorted(map(_sort_key, members))))
         # Where clusters publish the same, what they share with others decides.
-        keys = [(_shows(cluster), sorted(joined)) for cluster, joined in zip(self.clusters, in_joints, strict=True)]
+        keys = [(_sort_key(cluster), sorted(joined)) for cluster, joined in zip(self.clusters, in_joints, strict=True)]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         number_of = {place: number for number, place in enumerate(order)}
         joints = [
@@ -77,27 +98,29 @@ class Disassociated(Chunked):
         joints.sort(key=lambda joint: (len(joint.clusters), joint.clusters, _content(joint.shared_chunks)))
         arranged = replace(self, clusters=tuple(self.clusters[place] for place in order), joints=tuple(joints))
         start = np.cumsum([0, *(cluster.size for cluster in self.clusters)])
+        # Rows move with their clusters.
         places = [np.arange(start[place], start[place + 1]) for place in order]
-        return Arranged(arranged, np.concatenate([np.arange(0), *places]), arranged.alike)
+        return SortedRelease(arranged, np.concatenate([np.arange(0), *places]), arranged.equal_rows)
 
     @property
-    def alike(self) -> Places:
-        """A number for each row that it shares with the rows of its cluster that show the same anchor."""
+    def equal_rows(self) -> RowIndices:
+        """A number for each row, shared by the rows of its cluster with the same anchor."""
         rows = [(number, anchor) for number, cluster in enumerate(self.clusters) for anchor in cluster.anchors]
         numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
         return np.array([numbers[row] for row in rows], np.int64)
 
     def renumbered(self) -> Self:
-        """The same: its rows are called by their clusters."""
+        """Return the release itself: its rows are named after their clusters."""
         return self
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write it as a release file; its rows have no ids to write, only places in their clusters."""
+        """Write a release file to `path`. `ids` is an error: its rows have only positions in their clusters."""
         if ids:
-            raise DecloakError("a disassociated release has no ids", place(path), "write it without them")
+            raise DecloakError("a disassociated release has no ids", location(path), "write it without them")
         write_disassociated(self, path)
 
     def __str__(self) -> str:
+        """Return the clusters as text tables."""
         return text_table(self)
 
 
@@ -105,23 +128,24 @@ def _content(chunks: Iterable[Chunk]) -> list[Any]:
     return [(chunk.items, chunk.subrecords) for chunk in chunks]
 
 
-def _shows(cluster: Cluster) -> tuple[Any, ...]:
+def _sort_key(cluster: Cluster) -> tuple[Any, ...]:
     return _content(cluster.record_chunks), cluster.term_chunk, cluster.size
 
 
 def as_disassociated(release: object) -> Disassociated:
-    """A release as somebody hands it in, who may have another one, or the transactions themselves."""
+    """Return `release` if it is disassociated; raise an error that names its form otherwise."""
     if not isinstance(release, Disassociated):
         form = release.form if isinstance(release, Release) else type(release).__name__
-        message = f"the release is {shown(form)}, and this is about disassociated ones"
+        message = f"the release is {quote(form)}, and this is about disassociated ones"
         raise DecloakError(message, hint="read one with read_release, or make one by anonymise(data, 'disassociation')")
     return release
 
 
 def read_disassociated(path: FilePath) -> Disassociated:
-    """Read a disassociated release; what it promises is not checked here, only that it is one."""
+    """Read the disassociated release at `path` and return it. Its guarantee is not checked here."""
     return disassociated_of(read_lines(path, longest=LONGEST_RELEASE))
 
 
 def disassociated_of(lines: Sequence[Line]) -> Disassociated:
-    return Disassociated(**vars(parse_chunked(lines)), origin=place(lines[0].path))
+    """Return the release that the `lines` of a release file describe."""
+    return Disassociated(**vars(parse_chunk_content(lines)), origin=location(lines[0].path))

@@ -1,4 +1,4 @@
-"""The forms a release can be published in, by name: what fits which is told in these words everywhere."""
+"""Names of the published forms. Attacks, measures and errors all use these words."""
 
 from enum import StrEnum
 

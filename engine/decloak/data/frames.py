@@ -1,7 +1,7 @@
-"""Tables with named columns as transactions: frames of pandas and polars, tables of Arrow; none of them is imported.
+"""Conversion of tables with named columns to transactions: pandas, polars and Arrow, none of which is imported here.
 
-Three shapes are told apart by what the columns hold: a column of lists; columns of 0 and 1 alone, one an item; rows of
-(transaction, item). An index that somebody has set, or the column that is left over, holds the ids.
+The content of the columns decides between three shapes: a column of lists; columns of only 0 and 1, one per item; rows
+of (transaction, item). An explicit index, or the remaining column, has the ids.
 """
 
 from collections import Counter
@@ -10,28 +10,28 @@ from datetime import date, datetime, time
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["Columns", "check_columns", "columns_of", "is_frame", "name_of", "rows_of_columns"]
+__all__ = ["Columns", "cell_name", "check_columns", "frame_columns", "is_frame", "rows_of_columns"]
 
 Row = tuple[str | None, list[str]]
-"""The id of a transaction, None where it has none, and its items."""
+"""The id of a transaction, None if it has none, and its items."""
 
 
 class Columns(NamedTuple):
-    """The values of a table by the names of its columns, and the ids its rows have beside them."""
+    """The values of a table by column name, and the ids of its rows if they have any."""
 
     values: Mapping[str, Sequence[Any]]
     labels: Sequence[Any] | None = None
 
 
 def is_frame(value: object) -> bool:
-    """Whether it is a table with columns of its own, as a frame of pandas or polars, or a table of Arrow."""
+    """Return True if `value` is a frame of pandas or polars, or a table of Arrow."""
     return (hasattr(value, "to_dict") or hasattr(value, "to_pydict")) and hasattr(value, "columns")
 
 
-def columns_of(frame: Any) -> Columns:
-    """The columns of a frame; an index that only counts its rows is none."""
+def frame_columns(frame: Any) -> Columns:
+    """Return the columns of `frame`. An index that only counts the rows is left out."""
     keys = getattr(frame, "column_names", None) or list(frame.columns)
     names = [str(key) for key in keys]
     check_columns(names)
@@ -41,10 +41,10 @@ def columns_of(frame: Any) -> Columns:
 
 
 def check_columns(names: Sequence[str]) -> None:
-    """Refuse two columns of one name."""
+    """Raise an error if two of the column `names` are equal."""
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise DecloakError(f"two columns of the frame are called {shown(twice)}", hint="rename one")
+        raise DecloakError(f"two columns of the frame are called {quote(twice)}", hint="rename one")
 
 
 def _list(column: Any) -> list[Any]:
@@ -53,11 +53,14 @@ def _list(column: Any) -> list[Any]:
 
 
 def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "item") -> Iterator[Row]:
-    """The transactions of a table; `transaction` and `item` name the columns of ids and items where it has them."""
+    """Yield the transactions of the table `columns`; `transaction` and `item` name the columns of ids and items, if
+    any.
+    """
     values = dict(columns.values)
     if not values:
         raise DecloakError("a table without columns", hint="give one with items")
     lists = [name for name, column in values.items() if _holds_lists(column)]
+    # Several columns of lists are ambiguous, unless one has the agreed name.
     if len(lists) > 1 and item in lists:
         lists = [item]
     if len(lists) == 1:
@@ -82,7 +85,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA: what no name can be, and what differs from itself."""
+    """Return True for None, NaN, NaT and the NA of pandas. Except for None they differ from themselves."""
     if value is None or _is_list(value):
         return value is None
     try:
@@ -99,7 +102,7 @@ def _holds_flags(column: Sequence[Any]) -> bool:
 
 
 def _ids(others: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str) -> Sequence[Any] | None:
-    """The ids of rows that are a transaction each."""
+    """Return the ids of rows that are one transaction each."""
     if transaction in others:
         return others[transaction]
     if index is not None:
@@ -111,11 +114,11 @@ def _ids(others: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, trans
 
 
 def _rows_of_lists(column: Sequence[Any], ids: Sequence[Any] | None) -> Iterator[Row]:
-    """A missing list is one of nothing."""
+    """Yield the transactions of a column of lists. A missing list is an empty transaction."""
     for number, value in enumerate(column):
         items = () if _is_missing(value) else value.tolist() if hasattr(value, "tolist") else value
         names = sorted(items) if isinstance(items, set | frozenset) else items
-        yield _id(ids, number), [name_of(name, number) for name in names]
+        yield _id(ids, number), [cell_name(name, number) for name in names]
 
 
 def _rows_of_flags(flags: Mapping[str, Sequence[Any]], ids: Sequence[Any] | None) -> Iterator[Row]:
@@ -126,33 +129,36 @@ def _rows_of_flags(flags: Mapping[str, Sequence[Any]], ids: Sequence[Any] | None
 def _pairs(
     values: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str, item: str
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The ids and the items of rows that are an item each."""
+    """Return the ids and the items of rows that have one item each."""
     if transaction in values and item in values:
         return values[transaction], values[item]
     if index is not None and (item in values or len(values) == 1):
         return index, values.get(item) or next(iter(values.values()))
     if index is None and len(values) == 2:
         ids, items = values.values()
+        # Ids repeat, one row per item: otherwise the first column may as well be an item.
         if len(set(map(str, ids))) < len(ids):
             return ids, items
     missing = item if transaction in values else transaction
-    hint = nearest(missing, values) or "say which columns hold the transaction and the item, or call them tid and item"
-    raise DecloakError(f"no column {shown(missing)} among {_listed(values)}", hint=hint)
+    hint = suggest(missing, values) or "say which columns hold the transaction and the item, or call them tid and item"
+    raise DecloakError(f"no column {quote(missing)} among {_listed(values)}", hint=hint)
 
 
 def _rows_of_pairs(ids: Sequence[Any], items: Sequence[Any]) -> Iterator[Row]:
     rows: dict[str, list[str]] = {}
     for number, name in enumerate(items):
-        rows.setdefault(str(_id(ids, number)), []).append(name_of(name, number))
+        rows.setdefault(str(_id(ids, number)), []).append(cell_name(name, number))
     yield from rows.items()
 
 
 def _id(ids: Sequence[Any] | None, number: int) -> str | None:
-    return None if ids is None else name_of(ids[number], number, "id")
+    return None if ids is None else cell_name(ids[number], number, "id")
 
 
-def name_of(value: Any, number: int, what: str = "item") -> str:
-    """What a cell is called: whole numbers as such, dates as ISO has them."""
+def cell_name(value: Any, number: int, what: str = "item") -> str:
+    """Return the cell `value` of row `number` as a name: integers in digits, dates in ISO format. `what` names the cell
+    in errors.
+    """
     if isinstance(value, str):
         return value
     if not isinstance(value, bool) and isinstance(value, Integral):
@@ -165,9 +171,9 @@ def name_of(value: Any, number: int, what: str = "item") -> str:
         return value.isoformat()
     if _is_missing(value):
         raise DecloakError(f"row {number + 1} has no {what}", hint="fill it, or remove the row")
-    raise DecloakError(f"the {what} of row {number + 1} is {shown(value)}, not a name", hint="make it text")
+    raise DecloakError(f"the {what} of row {number + 1} is {quote(value)}, not a name", hint="make it text")
 
 
 def _listed(names: Any) -> str:
-    listed = [shown(name) for name in names]
+    listed = [quote(name) for name in names]
     return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")

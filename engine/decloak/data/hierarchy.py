@@ -1,8 +1,8 @@
-"""A generalisation hierarchy: a rooted tree whose leaves are the items, as arrays over its nodes.
+"""Generalisation hierarchies: rooted trees whose leaves are the items, as arrays over their nodes.
 
-Nodes are numbered in node order: by the position of their first leaf, larger subtrees first, higher ones first. So
-the root is 0, a parent comes before its children, the leaves below a node are an interval, and of two nodes on one
-path the lower number is the ancestor. n is the number of leaves, those included that no record holds.
+Nodes are numbered in node order: by the position of their first leaf, larger subtrees first, higher nodes first. So the
+root is 0, a parent comes before its children, the leaves below a node are an interval, and of two nodes on one path the
+lower number is the ancestor. n is the number of leaves, including those that no record contains.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from decloak.arrays import Ints
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.hierarchy_file import read_hierarchy
-from decloak.data.formats.lines import FilePath, place
+from decloak.data.formats.lines import FilePath, location
+from decloak.data.representation import Represented, Summary, counted
 from decloak.data.rows import CodedRows
 from decloak.data.tree_faults import check_names, check_tree
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.lazy import sparse
 
 __all__ = ["Hierarchy", "natural"]
 
 
-@dataclass(frozen=True, eq=False)
-class Hierarchy:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy(Represented):
     """A tree over items.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B", "A": "ALL", "B": "ALL"})
@@ -41,16 +42,30 @@ class Hierarchy:
     parent: Ints  # -1 for the root
     origin: str = "memory"
 
+    def summary(self) -> Summary:
+        """Return the tree in short: a row for each node, from the root."""
+        parents = self.parent.tolist()
+        counts = f"{counted(len(self.items), 'item')}, {counted(len(self.labels), 'node')}"
+        line = f"Hierarchy of {counts}, from {self.origin!r}"
+        rows = (
+            (label, self.labels[parent] if parent >= 0 else "")
+            for label, parent in zip(self.labels, parents, strict=True)
+        )
+        return Summary(line, len(self.labels), ("node", "parent"), rows)
+
     @classmethod
     def read(cls, path: FilePath, format: str) -> Self:  # noqa: A002 (the word users write)
-        """Read a tree from a file: `parents` (CSV child,parent), `indented`, `paths` (item;group;root) or `nested`
-        (YAML or JSON).
+        """Read a tree from the file at `path` and return it.
+
+        `format` is `parents` (CSV child,parent), `indented`, `paths` (item;group;root) or `nested` (YAML or JSON).
         """
-        return cls.from_parents(read_hierarchy(path, format), place(path))
+        return cls.from_parents(read_hierarchy(path, format), location(path))
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, str], origin: str = "memory") -> Self:
-        """Build a tree from the parent of every node but the root; leaves keep their order as far as the tree lets."""
+        """Return the tree with the `parents` of all nodes but the root. Leaves keep their order if the tree allows it.
+        `origin` names its file.
+        """
         check_tree(parents, None if origin == "memory" else origin)
         root = next(parent for parent in parents.values() if parent not in parents)
         position = {node: number for number, node in enumerate([*parents, root])}
@@ -61,7 +76,9 @@ class Hierarchy:
 
     @classmethod
     def balanced(cls, items: Iterable[str], fanout: int, origin: str = "memory") -> Self:
-        """Group consecutive items by `fanout`, level by level; a group of one is not made, its node moves up.
+        """Return a tree that groups consecutive `items` by `fanout`, level by level. `origin` names its file.
+
+        A group of one is not created; its node moves up.
 
         >>> Hierarchy.balanced(["a", "b", "c"], 2).labels
         ('*', 'a..b', 'a', 'b', 'c')
@@ -78,6 +95,7 @@ class Hierarchy:
         label = _group_names(names)
         children: dict[str, list[str]] = {}
         level = [(name, place, place + 1) for place, name in enumerate(names)]  # a node, and the places below it
+        # Each level has at most 1 / fanout of the nodes of the level below, so that this ends.
         while len(level) > 1:
             above = []
             for at in range(0, len(level), fanout):
@@ -99,10 +117,11 @@ class Hierarchy:
     def _numbered(
         cls, children: Mapping[str, Sequence[str]], root: str, position: Mapping[str, int], origin: str
     ) -> Self:
-        """Number the nodes from the root, children in the order of the first leaf below them."""
+        """Return the tree with nodes numbered from the root, children in the order of the first leaf below them."""
         first: dict[str, int] = {}
         for node in reversed(_from_root(children, root)):
             below = children.get(node, ())
+            # Children precede their parents in reversed preorder.
             first[node] = min(map(first.__getitem__, below)) if below else position[node]
         ordered = {node: sorted(below, key=first.__getitem__) for node, below in children.items()}
         labels = _from_root(ordered, root)
@@ -114,11 +133,12 @@ class Hierarchy:
 
     @cached_property
     def items(self) -> tuple[str, ...]:
-        """The labels of the leaves, in their order."""
+        """The labels of the leaves, in leaf order."""
         return tuple(self.labels[node] for node in self.leaf.tolist())
 
     @cached_property
     def leaf(self) -> Ints:
+        """The node numbers of the leaves."""
         inner = np.zeros(len(self.labels), bool)
         inner[self.parent[1:]] = True
         return np.flatnonzero(~inner)
@@ -128,6 +148,7 @@ class Hierarchy:
         """The number of leaves below every node; 1 for a leaf."""
         count = np.zeros(len(self.labels), np.int64)
         count[self.leaf] = 1
+        # Children have larger numbers than their parents: backwards, each node is complete before it is added.
         for node in range(len(self.labels) - 1, 0, -1):
             count[self.parent[node]] += count[node]
         return count
@@ -155,29 +176,30 @@ class Hierarchy:
 
     @cached_property
     def number(self) -> dict[str, int]:
+        """The number of the node with each label."""
         return {label: node for node, label in enumerate(self.labels)}
 
     def ancestors(self, node: int) -> tuple[int, ...]:
-        """The nodes above a node, the nearest first."""
+        """Return the ancestors of `node`, the nearest first."""
         path = []
         while (node := int(self.parent[node])) >= 0:
             path.append(node)
         return tuple(path)
 
     def members(self, node: int) -> tuple[str, ...]:
-        """The items below a node, in leaf order."""
+        """Return the items below `node`, in leaf order."""
         start = int(self.first[node])
         return self.items[start : start + int(self.leaves[node])]
 
     def above(self, cut: Ints) -> Ints:
-        """The node of a cut above every leaf position."""
+        """Return the node of `cut` above every leaf position."""
         nodes = np.sort(cut)
         return np.repeat(nodes, self.leaves[nodes])
 
     def code(self, data: Dataset | Iterable[Iterable[str]]) -> sparse.csr_array[Any]:
-        """Records × leaf positions, 1 where a record holds an item; a repeated item counts once.
+        """Return a matrix of the records of `data` × leaf positions, 1 where a record has the item.
 
-        What is wrong with a record is told with its name and the file's, where it has one.
+        A repeated item counts once. Errors name the record and its file, where it has one.
         """
         position = {item: column for column, item in enumerate(self.items)}
         transactions = data.rows if isinstance(data, Dataset) else [tuple(row) for row in data]
@@ -187,6 +209,7 @@ class Hierarchy:
             record = next(n for n, row in enumerate(transactions) if not all(isinstance(item, str) for item in row))
             raise self._unknown(transactions[record], position, _record(data, record)) from None
         column = np.array([position.get(name, -1) for name in rows.names], np.int64)
+        # One look-up per name, not per occurrence.
         strange = np.flatnonzero(column[rows.codes] < 0)
         if len(strange):
             record = int(np.searchsorted(rows.start, strange[0], side="right")) - 1
@@ -194,7 +217,7 @@ class Hierarchy:
         return rows.matrix(column, len(position))
 
     def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
-        """C_p: how many records hold the item of every leaf position."""
+        """Return C_p: for every leaf position, the number of `records` with its item."""
         return np.bincount(records.indices, minlength=len(self.items))
 
     def _unknown(self, transaction: Iterable[str], position: Mapping[str, int], where: str) -> DecloakError:
@@ -204,25 +227,27 @@ class Hierarchy:
             message, hint = f"is an inner node of {tree}, not an item", "records hold leaves only"
         else:
             message, hint = f"is not in {tree}", "add it as a leaf"
-            hint = nearest(str(item), self.items[:5000]) or hint
-        return DecloakError(f"{shown(item)} {message}", where, hint)
+            hint = suggest(str(item), self.items[:5000]) or hint
+        return DecloakError(f"{quote(item)} {message}", where, hint)
 
     def parents(self) -> dict[str, str]:
-        """The parent of every node but the root, as `from_parents` takes it."""
+        """Return the parent of every node but the root, as `from_parents` takes it."""
         return {self.labels[node]: self.labels[parent] for node, parent in enumerate(self.parent.tolist()) if node}
 
 
 def _record(data: Dataset | Iterable[Iterable[str]], record: int) -> str:
-    """Where a record is: the file, when there is one, and its label, which it keeps where records are sorted."""
+    """Return the location of a record for an error: the file, if there is one, and the label, which survives
+    sorting.
+    """
     if not isinstance(data, Dataset):
         return f"record {record + 1}"
     label = data.labels[record]
     file = "" if data.origin == "memory" else f"{data.origin}: "
-    return f"{file}record {label if label.isdecimal() else shown(label)}"
+    return f"{file}record {label if label.isdecimal() else quote(label)}"
 
 
 def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
-    """The nodes in preorder; no recursion, a hierarchy may be deep."""
+    """Return the nodes in preorder. Not recursive, because a hierarchy may be deep."""
     order, waiting = [], [root]
     while waiting:
         node = waiting.pop()
@@ -232,7 +257,7 @@ def _from_root(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
 
 
 def _group_names(names: Sequence[str]) -> Callable[[int, int], str]:
-    """Return a function that names the group of the items at the places start to end - 1.
+    """Return a function that names the group of the items at the positions start to end - 1.
 
     A name depends on the members of its group and on the set of all items, never on the order of the items, which may
     come from data that stay hidden. It has the first and the last member in natural order, and the number of members
@@ -267,7 +292,7 @@ def _end(name: str) -> str:
 
 
 def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """Return a key by which item 9 comes before item 10."""
+    """Return a sort key for `name`, by which item 9 comes before item 10."""
     # Both bounds are for hostile names: Python refuses to read a number of thousands of digits.
     parts = re.split(r"([0-9]+)", name, maxsplit=20)
     return tuple((part.isascii() and part.isdigit(), int(part[:18]) if part.isascii() and part.isdigit() else 0, part)

@@ -1,9 +1,9 @@
-"""The order of records and items: as they were recorded, or sorted, so that it says nothing that they do not.
+"""The order of records and items: as recorded, or sorted, so that the order reveals nothing.
 
-Two data sets that hold the same records are one here, in whatever order each holds them. A method is given them
-sorted, and what it makes is sorted again by what it shows. Rows that show the same are interchangeable: which record
-is behind which of them is left to chance, or attacks that take the first of equal ones would fare better or worse by
-the spelling of what is hidden.
+Two data sets that contain the same records are equal here, in whatever order. A method receives sorted records, and its
+result is sorted by its content. Rows with equal content are interchangeable: which record is behind which of them is
+random. Otherwise the success of an attack that takes the first of equal rows would depend on the spelling of hidden
+items.
 """
 
 import random
@@ -15,12 +15,20 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
-from decloak.data.rows import CodedRows, Numbers, picked_labels
-from decloak.errors import DecloakError, nearest, shown
+from decloak.data.rows import CodedRows, RowLabels, select_labels
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
-    "ORDERS", "RECORDED", "Arranged", "Order", "Places", "arranged_rows", "canonical", "canonical_digest",
-    "check_order", "shuffled_alike",
+    "ORDERS",
+    "RECORDED",
+    "Order",
+    "RowIndices",
+    "SortedRelease",
+    "canonical_digest",
+    "check_order",
+    "shuffle_equal_rows",
+    "sort_records",
+    "sort_rows",
 ]  # fmt: skip
 
 Order = Literal["sorted", "recorded"]
@@ -29,88 +37,96 @@ RECORDED = (
     "the release keeps the order of the records and of their items: whoever has them in that order, or knows how they "
     "are ordered, links by place alone; order: sorted under anonymise tells nothing by it"
 )
-"""What somebody is told who publishes in the order of the records."""
+"""The warning for a release in the order of the records."""
 
-Places = Ints
+RowIndices = Ints
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 
-class Arranged(NamedTuple, Generic[T]):
-    """A release in an order that only what it shows decides; of each row the place it had, and a number that it shares
-    with the rows that show the same.
+class SortedRelease(NamedTuple, Generic[T]):
+    """A release in an order that depends only on its content. `source_rows`: the old index of each row. `equal_rows`: a
+    number that rows with equal content share.
     """
 
     release: T
-    places: Places
-    alike: Places
+    source_rows: RowIndices
+    equal_rows: RowIndices
 
 
 def check_order(order: object) -> None:
+    """Raise an error unless `order` is one of ORDERS."""
     if order not in ORDERS:
-        hint = nearest(str(order), ORDERS) or f"give {' or '.join(ORDERS)}"
-        raise DecloakError(f"unknown order {shown(order)}", hint=hint)
+        hint = suggest(str(order), ORDERS) or f"give {' or '.join(ORDERS)}"
+        raise DecloakError(f"unknown order {quote(order)}", hint=hint)
 
 
-def arranged_rows(rows: CodedRows[K]) -> Arranged[CodedRows[K]]:
-    """Rows sorted, the names sorted in each.
+def sort_rows(rows: CodedRows[K]) -> SortedRelease[CodedRows[K]]:
+    """Return `rows` sorted, with sorted names in each row.
 
-    >>> rows, places, alike = arranged_rows(CodedRows.of([("tea", "milk"), ("bread",), ("milk", "tea")]))
-    >>> rows, places.tolist(), alike.tolist()
+    >>> rows, source_rows, alike = sort_rows(CodedRows.of([("tea", "milk"), ("bread",), ("milk", "tea")]))
+    >>> rows, source_rows.tolist(), alike.tolist()
     ((('bread',), ('milk', 'tea'), ('milk', 'tea')), [1, 0, 2], [0, 1, 1])
     """
-    held = rows.compact.ascending()
-    rank = _ranks(held)
-    places = np.argsort(rank, kind="stable")
-    return Arranged(held.take(places), places, np.cumsum(np.diff(rank[places], prepend=0) > 0))
+    sortable = rows.with_used_names.with_sorted_names()
+    rank = _ranks(sortable)
+    source_rows = np.argsort(rank, kind="stable")
+    return SortedRelease(
+        sortable.select(source_rows), source_rows, np.cumsum(np.diff(rank[source_rows], prepend=0) > 0)
+    )
 
 
-def _ranks(rows: CodedRows[K]) -> Places:
-    """How many rows come before those that show the same; names are numbered in their order.
+def _ranks(rows: CodedRows[K]) -> RowIndices:
+    """Return for each row the number of rows that sort before it; equal rows share a rank. Names are numbered in order.
 
-    Rows that begin alike are told apart by one name more at a time; a row that ends comes before those that go on.
+    Equal prefixes are split by one more name at a time. A row that ends sorts before its extensions.
     """
     begin, lengths = rows.start[:-1], rows.lengths
-    rank, among = np.zeros(len(rows), np.int64), np.arange(len(rows))
-    place = 0
-    while len(among):
-        goes_on = lengths[among] > place
-        name = np.zeros(len(among), np.int64)
-        name[goes_on] = rows.codes[begin[among[goes_on]] + place] + 1
-        key = rank[among] * (len(rows.names) + 1) + name
+    rank, open_rows = np.zeros(len(rows), np.int64), np.arange(len(rows))
+    position = 0
+    while len(open_rows):
+        continues = lengths[open_rows] > position
+        name = np.zeros(len(open_rows), np.int64)
+        name[continues] = rows.codes[begin[open_rows[continues]] + position] + 1
+        # A combined key sorts by the rank so far, then by the next name; 0 means that the row ends.
+        key = rank[open_rows] * (len(rows.names) + 1) + name
         order = np.argsort(key, kind="stable")
-        among, key, goes_on = among[order], key[order], goes_on[order]
+        open_rows, key, continues = open_rows[order], key[order], continues[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))  # where rows that are alike so far begin
         size = np.diff(np.append(first, len(key)))
-        old = np.searchsorted(rank[among], rank[among[first]])  # where those that were alike before this name begin
-        rank[among] += np.repeat(first - old, size)
-        among = among[goes_on & (np.repeat(size, size) > 1)]
-        place += 1
+        old = np.searchsorted(
+            rank[open_rows], rank[open_rows[first]]
+        )  # where those that were alike before this name begin
+        rank[open_rows] += np.repeat(first - old, size)
+        open_rows = open_rows[continues & (np.repeat(size, size) > 1)]
+        position += 1
     return rank
 
 
-def canonical(data: Dataset) -> tuple[Dataset, Places]:
-    """The same records sorted, the items sorted in each, and the place that each had; labels stay with their records.
+def sort_records(data: Dataset) -> tuple[Dataset, RowIndices]:
+    """Return `data` with sorted records and sorted items, and the old index of each. Labels stay with their records.
 
-    >>> data, places = canonical(Dataset((("tea", "milk"), ("bread",)), ("1", "2")))
-    >>> data.transactions, data.labels, places.tolist()
+    >>> data, source_rows = sort_records(Dataset((("tea", "milk"), ("bread",)), ("1", "2")))
+    >>> data.transactions, data.labels, source_rows.tolist()
     ((('bread',), ('milk', 'tea')), ('2', '1'), [1, 0])
     """
-    rows, places, _ = arranged_rows(data.rows)
-    return Dataset(rows, picked_labels(data.labels, places), data.origin), places
+    rows, source_rows, _ = sort_rows(data.rows)
+    return Dataset(rows, select_labels(data.labels, source_rows), data.origin), source_rows
 
 
 def canonical_digest(data: Dataset) -> str:
-    """The digest of the records, whatever their order and labels."""
-    records, _ = canonical(data)
-    return replace(records, labels=Numbers(len(records.rows))).digest
+    """Return the digest of the records of `data`, independent of their order and labels."""
+    records, _ = sort_records(data)
+    return replace(records, labels=RowLabels(len(records.rows))).digest
 
 
-def shuffled_alike(behind: Places, alike: Places) -> Places:
-    """The record behind each row, those behind rows that show the same in random order, always the same one.
+def shuffle_equal_rows(behind: RowIndices, alike: RowIndices) -> RowIndices:
+    """Return the record behind each row, shuffled among rows with equal content, always by the same permutation.
 
-    `behind` are the places of all records in canonical order, so that nothing here depends on any other.
+    `behind` has the indices of all records in canonical order, so that nothing here depends on another order. `alike`
+    has a number that rows with equal content share.
     """
     rank = list(range(len(behind)))
+    # A fixed seed: equal content always gets the same records behind its rows.
     random.Random(0).shuffle(rank)
     return behind[np.lexsort((np.array(rank, np.int64)[behind], alike))]

@@ -1,4 +1,4 @@
-"""Set-generalised transactions: items, and sets of items of which at least one is meant."""
+"""Set-generalised transactions: items, and sets of items of which at least one is really in the record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,23 +8,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from decloak.data.content import Element, Elements, Labelled
+from decloak.data.content import Element, LabelContent, SetContent
 from decloak.data.formats.generalised_file import write_generalised
-from decloak.data.formats.lines import FilePath, place, read_lines
-from decloak.data.formats.published import parse_elements, write_published, written
+from decloak.data.formats.lines import FilePath, location, read_lines
+from decloak.data.formats.published import format_element, parse_set_content, write_published
 from decloak.data.forms import FormName
-from decloak.data.ordering import Arranged, arranged_rows
-from decloak.data.rows import CodedRows, Numbers, picked_labels
+from decloak.data.ordering import SortedRelease, sort_rows
+from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.data.rows import CodedRows, RowLabels, select_labels
 
 __all__ = ["Published", "read_published"]
 
 LONGEST_LABEL = 1_000
-"""Characters of members in brackets that are a label; more would stand in every line that shows it."""
+"""Largest number of characters of a label made of members in brackets. Every line with the label repeats it."""
 
 
-@dataclass(frozen=True)
-class Published(Elements):
-    """Set-generalised transactions: a tuple among the items is a generalised item.
+@dataclass(frozen=True, repr=False)
+class Published(Represented, SetContent):
+    """Set-generalised transactions. A tuple among the items is a generalised item.
 
     >>> Published((("knee", ("icd", "injury")),), ("1",)).generalised
     (('icd', 'injury'),)
@@ -34,107 +35,129 @@ class Published(Elements):
 
     origin: str = "memory"
     names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
-    """What generalised items are called, where they have a name beside their members."""
+    """Names of generalised items, where they have a name beside their members."""
     method: str = field(default="unknown", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    def summary(self) -> Summary:
+        """Return the release in short."""
+        size = len(self.transactions)
+        counts = f"{counted(size, 'record')}, {counted(len(self.generalised), 'generalised item')}"
+        line = f"Set-generalised release of {counts}, method {self.method}"
+        rows = ((label, joined(row)) for label, row in zip(self.labels, self.transactions, strict=True))
+        return Summary(line, size, ("record", "published items"), rows)
+
     @property
     def ids(self) -> Sequence[str]:
-        """What the transactions are called."""
+        """The labels of the transactions."""
         return self.labels
 
     @cached_property
     def generalised(self) -> tuple[tuple[str, ...], ...]:
         """Every generalised item once, in order of first appearance."""
-        return tuple(element for element in self.rows.used if isinstance(element, tuple))
+        return tuple(element for element in self.rows.used_names if isinstance(element, tuple))
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Every item that is shown, plain or as a member, in sorted order."""
-        plain = {element for element in self.rows.used if isinstance(element, str)}
+        """Every published item, plain or as a member, sorted."""
+        # Vocabulary entries instead of all occurrences: there are far fewer.
+        plain = {element for element in self.rows.used_names if isinstance(element, str)}
         return tuple(sorted(plain.union(*self.generalised)))
 
     @cached_property
     def hidden_cells(self) -> int:
-        """How many members the generalised items of all transactions have together."""
+        """The number of members in the generalised items of all transactions."""
         members = np.array([len(name) if isinstance(name, tuple) else 0 for name in self.rows.names], np.int64)
         return int(members[self.rows.codes].sum())
 
     @cached_property
-    def shown(self) -> CodedRows[str]:
-        """What the transactions show, by name; the same members in another order are the same generalised item."""
+    def label_rows(self) -> CodedRows[str]:
+        """The transactions by name. The same members in another order are the same generalised item."""
         label: dict[frozenset[str], str] = {}
         for members in self.generalised:
-            label.setdefault(frozenset(members), self.names.get(members) or written(members))
-        return self.rows.named(lambda element: element if isinstance(element, str) else label[frozenset(element)])
+            # The first form that appears names all of them.
+            label.setdefault(frozenset(members), self.names.get(members) or format_element(members))
+        return self.rows.with_names(lambda element: element if isinstance(element, str) else label[frozenset(element)])
 
-    def arranged(self) -> Arranged[Self]:
-        """The same in an order that only what it shows decides, numbered from 1.
+    def sorted_by_content(self) -> SortedRelease[Self]:
+        """Return the release in an order that depends only on its content, with rows numbered from 1.
 
-        Generalised items go by their names where they have one, as they are shown then, else as they are written.
+        Generalised items sort by their names where they have one, else by their text.
         """
-        rows, places, alike = arranged_rows(self.rows.named(self._key))
+        rows, source_rows, equal_rows = sort_rows(self.rows.with_names(self._key))
         names = {tuple(sorted(members)): name for members, name in sorted(self.names.items())}
-        shown: CodedRows[Element] = rows.named(lambda key: key[2])
-        return Arranged(replace(self, transactions=shown, labels=Numbers(len(shown)), names=names), places, alike)
+        shown: CodedRows[Element] = rows.with_names(lambda key: key[2])
+        return SortedRelease(
+            replace(self, transactions=shown, labels=RowLabels(len(shown)), names=names), source_rows, equal_rows
+        )
 
     def _key(self, element: Element) -> tuple[str, bool, Element]:
-        """What an element is sorted by: as it is shown; an item may be called like a generalised item."""
+        """Return the sort key of an element: its text first. An item may have the same name as a generalised item."""
         if isinstance(element, str):
             return element, True, element
         members = tuple(sorted(element))
-        return self.names.get(element) or written(members), False, members
+        return self.names.get(element) or format_element(members), False, members
 
-    def called(self, ids: Sequence[str]) -> Self:
-        """The same with its rows called so."""
+    def with_ids(self, ids: Sequence[str]) -> Self:
+        """Return the release with its rows renamed to `ids`."""
         return replace(self, labels=ids)
 
     def renumbered(self) -> Self:
-        """The same with its rows numbered from 1."""
-        return self.called(Numbers(len(self.labels)))
+        """Return the release with its rows numbered from 1."""
+        return self.with_ids(RowLabels(len(self.labels)))
 
-    def labelled(self, k: int | None = None, m: int | None = None) -> Labelled:
-        """The same as transactions of labels: the names of generalised items, else their members in brackets."""
+    def as_labels(self, k: int | None = None, m: int | None = None) -> LabelContent:
+        """Return the release as transactions of labels with the guarantee `k` and `m`.
+
+        Labels are the names of generalised items, or their members in brackets.
+        """
         members: dict[str, tuple[str, ...]] = {}
         label: dict[Element, str] = {}
-        for element in self.rows.used:
+        for element in self.rows.used_names:
             inner = (element,) if isinstance(element, str) else element
             name = element if isinstance(element, str) else self._name(element)
             while members.get(name, inner) != inner:  # an item that is called like another's label
                 name += "*"
             members[name], label[element] = inner, name
-        rows = self.rows.named(label.__getitem__)
-        return Labelled(rows.ascending(), members, self.labels, k=k, m=m)
+        rows = self.rows.with_names(label.__getitem__)
+        return LabelContent(rows.with_sorted_names(), members, self.labels, k=k, m=m)
 
     def _name(self, members: tuple[str, ...]) -> str:
-        """What a generalised item is called: all its members, or how many, where it has no name of its own."""
-        name = self.names.get(members) or written(members)
-        if len(name) > LONGEST_LABEL and name == written(members):
+        """Return the name of a generalised item, or its members in brackets; of very many members only their number."""
+        name = self.names.get(members) or format_element(members)
+        if len(name) > LONGEST_LABEL and name == format_element(members):
             return f"({members[0]}, and {len(members) - 1} more)"
         return name
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write one transaction a line, or a release file when the name ends in .jsonl; with the ids or without."""
+        """Write one transaction a line to `path`, or a release file if the name ends in .jsonl; with `ids`, also the
+        labels.
+        """
         if Path(path).suffix == ".jsonl":
-            write_generalised(self.labelled(*self.promised), path, ids=ids)
+            write_generalised(self.as_labels(*self.guarantee_bounds), path, ids=ids)
         else:
             write_published(self._as_text(ids), path, ids=ids)
 
     def _as_text(self, ids: bool) -> "Published":
-        """Text shows no names, so that where it is sorted it cannot be by them."""
+        """Return the release as text can show it. Text has no names of generalised items, so they must not decide the
+        order.
+        """
         if not self.names or self.parameters.get("order") != "sorted":
             return self
-        arranged, places, _ = replace(self, names={}).arranged()
-        return replace(arranged, labels=picked_labels(self.labels, places)) if ids else arranged
+        arranged, source_rows, _ = replace(self, names={}).sorted_by_content()
+        return replace(arranged, labels=select_labels(self.labels, source_rows)) if ids else arranged
 
     @property
-    def promised(self) -> tuple[int | None, int | None]:
-        """k and m; one alone is of another promise, such as that of COAT, which covers chosen items only."""
+    def guarantee_bounds(self) -> tuple[int | None, int | None]:
+        """k and m. One alone belongs to another guarantee, such as that of COAT, which covers chosen items only."""
         k, m = self.parameters.get("k"), self.parameters.get("m")
         return (k, m) if k is not None and m is not None else (None, None)
 
 
 def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) -> Published:
-    """Read set-generalised transactions; an item stands once in a transaction, and ids differ unless `repeats`."""
-    elements = parse_elements(read_lines(path), ids, repeats=repeats)
-    return Published(elements.transactions, elements.labels, place(path))
+    """Read set-generalised transactions from `path` and return them; with `ids` the first name of a line is the id.
+
+    An item occurs once in a transaction, and ids are unique unless `repeats`.
+    """
+    elements = parse_set_content(read_lines(path), ids, repeats=repeats)
+    return Published(elements.transactions, elements.labels, location(path))

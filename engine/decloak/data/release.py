@@ -1,4 +1,4 @@
-"""What a release has, whatever the form it is published in."""
+"""The interface that every release has, whatever its form."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -12,46 +12,46 @@ __all__ = ["Release", "with_bounds"]
 
 @runtime_checkable
 class Release(Protocol):
-    """What every result of `decloak.anonymise`, and every release that is read from a file, can be asked.
+    """The interface of every result of `decloak.anonymise` and of every release that is read from a file.
 
-    All of it is published or may be: nothing here tells what only the data before it know.
+    All of it is published or may be. Nothing here depends on the original data beyond that.
     """
 
     @property
     def transactions(self) -> Sequence[tuple[Element, ...]]:
-        """What each row shows: items, generalised items or labels; of a disassociated release the anchors, which are
-        the sub-records of the first record chunk of each cluster in published order, then empty rows.
+        """The content of each row: items, generalised items or labels.
+
+        Of a disassociated release these are the anchors: the sub-records of the first record chunk of each cluster in
+        published order, then empty rows.
         """
 
     @property
     def ids(self) -> Sequence[str]:
-        """What the rows are called: ids of transactions, or numbers from 1; "cluster.row" when disassociated."""
+        """The names of the rows: ids of transactions, or numbers from 1; "cluster.row" if disassociated."""
 
     @property
     def form(self) -> FormName:
-        """The form it is published in."""
+        """The form in which the release is published."""
 
     @property
     def method(self) -> str:
-        """What made it, as `decloak.anonymise` calls it; what a release file says; or "unknown"."""
+        """The method that made it, as `decloak.anonymise` or a release file calls it, or "unknown"."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """k, m and what else it was made with as far as that is known; of what was listed, such as constraints, only
-        how many there were.
-        """
+        """The known parameters of the method, such as k and m. Of a list, such as constraints, only its length."""
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write it to a file that decloak reads back, with the ids of its rows or without.
+        """Write the release to the file at `path`, which decloak can read back; with `ids`, also the ids of its rows.
 
-        Set-generalised transactions are written as such, and as a release file when the name ends in .jsonl; other
-        forms are release files always. What cannot be written so is an error, never lost. `decloak publish` does more:
-        it writes a manifest beside it, and reads both back as an attacker would.
+        Set-generalised transactions are written as text, or as a release file if the name ends in .jsonl. Other forms
+        are always release files. If the file cannot represent the release, this is an error: nothing is dropped.
+        `decloak publish` does more: it adds a manifest, and reads both back as an attacker would.
         """
 
 
 def with_bounds(parameters: Mapping[str, Any], **bounds: int | None) -> dict[str, Any]:
-    """Parameters that say of k and m what the release itself says.
+    """Return `parameters` with k and m replaced by `bounds`, the values that the release itself states.
 
     >>> with_bounds({"k": 3, "m": 2, "refine": True}, k=4, m=None)
     {'k': 4, 'refine': True}

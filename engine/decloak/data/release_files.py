@@ -1,13 +1,13 @@
-"""Release files of every method; the header of a file says which it is."""
+"""Release files of every method. The header of a file names its method."""
 
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Disassociated, disassociated_of
-from decloak.data.formats.disassociated_file import DISASSOCIATION, chunked_schema
-from decloak.data.formats.generalised_file import GENERALISATION, labelled_schema
-from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, decoded, opened, read_lines
+from decloak.data.formats.disassociated_file import DISASSOCIATION, disassociated_schema
+from decloak.data.formats.generalised_file import GENERALISATION, generalised_schema
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, decode_text, open_file, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE, Header, header_of
 from decloak.data.generalised import Generalised, generalised_of
 
@@ -15,36 +15,38 @@ __all__ = ["RELEASE_FORMATS", "ReleaseFormat", "read_headed", "read_header", "re
 
 
 class ReleaseFormat(NamedTuple):
-    """How the release files of a method are read, and the JSON Schema of their lines."""
+    """The reader of the release files of a method, and the JSON Schema of their lines."""
 
     release_of: Callable[[Sequence[Line]], Disassociated | Generalised]
     json_schema: Callable[[], dict[str, Any]]
     schema_name: str
-    """What the schema is called among the references."""
+    """The name of the schema in the reference documentation."""
 
 
 RELEASE_FORMATS = {
-    DISASSOCIATION: ReleaseFormat(disassociated_of, chunked_schema, "release"),
-    GENERALISATION: ReleaseFormat(generalised_of, labelled_schema, "generalised-release"),
+    DISASSOCIATION: ReleaseFormat(disassociated_of, disassociated_schema, "release"),
+    GENERALISATION: ReleaseFormat(generalised_of, generalised_schema, "generalised-release"),
 }
-"""By the method that the header names."""
+"""The format of each method, by the method that the header names."""
 
 
 def read_release(path: FilePath) -> Disassociated | Generalised:
-    """Read a release; what it promises is not checked here, only that it is one."""
+    """Read the release file at `path` and return the release. Its guarantee is not checked here."""
     return read_headed(path)[1]
 
 
 def read_headed(path: FilePath) -> tuple[Header, Disassociated | Generalised]:
-    """Read a release with what its header says, in one opening of the file."""
+    """Read the release file at `path` in one opening; return its header and the release."""
     lines = read_lines(path, longest=LONGEST_RELEASE)
     header = header_of(lines[0], *RELEASE_FORMATS)
     return header, RELEASE_FORMATS[header.method].release_of(lines)
 
 
 def read_header(path: FilePath, *methods: str) -> Header:
-    """Read the first line alone of a release, by one of the methods where some are named."""
-    with opened(path, again=True) as file:
+    """Read only the first line of the release at `path`; return its header. An error if it names none of `methods`,
+    where some are given.
+    """
+    with open_file(path, again=True) as file:
         data = file.readline(LONGEST_LINE).removeprefix(b"\xef\xbb\xbf")
-    text = decoded(data, path, 1, "unpack it if it is compressed, or save it as UTF-8")
+    text = decode_text(data, path, 1, "unpack it if it is compressed, or save it as UTF-8")
     return header_of(Line(os.fspath(path), 1, text.rstrip()), *(methods or RELEASE_FORMATS))

@@ -1,9 +1,9 @@
-"""Data that were written more than once: evidence in the records themselves, and the error for it.
+"""Detection of data that were written more than once, by evidence in the records themselves.
 
-Equal records alone are no evidence: two customers may well buy the same. The evidence is that the records repeat as
-a whole. In one order: a block of records that could not recur by chance (20 bits or more) follows itself, as in a file
-that was appended to itself. In any order: at least 20 different records, of which every one occurs a multiple of
-2, 3 or more times.
+Equal records alone are no evidence: two customers may buy the same. The evidence is that the records repeat as a whole.
+In one order: a block of records that could not recur by chance (20 bits or more) follows itself, as in a file that was
+appended to itself. In any order: at least 20 different records, of which every one occurs a multiple of 2, 3 or more
+times.
 """
 
 from collections.abc import Hashable
@@ -15,26 +15,30 @@ from numpy.typing import NDArray
 from decloak.data.rows import CodedRows, Coding
 from decloak.errors import DecloakError
 
-__all__ = ["MEANT", "WARNING", "Copies", "RepeatedRecords", "check_written_once", "copies_of"]
+__all__ = ["REPEATS_REMEDY", "WARNING", "Copies", "RepeatedRecords", "check_written_once", "find_copies"]
 
 BITS = 20
-"""Information in a block of records, from which on its recurrence in the same order is no chance: one in a million."""
+"""Least information in a block of records. A random recurrence in the same order has a probability below one in a
+million.
+"""
 KINDS = 20
-"""Different records of which all occur a multiple of so many times: the chance is below one in a million."""
+"""Least number of different records that all occur a multiple of n times: the probability is below one in a million."""
 WARNING = "WARNING: "
-"""What a note begins with that is a risk."""
-MEANT = "repeats: true (--repeats) says that the repeats are meant"
-"""The remedy for who knows better."""
+"""The prefix of a note about a risk."""
+REPEATS_REMEDY = "repeats: true (--repeats) says that the repeats are meant"
+"""The remedy if the records do repeat."""
 
 Marks = NDArray[np.uint64]
 
 
 class RepeatedRecords(DecloakError):
-    """Records that are there more than once, as ids or as a whole: a guarantee over them means nothing."""
+    """An error for records that occur more than once, as ids or as a whole: a guarantee over them means nothing."""
 
 
 class Copies(NamedTuple):
-    """How often the records of a data set were written; `block` records repeat in one order, 0 in any order."""
+    """The number of times that a data set was written. A block of `block` records repeats in one order, 0 in any
+    order.
+    """
 
     times: int
     block: int
@@ -48,28 +52,28 @@ class Copies(NamedTuple):
         return f"{seem}: every different record occurs a multiple of {self.times} times"
 
     @property
-    def kept(self) -> str:
-        """The records that are left without the copies."""
+    def without_copies(self) -> str:
+        """A description of the records without their copies."""
         return f"the first {self.block:,} records alone" if self.block else f"one of every {self.times} equal records"
 
     @property
     def remedy(self) -> str:
-        """What to do about the copies, or to say if there are none."""
-        return f"keep {self.kept}; {MEANT}"
+        """The remedy: remove the copies, or declare them."""
+        return f"keep {self.without_copies}; {REPEATS_REMEDY}"
 
 
 def check_written_once(rows: CodedRows[Any], place: str, *, ordered: bool = False) -> None:
-    """Refuse records that seem to be written more than once; `ordered` goes by their order alone."""
-    copies = copies_of(rows, ordered=ordered)
+    """Raise an error at `place` if `rows` seem to be written more than once; `ordered` tests only their order."""
+    copies = find_copies(rows, ordered=ordered)
     if copies is not None:
         raise RepeatedRecords(str(copies), place, copies.remedy)
 
 
-def copies_of(rows: CodedRows[Any], *, ordered: bool = False) -> Copies | None:
-    """Find how often the records of a data set were written; None for once.
+def find_copies(rows: CodedRows[Any], *, ordered: bool = False) -> Copies | None:
+    """Return how often `rows` were written, None for once; `ordered` tests only their order.
 
     >>> rows = [(str(at % 7), str(at)) for at in range(9)]
-    >>> print(copies_of(CodedRows.of(rows * 2)), copies_of(CodedRows.of([("a", "b")] * 40)))
+    >>> print(find_copies(CodedRows.of(rows * 2)), find_copies(CodedRows.of([("a", "b")] * 40)))
     the data seem to be written 2 times: records 10 to 18 repeat records 1 to 9 None
     """
     marks = _marks(rows)
@@ -77,9 +81,10 @@ def copies_of(rows: CodedRows[Any], *, ordered: bool = False) -> Copies | None:
 
 
 def _marks(rows: CodedRows[Hashable]) -> Marks:
-    """A number for each record, the same for records of the same names: the sum of a mixed number for each name."""
+    """Return a hash for each record, equal for records of equal names: the sum of a mixed number for each name."""
     coding: Coding[Hashable] = Coding()
     number = np.fromiter((coding[name] for name in rows.names), np.uint64, len(rows.names))
+    # The finaliser of SplitMix64: sums of its results practically never collide.
     mixed = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -92,12 +97,14 @@ def _marks(rows: CodedRows[Hashable]) -> Marks:
 
 
 def _in_order(marks: Marks) -> Copies | None:
-    """The shortest block that the records are copies of; of two copies a line may stand between them: a header."""
+    """Return the shortest block that the records are copies of. A header line may separate two copies."""
     records = len(marks)
+    # An odd number of lines may be two copies with a header between them.
     half = records // 2
     if records % 2 and half and np.array_equal(marks[:half], marks[half + 1 :]):
         return Copies(2, half, records) if _bits(marks[:half]) >= BITS else None
     block = records
+    # A block length divides the number of records; every prime factor is removed while the blocks still match.
     for prime in _primes(records):
         while block % prime == 0 and np.array_equal(marks[: block - block // prime], marks[block // prime : block]):
             block //= prime
@@ -116,12 +123,13 @@ def _primes(number: int) -> list[int]:
 
 
 def _bits(marks: Marks) -> float:
-    """How unlikely it is that drawing among the records of a block gives all of them again, in their order."""
+    """Return the information of a block: the improbability that random draws repeat all of its records in order."""
     _, counts = np.unique(marks, return_counts=True)
     return float((counts * np.log2(len(marks) / counts)).sum())
 
 
 def _in_any_order(marks: Marks) -> Copies | None:
     _, counts = np.unique(marks, return_counts=True)
+    # If every record occurs a multiple of n times, n divides all counts.
     times = int(np.gcd.reduce(counts)) if len(counts) >= KINDS else 1
     return Copies(times, 0, len(marks)) if times > 1 else None

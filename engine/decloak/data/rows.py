@@ -1,7 +1,7 @@
-"""Transactions as arrays: what stands in them by number, and one vocabulary that says what the numbers mean.
+"""Transactions as arrays: a number for every name, and one vocabulary that lists the names.
 
-Half a million transactions take 4 bytes an occurrence here, and a hundred times that as tuples of strings. Who reads
-them row by row gets tuples, made for the occasion; kernels take the arrays.
+Half a million transactions take 4 bytes per occurrence, and a hundred times that as tuples of strings. Iteration
+creates tuples on demand; kernels use the arrays.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -17,18 +17,18 @@ from decloak.arrays import Ints
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["BLOCK", "CodedRows", "Coding", "Numbers", "lean_labels", "narrow", "picked_labels"]
+__all__ = ["BLOCK", "CodedRows", "Coding", "RowLabels", "compact_labels", "narrow", "select_labels"]
 
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
 Codes = NDArray[np.int32]
 
 BLOCK = 1 << 16
-"""Rows that are tuples at the same time when all are gone through."""
+"""Number of rows that exist as tuples at the same time during iteration."""
 
 
 class Coding(dict[U, int]):
-    """Names numbered as they come, from 0."""
+    """Numbers for names in order of first appearance, from 0."""
 
     def __missing__(self, name: U) -> int:
         number = self[name] = len(self)
@@ -36,14 +36,14 @@ class Coding(dict[U, int]):
 
 
 def narrow(start: Ints) -> Ints:
-    """A copy of starts in four bytes each where they fit: scipy makes all places in a matrix as large as these."""
+    """Return a copy of `start` in four bytes each if they fit: scipy makes all indices of a matrix as wide as these."""
     return start.astype(np.int32 if start[-1] < 1 << 31 else np.int64)
 
 
 class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
-    """Rows of names; what `codes` has from `start[row]` to `start[row + 1]` are numbers of names.
+    """Rows of names. `codes[start[row]:start[row + 1]]` are the numbers of the names of a row.
 
-    It is a sequence of tuples, and equal to a tuple of tuples that holds the same.
+    It is a sequence of tuples, and equal to a tuple of tuples with the same names.
 
     >>> rows = CodedRows.of([("milk", "bread"), (), ("milk",)])
     >>> rows.codes.tolist(), rows.start.tolist(), rows.names, rows[0]
@@ -51,18 +51,22 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     """
 
     def __init__(self, start: Ints, codes: Ints, names: Sequence[T_co]) -> None:
+        # Four bytes suffice for codes, because a vocabulary is far smaller than its number of occurrences.
         self.start: Ints = np.asarray(start, np.int64)
         self.codes: Codes = np.asarray(codes, np.int32)
         self.names = tuple(names)
-        self.settled: dict[int, int] = {}
-        """What was counted: all sets of so many names that a row has, so many rows have."""
+        self.verified_supports: dict[int, int] = {}
+        """Results of counting: `verified_supports[m] = k` if every set of m names that occurs in a row occurs in at
+        least k rows.
+        """
 
     @classmethod
     def of(cls, rows: "Iterable[Iterable[T_co]]") -> "CodedRows[T_co]":
-        """Rows however they come, names numbered in order of first appearance; such rows as they are."""
+        """Return `rows` as arrays, names numbered in order of first appearance. Coded rows are returned unchanged."""
         if isinstance(rows, CodedRows):
             return rows
         coding: Coding[T_co] = Coding()
+        # A list of Python integers would take nine times the memory of the array.
         codes, number = _Growing(), coding.__getitem__
         lengths = np.fromiter((codes.extend(list(map(number, row))) for row in rows), np.int64)
         return cls(np.concatenate(([0], np.cumsum(lengths))), codes.array, tuple(coding))
@@ -71,22 +75,22 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         return len(self.start) - 1
 
     @overload
-    def __getitem__(self, place: int) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int) -> tuple[T_co, ...]: ...
     @overload
-    def __getitem__(self, place: slice) -> "CodedRows[T_co]": ...
-    def __getitem__(self, place: int | slice) -> "tuple[T_co, ...] | CodedRows[T_co]":
-        if isinstance(place, slice):
-            first, stop, step = place.indices(len(self))
-            return self._run(first, max(first, stop)) if step == 1 else self.take(np.arange(first, stop, step))
-        row = range(len(self))[place]
+    def __getitem__(self, index: slice) -> "CodedRows[T_co]": ...
+    def __getitem__(self, index: int | slice) -> "tuple[T_co, ...] | CodedRows[T_co]":
+        if isinstance(index, slice):
+            first, stop, step = index.indices(len(self))
+            return self._slice(first, max(first, stop)) if step == 1 else self.select(np.arange(first, stop, step))
+        row = range(len(self))[index]
         return tuple(self.names[code] for code in self.codes[self.start[row] : self.start[row + 1]].tolist())
 
     def __iter__(self) -> Iterator[tuple[T_co, ...]]:
         names = np.fromiter(self.names, object, len(self.names))
         for block in self.blocks():
-            held = names[block.codes].tolist()
+            compact = names[block.codes].tolist()
             for begin, end in pairwise(block.start.tolist()):
-                yield tuple(held[begin:end])
+                yield tuple(compact[begin:end])
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, CodedRows) and self.names == other.names:
@@ -103,33 +107,34 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
 
     @property
     def lengths(self) -> Ints:
-        """How many names each row has."""
+        """The number of names in each row."""
         return np.diff(self.start)
 
     @property
-    def row(self) -> Ints:
+    def row_of_code(self) -> Ints:
+        """The row of each entry of `codes`."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
-    def compact(self) -> "CodedRows[T_co]":
-        """The same with names that a row has and no others, in order of first appearance."""
-        order = self._appearing
+    def with_used_names(self) -> "CodedRows[T_co]":
+        """Rows without unused names, numbered in order of first appearance."""
+        order = self._used_codes
         if np.array_equal(order, np.arange(len(self.names))):
             return self
-        place = np.zeros(len(self.names), np.int32)
-        place[order] = np.arange(len(order))
-        compact = CodedRows(self.start, place[self.codes], [self.names[code] for code in order.tolist()])
-        compact.settled = self.settled
+        index = np.zeros(len(self.names), np.int32)
+        index[order] = np.arange(len(order))
+        compact = CodedRows(self.start, index[self.codes], [self.names[code] for code in order.tolist()])
+        compact.verified_supports = self.verified_supports
         return compact
 
     @property
-    def used(self) -> tuple[T_co, ...]:
+    def used_names(self) -> tuple[T_co, ...]:
         """Every name that a row has, once, in order of first appearance."""
-        return tuple(self.names[code] for code in self._appearing.tolist())
+        return tuple(self.names[code] for code in self._used_codes.tolist())
 
     @cached_property
-    def _appearing(self) -> Ints:
-        """The numbers of the names that a row has, in order of first appearance."""
+    def _used_codes(self) -> Ints:
+        """The numbers of used names, in order of first appearance."""
         first = np.full(len(self.names), len(self.codes), np.int64)
         for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
             begin = max(0, stop - BLOCK)
@@ -137,17 +142,17 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         order: Ints = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
         return order
 
-    def _run(self, first: int, stop: int) -> "CodedRows[T_co]":
-        """Neighbouring rows: their codes are not copied."""
+    def _slice(self, first: int, stop: int) -> "CodedRows[T_co]":
+        """Return consecutive rows. Their codes are not copied."""
         start = self.start[first : stop + 1]
         return CodedRows(start - start[0], self.codes[start[0] : start[-1]], self.names)
 
     def blocks(self) -> "Iterator[CodedRows[T_co]]":
-        """All rows, so many at a time."""
-        return (self._run(first, min(first + BLOCK, len(self))) for first in range(0, len(self), BLOCK))
+        """Yield all rows, BLOCK rows at a time."""
+        return (self._slice(first, min(first + BLOCK, len(self))) for first in range(0, len(self), BLOCK))
 
-    def take(self, rows: Ints) -> "CodedRows[T_co]":
-        """Some of the rows, in the order that is given."""
+    def select(self, rows: Ints) -> "CodedRows[T_co]":
+        """Return the rows with the indices `rows`, in that order."""
         lengths = self.lengths[rows]
         start = np.concatenate(([0], np.cumsum(lengths)))
         codes, away = np.empty(start[-1], np.int32), self.start[:-1][rows] - start[:-1]
@@ -157,40 +162,46 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             codes[begin:end] = self.codes[np.repeat(away[block], lengths[block]) + np.arange(begin, end)]
         return CodedRows(start, codes, self.names)
 
-    def named(self, name: "Callable[[T_co], U]") -> "CodedRows[U]":
-        """The same rows with other names; names that become the same stay apart in number."""
-        held = self.compact
-        rows = CodedRows(held.start, held.codes, tuple(map(name, held.names)))
-        if len(set(held.names)) == len(set(rows.names)) == len(held.names):
-            rows.settled = held.settled
+    def with_names(self, name: "Callable[[T_co], U]") -> "CodedRows[U]":
+        """Return the same rows with every name replaced by `name(old)`. Equal new names keep different numbers."""
+        compact = self.with_used_names
+        rows = CodedRows(compact.start, compact.codes, tuple(map(name, compact.names)))
+        # Supports stay true only if no two names become one.
+        if len(set(compact.names)) == len(set(rows.names)) == len(compact.names):
+            rows.verified_supports = compact.verified_supports
         return rows
 
-    def ascending(self) -> Self:
-        """The same with the names of each row in ascending order, and numbers of names in that order as well."""
+    def with_sorted_names(self) -> Self:
+        """Return the same rows with the names of each row in ascending order, and names numbered in that order."""
         names = sorted(set(self.names))  # type: ignore[type-var]
-        place = {name: number for number, name in enumerate(names)}
-        number = np.array([place[name] for name in self.names], np.int64)
+        index = {name: number for number, name in enumerate(names)}
+        number = np.array([index[name] for name in self.names], np.int64)
         codes, begin = np.empty(len(self.codes), np.int32), 0
         for block in self.blocks():
-            key = block.row * len(names) + number[block.codes]
+            # One sort of combined keys replaces a sort per row.
+            key = block.row_of_code * len(names) + number[block.codes]
             key.sort()  # rows stay where they are: only their names move
             codes[begin : begin + len(key)] = key % max(1, len(names))
             begin += len(key)
         return type(self)(self.start, codes, names)
 
     def matrix(self, column: Ints, columns: int) -> "sparse.csr_array[Any]":
-        """Rows × columns, 1 where a row has a name of that column; `column` says which each name has."""
+        """Return a matrix of rows × `columns`, 1 where a row has a name of that column; `column` is the column of each
+        name.
+        """
         from scipy import sparse
 
+        # One byte per entry: scipy would use eight for a matrix of default type.
         indices = np.asarray(column, np.int32)[self.codes]
         shape = (len(self), columns)
         records = sparse.csr_array((np.ones(len(indices), np.int8), indices, narrow(self.start)), shape)
+        # A record may have several names of one column, which counts once.
         records.sum_duplicates()
         records.data[:] = 1
         return records
 
     def supports(self) -> "dict[T_co, int]":
-        """How many rows have each name that one has."""
+        """Return the number of rows with each used name."""
         counts = np.bincount(self.matrix(np.arange(len(self.names)), len(self.names)).indices, minlength=1).tolist()
         supports: dict[T_co, int] = {}
         for name, count in zip(self.names, counts, strict=False):
@@ -200,14 +211,14 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
 
 
 class _Growing:
-    """Numbers that are collected, four bytes each."""
+    """Numbers that are appended, four bytes each."""
 
     def __init__(self) -> None:
         self._parts: list[Codes] = []
         self._last: list[int] = []
 
     def extend(self, numbers: list[int]) -> int:
-        """Add numbers; return how many."""
+        """Append `numbers`; return how many there are."""
         self._last += numbers
         if len(self._last) > BLOCK:
             self._parts.append(np.array(self._last, np.int32))
@@ -219,11 +230,10 @@ class _Growing:
         return np.concatenate([*self._parts, np.array(self._last, np.int32)])
 
 
-class Numbers(Sequence[str]):
-    """The labels "1", "2" and so on: what transactions are called that nobody named. In another order they are numbers
-    that are given.
+class RowLabels(Sequence[str]):
+    """The labels "1", "2" and so on, of transactions without ids; after a selection, the selected numbers.
 
-    >>> Numbers(3), "4" in Numbers(3), Numbers(3).taken(np.array([2, 0]))
+    >>> RowLabels(3), "4" in RowLabels(3), RowLabels(3).select(np.array([2, 0]))
     (('1', '2', '3'), False, ('3', '1'))
     """
 
@@ -231,24 +241,25 @@ class Numbers(Sequence[str]):
         self._numbers: range | Ints
         self._numbers = range(1, count + 1) if numbers is None else numbers
 
-    def taken(self, places: Ints) -> "Numbers":
-        """Some of the labels, in the order that is given."""
-        return Numbers(len(places), np.asarray(self._numbers)[places])
+    def select(self, indices: Ints) -> "RowLabels":
+        """Return the labels at `indices`, in that order."""
+        return RowLabels(len(indices), np.asarray(self._numbers)[indices])
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, slice):
-            return tuple(map(str, self._numbers[place]))
-        return str(self._numbers[place])
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(map(str, self._numbers[index]))
+        return str(self._numbers[index])
 
     def __iter__(self) -> Iterator[str]:
         for first in range(0, len(self), BLOCK):
+            # Block by block, so that millions of labels never exist at the same time.
             yield from map(str, self._numbers[first : first + BLOCK])
 
     def __contains__(self, label: object) -> bool:
@@ -256,7 +267,7 @@ class Numbers(Sequence[str]):
             and int(label) in self._numbers  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Numbers):
+        if isinstance(other, RowLabels):
             alike = isinstance(self._numbers, range) and isinstance(other._numbers, range)
             return len(self) == len(other) and (alike or np.array_equal(self._numbers, other._numbers))
         if not isinstance(other, tuple):
@@ -270,11 +281,14 @@ class Numbers(Sequence[str]):
         return repr(tuple(self))
 
 
-def picked_labels(labels: Sequence[str], places: Ints) -> Sequence[str]:
-    return labels.taken(places) if isinstance(labels, Numbers) else tuple(labels[place] for place in places.tolist())
+def select_labels(labels: Sequence[str], indices: Ints) -> Sequence[str]:
+    """Return the `labels` at `indices`, in that order."""
+    return (
+        labels.select(indices) if isinstance(labels, RowLabels) else tuple(labels[index] for index in indices.tolist())
+    )
 
 
-def lean_labels(labels: Sequence[str]) -> Sequence[str]:
-    """The same labels, as `Numbers` where they are numbers from 1."""
-    numbers = Numbers(len(labels))
-    return numbers if isinstance(labels, Numbers) or numbers == tuple(labels) else tuple(labels)
+def compact_labels(labels: Sequence[str]) -> Sequence[str]:
+    """Return `labels`, as `RowLabels` if they are numbers from 1."""
+    numbers = RowLabels(len(labels))
+    return numbers if isinstance(labels, RowLabels) or numbers == tuple(labels) else tuple(labels)

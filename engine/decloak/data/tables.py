@@ -1,4 +1,4 @@
-"""Distance tables of generalised items, as files hold them and as attacks take them."""
+"""Distance tables of generalised items: one type as files store them, one as attacks take them."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,9 @@ Context = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class AttackTable:
-    """The distances of one generalised item; `transactions` and `contexts` go with the rows of `d`."""
+    """Distances of one generalised item. The rows of `d` belong to `transactions` and `contexts`, its columns to
+    `columns`.
+    """
 
     members: tuple[str, ...]
     transactions: Ints
@@ -24,7 +26,7 @@ class AttackTable:
 
 @dataclass(frozen=True, eq=False)
 class DistanceTable:
-    """Distances of one generalised item: a row per transaction, a column per member, NaN where unscored."""
+    """Distances of one generalised item: a row per transaction, a column per member, NaN where there is no score."""
 
     name: str
     rows: tuple[str, ...]

@@ -1,25 +1,24 @@
-"""What making a release took."""
+"""Cost of making a release."""
 
-from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
-from decloak.measure.kernels.statistics import COUNT
-from decloak.releases.held import HeldRelease
+from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import StoredRelease
 
 __all__ = ["FAMILY"]
 
-FIGURES = (
-    FigureTitle("cpu_seconds", "CPU s", "seconds of work that making the release took", bounds=COUNT, clock=True),
-    FigureTitle("seconds", "seconds", "the same by the clock", bounds=COUNT, clock=True),
-    FigureTitle("tree_nodes", "tree nodes", "nodes of the largest count tree of aa, da, lra or vpa", count=True),
-)
 
-
-def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     making = attacked.release.making.loss
-    names = [figure.name for figure in FIGURES if figure.name in making]
-    figures: list[Figure] = [(POOLED, name, making[name], None, None) for name in names]
+    names = [metric.key for metric in FAMILY.metrics if metric.key in making]
+    figures: list[MetricValue] = [(POOLED, name, making[name], None, None) for name in names]
     return figures, None if figures else "what making the release took is not known"
 
 
 FAMILY = Family(
-    name="cost", about="What making a release took", figures=FIGURES, measure=_measure, fits=SETS, of_release=True
+    name="cost",
+    about="Time of making a release",
+    metrics=metrics_of("cost"),
+    measure=_measure,
+    fits=SETS,
+    of_release=True,
 )

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from pydantic import Field
 
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, Figure, FigureTitle, Measured
-from decloak.releases.held import HeldRelease
+from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import StoredRelease
 from decloak.store.reading import coverage_of
-from decloak.yaml.part import Part
+from decloak.yaml.section import ConfigSection
 
 __all__ = ["FAMILY", "LEAST", "CoverageSettings", "Tested", "assess_coverage"]
 
@@ -17,7 +18,7 @@ LEAST = 0.2
 """The share of the pairs that an attack needs a score for, at least, to test a release."""
 
 
-class CoverageSettings(Part):
+class CoverageSettings(ConfigSection):
     """How much an attacker must know for an attack to count as a test of a release."""
 
     least: float = Field(LEAST, ge=0, le=1)
@@ -58,11 +59,11 @@ def _reason(name: str, share: float, least: float) -> str:
     return f"not tested: the attacker has scores for {known} of the {needed}"
 
 
-def _measure(attacked: AttackedRelease[HeldRelease], *, least: float) -> Measured:
+def _measure(attacked: AttackResult[StoredRelease], *, least: float) -> MetricResult:
     counts = coverage_of(attacked.connection, attacked.number)
     if not counts:
         return [], None
-    figures: list[Figure] = [
+    figures: list[MetricValue] = [
         (POOLED, f"coverage_{name}", known / needed if needed else None, known, needed)
         for name, (known, needed) in counts.items()
     ]
@@ -72,25 +73,8 @@ def _measure(attacked: AttackedRelease[HeldRelease], *, least: float) -> Measure
 
 FAMILY = Family(
     name="coverage",
-    about="How much of what an attack needs has a score; always measured",
-    figures=(
-        FigureTitle(
-            "coverage_items", "items covered", "items with a score, of those the attack needs",
-            column=False, published=True,
-        ),
-        FigureTitle(
-            "coverage_pairs", "pairs covered", "pairs with a score, of those the attack needs",
-            column=False, published=True,
-        ),
-        FigureTitle(
-            "coverage_occurrences", "occurrences covered", "cells, or records with a unit, with a score",
-            column=False, published=True,
-        ),
-        FigureTitle(
-            "coverage_least", "least coverage", "share of pairs that a test of a release needs",
-            column=False, published=True,
-        ),
-    ),
+    about="Share of the needed scores that the attacker has; always measured",
+    metrics=metrics_of("coverage"),
     measure=_measure,
     fits=frozenset(FormName),
     settings=CoverageSettings,

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.measure.family import AttackedRelease
+from decloak.measure.family import AttackResult
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.measure.struck import strikes_of, struck_cells
-from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
-from decloak.store.origins import read_origins
+from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
+from decloak.store.record_links import read_origins
 
 __all__ = ["Published", "after_attack", "published_by"]
 
@@ -31,13 +31,13 @@ class Published(NamedTuple):
 
 
 @singledispatch
-def published_by(held: HeldRelease, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+def published_by(held: StoredRelease, eliminated: tuple[Ints, Ints] | None = None) -> Published:
     """Return the estimator of a release; `eliminated` are rows and items that an attack took out of labels."""
     raise TypeError(f"no estimates of {type(held).__name__}")
 
 
 @published_by.register
-def _by_sets(held: HeldSets, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+def _by_sets(held: StoredSetRelease, eliminated: tuple[Ints, Ints] | None = None) -> Published:
     assert held.original is not None
     rows = held.published.rows
     elements = Elements(rows.names, held.original.rows.names)
@@ -45,7 +45,7 @@ def _by_sets(held: HeldSets, eliminated: tuple[Ints, Ints] | None = None) -> Pub
 
 
 @published_by.register
-def _by_chunks(held: HeldChunks, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+def _by_chunks(held: StoredDisassociation, eliminated: tuple[Ints, Ints] | None = None) -> Published:
     release = held.published
     items = {item for cluster in release.clusters for item in cluster.items}
     items |= {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
@@ -53,7 +53,7 @@ def _by_chunks(held: HeldChunks, eliminated: tuple[Ints, Ints] | None = None) ->
     return Published(ChunkEstimates.of(release, number), number, _row_of(held))
 
 
-def _row_of(held: HeldRelease) -> Ints:
+def _row_of(held: StoredRelease) -> Ints:
     """Truth: the row of each original record, -1 where it has none."""
     assert held.original is not None
     places = read_origins(held.connection, held.number)
@@ -63,9 +63,9 @@ def _row_of(held: HeldRelease) -> Ints:
     return row_of
 
 
-def after_attack(held: HeldRelease, attacked: AttackedRelease[Any]) -> Published | None:
+def after_attack(held: StoredRelease, attacked: AttackResult[Any]) -> Published | None:
     """Return the release without the members that an attack eliminated, None where it eliminated nothing."""
-    done = strikes_of(held, attacked) if isinstance(held, HeldSets) else None
+    done = strikes_of(held, attacked) if isinstance(held, StoredSetRelease) else None
     if done is None:
         return None
     number = Elements(held.published.rows.names, ()).number

@@ -1,7 +1,6 @@
 """The exposure family: how many people a release exposes, in the same figures for every published form.
 
-The family is composed of parts. A part is a list of figure titles with one function that measures them; a further part
-is a module with a `PART`, and a place in `PARTS`.
+The figures come from three modules: records that single people out, links that are certain, and guesses at items.
 """
 
 from functools import singledispatch
@@ -9,11 +8,11 @@ from typing import Any
 
 from decloak.data.forms import FormName
 from decloak.measure import exposure_guesses, exposure_links
-from decloak.measure.exposure_figures import RECORD_FIGURES, RecordExposure
-from decloak.measure.exposure_part import ExposurePart
-from decloak.measure.family import AttackedRelease, Family, Figure, Measured
-from decloak.measure.kernels.crowd import MOST_KNOWN
-from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
+from decloak.measure.exposure_figures import RecordExposure
+from decloak.measure.family import AttackResult, Family, MetricResult
+from decloak.measure.kernels.targets import MOST_KNOWN
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]
 
@@ -22,7 +21,7 @@ BEYOND = (
 )
 
 
-def _records(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def _records(attacked: AttackResult[StoredRelease]) -> MetricResult:
     """Measure what the release shows of single records, before and after the attack."""
     guaranteed = attacked.release.making.parameters.get("m")
     beyond = isinstance(guaranteed, int) and guaranteed >= MOST_KNOWN
@@ -31,42 +30,35 @@ def _records(attacked: AttackedRelease[HeldRelease]) -> Measured:
 
 
 @singledispatch
-def _of_form(held: HeldRelease, attacked: AttackedRelease[Any]) -> RecordExposure:
+def _of_form(held: StoredRelease, attacked: AttackResult[Any]) -> RecordExposure:
     raise TypeError(f"no exposure figures of {type(held).__name__}")
 
 
 @_of_form.register
-def _of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> RecordExposure:
+def _of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
     from decloak.measure.exposure_sets import exposure_of_sets
 
     return exposure_of_sets(held, attacked)
 
 
 @_of_form.register
-def _of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposure:
+def _of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> RecordExposure:
     from decloak.measure.exposure_chunks import exposure_of_chunks
 
     return exposure_of_chunks(held, attacked)
 
 
-PARTS = (ExposurePart(RECORD_FIGURES, _records), exposure_links.PART, exposure_guesses.PART)
-"""What the family is made of, in the order of its figures."""
-
-
-def _measure(attacked: AttackedRelease[HeldRelease], **settings: Any) -> Measured:
-    figures: list[Figure] = []
-    notes: list[str] = []
-    for part in PARTS:
-        some, note = part.measure(attacked, **(settings if part.settings else {}))
-        figures += some
-        notes += [] if note is None else [note]
-    return figures, "; ".join(notes) or None
+def _measure(attacked: AttackResult[StoredRelease], **settings: Any) -> MetricResult:
+    """Measure all figures of exposure; `settings` are those of the guesses."""
+    parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
+    notes = [note for _, note in parts if note is not None]
+    return [value for values, _ in parts for value in values], "; ".join(notes) or None
 
 
 FAMILY = Family(
     name="exposure",
     about="People a release exposes; always measured",
-    figures=tuple(title for part in PARTS for title in part.figures),
+    metrics=metrics_of("exposure"),
     measure=_measure,
     fits=frozenset(FormName),
     settings=exposure_guesses.ExposureSettings,

@@ -16,30 +16,30 @@ from decloak.arrays import Ints
 from decloak.counting.ascending import among
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
-from decloak.measure.family import AttackedRelease
-from decloak.measure.kernels.alike import classes_of
-from decloak.measure.kernels.by_chance import draws_for
+from decloak.measure.family import AttackResult
+from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.chunk_guesses import (
     Candidates,
+    assigned_candidates,
     best_guesses,
-    given_at_random,
-    given_candidates,
-    possible,
+    possible_items,
     published_candidates,
+    random_assignment,
 )
-from decloak.measure.kernels.crowd import Crowd, asked, rarest
-from decloak.measure.kernels.guesses import guessed
-from decloak.measure.kernels.holders import Holders
-from decloak.measure.kernels.implied import implied_in_chunks
-from decloak.measure.kernels.singled import Search
-from decloak.measure.kernels.true_rows import Given, TrueRows
-from decloak.releases.held import HeldChunks
+from decloak.measure.kernels.equivalence_classes import classes_of
+from decloak.measure.kernels.expected_knowledge import expected_known
+from decloak.measure.kernels.implied_items import implied_in_chunks
+from decloak.measure.kernels.random_baseline import draws_for
+from decloak.measure.kernels.singling_out import SinglingOutSearch
+from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
+from decloak.releases.stored import StoredDisassociation
 from decloak.store.probabilities import probable_gifts
 
 __all__ = ["exposure_of_chunks"]
 
 
-def exposure_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> RecordExposure:
+def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> RecordExposure:
     """Measure a release, and an attack on it; nothing where the records behind its rows are not known."""
     people = held.kept(_people)
     if people is None:
@@ -49,14 +49,17 @@ def exposure_of_chunks(held: HeldChunks, attacked: AttackedRelease[Any]) -> Reco
     gifts = probable_gifts(attacked.connection, attacked.number)
     sure = None
     if gifts:
-        given = people.rows.given([gift.assignment for gift in gifts])
-        sure = given_candidates(people.rows, given, np.array([gift.probability for gift in gifts]))
-    return people.exposure(people.rows.given(attacked.assignments), sure)
+        given = people.rows.assigned_units([gift.assignment for gift in gifts])
+        sure = assigned_candidates(people.rows, given, np.array([gift.probability for gift in gifts]))
+    return people.exposure(people.rows.assigned_units(attacked.assignments), sure)
 
 
-def _people(held: HeldChunks) -> "_People | None":
-    rows = held.beside_truth(TrueRows)
-    return None if rows is None else _People(rows)
+def _people(held: StoredDisassociation) -> "_People | None":
+    rows = held.with_ground_truth(TrueRows)
+    if rows is None or held.rows is None:
+        return None
+    cut = rows.records is not held.rows.records
+    return _People(rows, _People(TrueRows(held.published, *held.rows)) if cut else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +67,21 @@ class _People:
     """The people of a release, for an attacker who knows a few of their items."""
 
     rows: TrueRows
+    whole: "_People | None" = None
+    """The same people with the occurrences that the release suppressed, where there are any."""
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
-    def exposure(self, given: Given | None, sure: Candidates | None) -> RecordExposure:
+    def exposure(self, given: AssignedUnits | None, sure: Candidates | None) -> RecordExposure:
         """Measure the release, and what an attack gave, if anything; `sure` are its gifts with their probabilities."""
         after = baseline = None
         inferred = Change(None, self._guessed())
         if given is not None:
-            after = self._singled(np.concatenate((self.rows.shown, given.added)))
+            after = self._singled(np.concatenate((self.rows.anchor_items, given.added)))
             baseline, at_random = self._baseline(given)
-            by_attack = self._guessed(sure or given_candidates(self.rows, given))
+            by_attack = self._guessed(sure or assigned_candidates(self.rows, given))
             inferred = inferred._replace(after=by_attack, baseline=at_random)
         return RecordExposure(
-            people=len(self.crowd),
+            people=len(self.targets),
             singled_out=changes(self.raw[0], self.singled_before, after, baseline),
             inferred_own=inferred,
             implied=Change(self.raw[1], self.implied),
@@ -86,7 +91,7 @@ class _People:
     @cached_property
     def _asked(self) -> Ints:
         """Return the rows of the people counted."""
-        return asked(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
+        return sample_targets(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
 
     @cached_property
     def _person(self) -> Ints:
@@ -105,7 +110,7 @@ class _People:
     @cached_property
     def _known(self) -> Ints:
         """The same without what is not looked for of people with very many."""
-        return rarest(self._all_known, self.rows.items, np.bincount(self.rows.held % self.rows.items))
+        return keep_rarest_items(self._all_known, self.rows.items, np.bincount(self.rows.held % self.rows.items))
 
     @cached_property
     def _place(self) -> Ints:
@@ -116,42 +121,44 @@ class _People:
         return place
 
     @cached_property
-    def crowd(self) -> Crowd:
+    def targets(self) -> Targets:
         """Those people, and their items by that number."""
         person, item = np.divmod(self._known, self.rows.items)
         items = max(1, int(self._place.max()) + 1)
-        return Crowd(self._asked, items, person * items + self._place[item])
+        return Targets(self._asked, items, person * items + self._place[item])
 
-    def _holders(self, entries: Ints) -> Holders:
+    def _holders(self, entries: Ints) -> CandidateIndex:
         row, item = np.divmod(entries, self.rows.items)
         place = self._place[item]
-        return Holders.of(self.rows.rows, self.crowd.items, place[place >= 0], row[place >= 0])
+        return CandidateIndex.of(self.rows.rows, self.targets.items, place[place >= 0], row[place >= 0])
 
     @cached_property
     def raw(self) -> tuple[list[float], int]:
         """Return how many people the original data single out, and for how many two items imply a third."""
+        if self.whole is not None:
+            return self.whole.raw
         held = self._holders(self.rows.held)
         row, item = np.divmod(self.rows.held, self.rows.items)
         start = np.searchsorted(row, np.arange(self.rows.rows + 1))
-        search = Search(held, self.crowd)
+        search = SinglingOutSearch(held, self.targets)
         classes = classes_of(CodedRows(start, item, self.rows.names), self._asked)
-        return search.singled_out(classes), search.implied(held, self.crowd.known)
+        return search.expected_singled_out(classes), search.implied(held, self.targets.known)
 
     @cached_property
     def singled_before(self) -> list[float]:
         """Return how many people the release singles out with up to 1, 2 and 3 items."""
-        return self._singled(possible(self.rows))
+        return self._singled(possible_items(self.rows))
 
     def _singled(self, entries: Ints) -> list[float]:
-        return Search(self._holders(entries), self.crowd).singled_out(self.rows.of_row)
+        return SinglingOutSearch(self._holders(entries), self.targets).expected_singled_out(self.rows.of_row)
 
-    def _baseline(self, given: Given) -> tuple[list[float], float]:
+    def _baseline(self, given: AssignedUnits) -> tuple[list[float], float]:
         """Measure what is given at random instead: once for all attacks that give the same to as many rows."""
         key = sha256(b"".join(map(bytes, (given.cluster, given.times, given.begin, given.end, given.item)))).hexdigest()
         if key not in self._baselines:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
-            draws = [given_at_random(self.rows, given, rng) for _ in range(draws_for(len(self.crowd)))]
-            singled = [self._singled(np.concatenate((self.rows.shown, draw))) for draw in draws]
+            draws = [random_assignment(self.rows, given, rng) for _ in range(draws_for(len(self.targets)))]
+            singled = [self._singled(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
             right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in draws]
             self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))
         return self._baselines[key]
@@ -170,7 +177,7 @@ class _People:
     def _shown(self) -> Ints:
         """Return how many items the anchor shows of each person."""
         ours = self._asked[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
-        shown = among(ours, np.sort(self.rows.shown))
+        shown = among(ours, np.sort(self.rows.anchor_items))
         return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._asked))
 
     @cached_property
@@ -183,7 +190,7 @@ class _People:
         right = best_guesses(self.rows, self._hidden, self._published, given)
         person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._held))
         left_out = self._held - self._shown - np.bincount(person, minlength=len(everybody))
-        return guessed(
+        return expected_known(
             np.concatenate((person, everybody, everybody)),
             np.concatenate((np.ones(len(person), np.int64), self._shown, left_out)),
             np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody)))),
@@ -205,4 +212,5 @@ class _People:
     @cached_property
     def hidden(self) -> float | None:
         """Return the share of item occurrences that anchors do not show; None without any item."""
-        return 1 - float(self._shown.sum() / self._held.sum()) if self._held.any() else None
+        held = (self.whole or self)._held
+        return 1 - float(self._shown.sum() / held.sum()) if held.any() else None

@@ -19,22 +19,19 @@ from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, after_attack, published_by
-from decloak.measure.exposure_part import ExposurePart
-from decloak.measure.family import POOLED, AttackedRelease, Figure, FigureTitle, Measured
-from decloak.measure.kernels.crowd import MOST_KNOWN
-from decloak.measure.kernels.elements import Elements
-from decloak.measure.kernels.estimate.advantage import Z, advantage, auc, surest, true_positives
+from decloak.measure.family import POOLED, AttackResult, MetricResult, MetricValue
+from decloak.measure.kernels.advantage import wilson
+from decloak.measure.kernels.estimate.counts import plain_records
 from decloak.measure.kernels.estimate.estimator import Matrix
-from decloak.measure.kernels.estimate.figures import Shares, found, guessed, membership_scores
+from decloak.measure.kernels.estimate.figures import Shares, guess_items, membership_scores, reidentified
+from decloak.measure.kernels.estimate.guess_advantage import Z, auc, guess_advantage, surest, true_positives
 from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
-from decloak.measure.kernels.estimate.rows import RowEstimates
-from decloak.measure.kernels.lead import wilson
-from decloak.measure.kernels.statistics import SHARE, Bounds
+from decloak.measure.kernels.targets import MOST_KNOWN
 from decloak.releases.attacker import Auxiliary
-from decloak.releases.held import HeldRelease
-from decloak.yaml.part import File, Part
+from decloak.releases.stored import StoredRelease, StoredSetRelease
+from decloak.yaml.section import ConfigSection, File
 
-__all__ = ["PART", "ExposureSettings"]
+__all__ = ["ExposureSettings", "measure"]
 
 LEVELS = range(1, MOST_KNOWN + 1)
 SUREST = {"": 1.0, "_at_1": 0.01, "_at_5": 0.05}
@@ -43,20 +40,20 @@ FALSE_POSITIVES = 0.01
 FEWEST_CONTROLS = 30
 """People of a control who are enough for membership: a third of them are the reference."""
 
-NO_TABLES = "distance tables show no records, so that nobody is looked up by known items"
+NO_TABLES = "distance tables contain no records, so people cannot be counted"
 DRAWN = (
     "figures with random items count at most {:,} people each, drawn from {:,} with seed {}: "
     "95 of 100 such draws are within {:.1f} points"
 )
 CONTROL = "the control is {:,} people{}"
 HELD_OUT = ", held out of the release"
-ALSO_HERE = "{:,} records of the control equal one of the data: the inference advantage may be too small"
+ALSO_HERE = "{:,} records of the control equal a record of the data, so the inference advantage may be too small"
 NO_CONTROL = "no control is named, so there is no inference advantage; add {{exposure: {{control: {}}}}} to measure"
+NO_LOOK_UP_AFTER = "whom an attack on disassociated data exposes beyond the release is not measured"
 TOO_FEW = "membership is not measured: that needs a control of {} people or more"
-ADVANTAGE = Bounds(None, 1.0)
 
 
-class ExposureSettings(Part):
+class ExposureSettings(ConfigSection):
     """The people that are looked up with random known items, and the control."""
 
     FILES = ("control",)
@@ -67,43 +64,20 @@ class ExposureSettings(Part):
     """People who are not in the data: a file of their records, or `held_out` to keep a tenth of the records (500 to
     5,000, and never more than half) out of the release."""
     seed: int = Field(0, ge=0)
-    """What people and their known items are drawn from."""
+    """The seed for the sample of people and their known items."""
 
     def files_of(self, key: str) -> tuple[str, ...]:
         return () if self.control == "held_out" else tuple(super().files_of(key))
 
 
-def _titles() -> Iterator[FigureTitle]:
-    for known in LEVELS:
-        items = "1 random item" if known == 1 else f"{known} random items"
-        title = f"exposed with {items}"
-        help_ = f"people found with p > 1/11, {items} known"
-        before = f"exposed_{known}_release"
-        yield FigureTitle(f"exposed_{known}", title, help_, count=True, column=False, before=before)
-        for ending, way in {"original": "original data", "release": "release"}.items():
-            yield _published(f"exposed_{known}_{ending}", f"{title}, {way}", f"the same in the {way}", count=True)
-        title = f"further item inferred with {items}"
-        help_ = f"people with a right guess, {items} known"
-        yield _published(f"inferred_{known}_release", title, help_, count=True)
-        yield _published(f"inferred_{known}_control", f"{title}, control", "the same of the control", count=True)
-        title = f"inference advantage with {items}"
-        for ending, guesses in {"": "all guesses", "_at_1": "the surest 1%", "_at_5": "the surest 5%"}.items():
-            key, help_ = f"inference_advantage_{known}{ending}", f"right, of what control has wrong; {guesses}"
-            named = f"{title}, {guesses}" if ending else title
-            yield _published(key, named, help_, bounds=ADVANTAGE)
-            for side in ("low", "high"):
-                yield _published(f"{key}_{side}", f"{named}, {side}", "95% interval", bounds=ADVANTAGE)
-    yield _published("membership_auc", "membership AUC", "a member scores above a control")
-    yield _published("membership_at_1", "members at 1%", "members found at 1% false positives")
+def measure(
+    attacked: AttackResult[StoredRelease], *, targets: int | Literal["all"], control: object, seed: int
+) -> MetricResult:
+    """Return the figures of guesses for the release that was attacked, and a note.
 
-
-def _published(name: str, title: str, help_: str, *, count: bool = False, bounds: Bounds = SHARE) -> FigureTitle:
-    return FigureTitle(name, title, help_, count=count, column=False, bounds=bounds, published=True)
-
-
-def _measure(
-    attacked: AttackedRelease[HeldRelease], *, targets: int | Literal["all"], control: object, seed: int
-) -> Measured:
+    `attacked` is the attack. `targets` is the number of people, `control` says whether people outside the data are
+    measured, and `seed` decides the draws.
+    """
     held, listed = attacked.release, "exposure" in attacked.listed
     if held.making.method == FormName.DISTANCES:
         return [], NO_TABLES if listed else None
@@ -111,9 +85,14 @@ def _measure(
         return [], None  # the card says so
     most = None if targets == "all" else targets
     looked_up = held.kept(_LookUp(most, seed, str(control), attacked.control))
-    figures = [*looked_up.exposed, *looked_up.after(after_attack(held, attacked))]
+    # What an attack assigns to records of a disassociated release has no estimator yet.
+    after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
+    figures = [*looked_up.exposed, *after]
     # A share of right guesses says nothing without its control, so that nobody gets it unasked.
-    return ([*figures, *looked_up.guesses], looked_up.note) if listed else (figures, None)
+    if not listed:
+        return figures, None
+    notes = [looked_up.note, *([] if isinstance(held, StoredSetRelease) else [NO_LOOK_UP_AFTER])]
+    return [*figures, *looked_up.guesses], "; ".join(filter(None, notes)) or None
 
 
 @dataclass(frozen=True)
@@ -125,7 +104,7 @@ class _LookUp:
     named: str
     control: Callable[[], Dataset | None] = field(compare=False)
 
-    def __call__(self, held: HeldRelease) -> "_LookedUp":
+    def __call__(self, held: StoredRelease) -> "_LookedUp":
         return _LookedUp(held, self.most, self.seed, self.control(), held_out=self.named == "held_out")
 
 
@@ -145,13 +124,13 @@ class _LookedUp:
     """The figures of one release, and what is needed for those after an attack."""
 
     def __init__(
-        self, held: HeldRelease, most: int | None, seed: int, control: Dataset | None, *, held_out: bool
+        self, held: StoredRelease, most: int | None, seed: int, control: Dataset | None, *, held_out: bool
     ) -> None:
         assert held.original is not None
         self.held_out = held_out
         self.held, self.most, self.seed = held, most, seed
-        original = held.original.rows.compact
-        others = None if control is None else control.rows.compact
+        original = held.original.rows.with_used_names
+        others = None if control is None else control.rows.with_used_names
         self.names = list(dict.fromkeys((*original.names, *(() if others is None else others.names))))
         first = _in_vocabulary(original, self.names)
         items = signatures(first)
@@ -184,28 +163,32 @@ class _LookedUp:
 
     def _found(self, published: Published, known: int) -> float:
         places, itemsets = self.drawn[known]
-        return float(found(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum())
+        return float(
+            reidentified(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum()
+        )
 
     @cached_property
-    def exposed(self) -> list[Figure]:
+    def exposed(self) -> list[MetricValue]:
         """The people whose records are found in the original data and in the release."""
         return list(self._exposed())
 
     @cached_property
-    def guesses(self) -> list[Figure]:
+    def guesses(self) -> list[MetricValue]:
         """The people for whom a further item, or their membership, is guessed."""
         return [*chain.from_iterable(map(self._inferred, LEVELS)), *self._membership()]
 
-    def _exposed(self) -> Iterator[Figure]:
+    def _exposed(self) -> Iterator[MetricValue]:
         first = self.people.records
-        whole = Published(_plain(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0]))
+        whole = Published(
+            plain_records(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0])
+        )
         for known, (places, _) in self.drawn.items():
             for ending, published in {"original": whole, "release": self.published}.items():
                 if len(places):
                     exposed = self._found(published, known)
                     yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, len(places)
 
-    def after(self, published: Published | None) -> Iterator[Figure]:
+    def after(self, published: Published | None) -> Iterator[MetricValue]:
         """Yield the people exposed after an attack: never fewer than in the release, which an attacker has as well."""
         released = {name: value for _, name, value, *_ in self.exposed}
         for known, (places, _) in self.drawn.items():
@@ -215,7 +198,7 @@ class _LookedUp:
                     exposed = max(exposed, self._found(published, known))
                 yield POOLED, f"exposed_{known}", exposed, exposed, len(places)
 
-    def _inferred(self, known: int) -> Iterator[Figure]:
+    def _inferred(self, known: int) -> Iterator[MetricValue]:
         guesses = {}
         for way, people in {"release": self.people, "control": self.others}.items():
             if people is None:
@@ -224,26 +207,26 @@ class _LookedUp:
             if len(places):
                 number, estimator = self._number(self.published), self.published.estimator
                 held = _renumbered(people.records[places], number, estimator.items)
-                guesses[way] = guessed(estimator, number[itemsets], held)
+                guesses[way] = guess_items(estimator, number[itemsets], held)
                 right = float(guesses[way][1].sum())
                 yield POOLED, f"inferred_{known}_{way}", right, right, len(places)
         if len(guesses) < 2:
             return
         for ending, share in SUREST.items():
-            gain = advantage(*(surest(p, right, share) for p, right in guesses.values()))
+            gain = guess_advantage(*(surest(p, right, share) for p, right in guesses.values()))
             if gain is not None:
                 key = f"inference_advantage_{known}{ending}"
                 for name, value in ((key, gain.value), (f"{key}_low", gain.low), (f"{key}_high", gain.high)):
                     yield POOLED, name, value, None, None
 
-    def _membership(self) -> Iterator[Figure]:
+    def _membership(self) -> Iterator[MetricValue]:
         if self.others is None or self.others.records.shape[0] < FEWEST_CONTROLS:
             return
         records = self.others.records
         order = np.random.default_rng([self.seed, records.shape[0]]).permutation(records.shape[0])
         third = len(order) // 3
         identity = np.arange(len(self.names))
-        reference = Shares(_plain(records[order[:third]]), identity, third)
+        reference = Shares(plain_records(records[order[:third]]), identity, third)
         published = Shares(self.published.estimator, self._number(self.published), self.people.records.shape[0])
         members = drawn_people(np.diff(self.people.records.indptr), 1, self.most, self.seed)
         others = np.sort(order[third:])[: self.most]
@@ -266,12 +249,6 @@ def _renumbered(records: Matrix, number: Ints, items: int) -> Matrix:
     return sparse.csr_array((np.ones(int(there.sum())), (row[there], column[there])), (records.shape[0], items))
 
 
-def _plain(records: Matrix) -> RowEstimates:
-    """Return the estimator of records that show all of their items."""
-    names = [str(number) for number in range(records.shape[1])]
-    return RowEstimates.of(CodedRows(records.indptr, records.indices, names), Elements(names, ()))
-
-
 def _alike(records: Matrix, others: Matrix) -> int:
     """Count the other records that equal a record."""
     there = {tuple(row) for row in _sets(records)}
@@ -281,6 +258,3 @@ def _alike(records: Matrix, others: Matrix) -> int:
 def _sets(records: Matrix) -> Iterator[tuple[int, ...]]:
     for begin, end in zip(records.indptr[:-1], records.indptr[1:], strict=True):
         yield tuple(np.sort(records.indices[begin:end]).tolist())
-
-
-PART = ExposurePart(tuple(_titles()), _measure, ExposureSettings)

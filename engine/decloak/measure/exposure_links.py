@@ -7,17 +7,16 @@ gives to a row, right where the record behind the row has it.
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.measure.exposure_part import ExposurePart
-from decloak.measure.family import POOLED, AttackedRelease, FigureTitle, Measured
+from decloak.measure.family import POOLED, AttackResult, MetricResult
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.releases.held import HeldRelease
-from decloak.store.arrays import damaged
+from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_given
+from decloak.store.eliminations import read_strikes
+from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
 from decloak.store.probabilities import probabilities
-from decloak.store.strikes import read_strikes
 
-__all__ = ["CERTAIN", "PART", "Links", "links_of"]
+__all__ = ["CERTAIN", "Links", "links_of", "measure"]
 
 CERTAIN = 0.8
 """The probability from which on a link counts as certain."""
@@ -28,7 +27,7 @@ A link is right or not, but rows that nobody can distinguish share it: then it i
 """
 
 
-def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Links | None:
+def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links | None:
     """Return the links of an attack with a probability of at least `least`.
 
     None where the attack gives no probabilities, or where nobody knows which links are right.
@@ -48,19 +47,19 @@ def links_of(attacked: AttackedRelease[HeldRelease], least: float = 0.0) -> Link
             try:
                 right[some], rows[some] = ~table.original[row, strikes.cols[some]], table.places[row]
             except IndexError:
-                raise damaged(attacked.number, "rows", "attack_array") from None
+                raise damaged(f"attack {attacked.number} is on other cells than those of its distance tables") from None
         return p[chosen], right[chosen], rows[chosen]
-    behind = attacked.release.beside_truth(TrueRows)
+    behind = attacked.release.with_ground_truth(TrueRows)
     if behind is None:
         return None
     every = read_given(attacked.connection, attacked.number)
     if len(every) != len(p):
         return None  # the findings are facts, which are no links
     links = [every[number] for number in chosen.tolist()]
-    return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.given(links).row
+    return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.assigned_units(links).row
 
 
-def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     """Count the links that are certain and right, and the people with one."""
     links = None if attacked.idle else links_of(attacked, CERTAIN)
     if links is None or attacked.release.original is None:
@@ -74,14 +73,3 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
         (POOLED, "certain_links", count, count, len(right)),
         (POOLED, "certain_links_people", people, people, of),
     ], None
-
-
-PART = ExposurePart(
-    (
-        FigureTitle(
-            "certain_links", "certain links", "links with p of .80 or more that are right", count=True, column=False
-        ),
-        FigureTitle("certain_links_people", "people with a certain link", "people with one", count=True, column=False),
-    ),
-    _measure,
-)

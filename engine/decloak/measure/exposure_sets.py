@@ -15,22 +15,22 @@ from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
-from decloak.measure.family import AttackedRelease
-from decloak.measure.kernels.alike import classes_of
-from decloak.measure.kernels.by_chance import random_strikes
-from decloak.measure.kernels.crowd import Crowd, asked, rarest
+from decloak.measure.family import AttackResult
+from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.elements import Elements
-from decloak.measure.kernels.guesses import guessed
-from decloak.measure.kernels.holders import Holders
-from decloak.measure.kernels.singled import Search
+from decloak.measure.kernels.equivalence_classes import classes_of
+from decloak.measure.kernels.expected_knowledge import expected_known
+from decloak.measure.kernels.random_baseline import random_strikes
+from decloak.measure.kernels.singling_out import SinglingOutSearch
+from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from decloak.measure.struck import StruckCells, strikes_of, struck_cells
-from decloak.releases.held import HeldSets
+from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 
 __all__ = ["exposure_of_sets"]
 
 
-def exposure_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> RecordExposure:
+def exposure_of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
     """Measure a release, and an attack on it."""
     people = held.kept(_People.of)
     done = strikes_of(held, attacked)
@@ -38,21 +38,23 @@ def exposure_of_sets(held: HeldSets, attacked: AttackedRelease[Any]) -> RecordEx
         return _exposure(people, None, [])
     tables, strikes = done
     counts = [int(mask.sum()) for mask in strikes]
-    draws = random_strikes([table.scored for table in tables], counts, len(people.search.crowd))
+    draws = random_strikes([table.scored for table in tables], counts, len(people.search.targets))
     return _exposure(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
 
 
 def _exposure(people: "_People", after: StruckCells | None, by_chance: Sequence[StruckCells]) -> RecordExposure:
-    crowd = people.search.crowd
-    if people.raw is None and not len(crowd.known):
-        return RecordExposure(len(crowd), changes())  # nobody is shown to have anything: a zero would pass for safety
+    targets = people.search.targets
+    if people.raw is None and not len(targets.known):
+        return RecordExposure(len(targets), changes())  # nobody is shown to have anything: a zero would pass for safety
     hidden = people.hidden
     inferred = Change()
     if hidden is not None:
-        guessed_after = None if after is None else hidden.guessed(after)
-        inferred = Change(None, hidden.guessed(), guessed_after, _mean(list(map(hidden.guessed, by_chance))))
+        guessed_after = None if after is None else hidden.expected_known(after)
+        inferred = Change(
+            None, hidden.expected_known(), guessed_after, _mean(list(map(hidden.expected_known, by_chance)))
+        )
     return RecordExposure(
-        people=len(crowd),
+        people=len(targets),
         singled_out=changes(
             None if people.raw is None else people.raw.singled,
             people.singled_before,
@@ -96,7 +98,7 @@ class _Hidden:
         held: Ints = self.shown + self.left_out + meant
         return held
 
-    def guessed(self, struck: StruckCells | None = None) -> float:
+    def expected_known(self, struck: StruckCells | None = None) -> float:
         """Return how many people have an item known, or guessed rightly at once, after an attack."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
@@ -107,7 +109,7 @@ class _Hidden:
         person = np.concatenate((self.person, everybody, everybody))
         items = np.concatenate((self._meant, self.shown, self.left_out))
         chances = np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody))))
-        return guessed(person, items, chances, len(everybody))
+        return expected_known(person, items, chances, len(everybody))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,43 +121,47 @@ class _People:
 
     elements: Elements
     place: Ints
-    search: Search
+    search: SinglingOutSearch
     classes: Ints
     raw: "_Raw | None"
     implied: int
     hidden: _Hidden | None
 
     @classmethod
-    def of(cls, held: HeldSets) -> "_People":
+    def of(cls, held: StoredSetRelease) -> "_People":
         """Arrange a release; without the originals, the items that a record shows are known."""
-        rows = held.published.rows.compact
-        true = None if held.behind is None else held.behind.rows.compact
+        rows = held.published.rows.with_used_names
+        true = None if held.behind is None else held.behind.rows.with_used_names
         elements = Elements(rows.names, () if true is None else true.names)
-        people = asked(_plainly(rows, elements.plain) if true is None else true.lengths, len(rows))
-        classes, taken = classes_of(rows, people), rows.take(people)
+        people = sample_targets(_plainly(rows, elements.plain) if true is None else true.lengths, len(rows))
+        classes, taken = classes_of(rows, people), rows.select(people)
         plain = elements.plain[taken.codes]
-        shown = distinct(taken.row[plain] * elements.items + elements.item[elements.start[taken.codes[plain]]])
+        shown = distinct(taken.row_of_code[plain] * elements.items + elements.item[elements.start[taken.codes[plain]]])
         known, support = shown, _supports(rows, elements.item[elements.start], elements.items)
         hidden = None
         if true is not None:
-            took = true.take(people)
-            known = distinct(took.row * elements.items + elements.further[took.codes])
+            took = true.select(people)
+            known = distinct(took.row_of_code * elements.items + elements.further[took.codes])
             support = _supports(true, elements.further, elements.items)
             hidden = _hidden(elements, taken, people, known, shown)
-        raw = None if true is None else _Raw.of(people, rarest(known, elements.items, support), elements, true)
+        raw = (
+            None if true is None else _Raw.of(people, keep_rarest_items(known, elements.items, support), elements, true)
+        )
         # What no record shows, or may hold, cannot be looked for.
-        known = rarest(known[among(known % elements.items, np.unique(elements.item))], elements.items, support)
+        known = keep_rarest_items(
+            known[among(known % elements.items, np.unique(elements.item))], elements.items, support
+        )
         shown = shown[among(shown, known)]
         items = np.unique(known % elements.items)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
-        crowd = Crowd(people, len(items), _placed(known, place))
-        having = [elements.having[item] for item in items.tolist()]
+        targets = Targets(people, len(items), _placed(known, place))
+        having = [elements.elements_of_item[item] for item in items.tolist()]
         may, shows = (
-            Holders.standing(rows.start, rows.codes, len(rows.names), groups)
+            CandidateIndex.from_elements(rows.start, rows.codes, len(rows.names), groups)
             for groups in (having, [of_item[elements.plain[of_item]] for of_item in having])
         )
-        search = Search(may, crowd)
+        search = SinglingOutSearch(may, targets)
         told = search.implied(shows, _placed(shown, place))
         return cls(elements, place, search, classes, raw, told, hidden)
 
@@ -166,13 +172,13 @@ class _People:
     def singled(self, struck: StruckCells) -> list[float]:
         """Return how many people are singled out with up to 1, 2 and 3 items after an attack."""
         place = self.place[struck.items]
-        left = self.search.may.without(place[place >= 0], struck.rows[place >= 0])
-        return Search(left, self.search.crowd).singled_out(self.classes)
+        left = self.search.may.excluding(place[place >= 0], struck.rows[place >= 0])
+        return SinglingOutSearch(left, self.search.targets).expected_singled_out(self.classes)
 
     @cached_property
     def singled_before(self) -> list[float]:
         """Return how many people the release singles out with up to 1, 2 and 3 items."""
-        return self.search.singled_out(self.classes)
+        return self.search.expected_singled_out(self.classes)
 
 
 class _Raw(NamedTuple):
@@ -186,13 +192,13 @@ class _Raw(NamedTuple):
         items, classes = np.unique(known % elements.items), classes_of(true, people)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
-        crowd = Crowd(people, len(items), _placed(known, place))
+        targets = Targets(people, len(items), _placed(known, place))
         item = place[elements.further]
         named = np.argsort(item, kind="stable")
         having = np.split(named, np.searchsorted(item[named], np.arange(len(items) + 1)))[1:-1]
-        raw = Holders.standing(true.start, true.codes, len(true.names), having)
-        search = Search(raw, crowd)
-        return cls(search.singled_out(classes), search.implied(raw, crowd.known))
+        raw = CandidateIndex.from_elements(true.start, true.codes, len(true.names), having)
+        search = SinglingOutSearch(raw, targets)
+        return cls(search.expected_singled_out(classes), search.implied(raw, targets.known))
 
 
 def _placed(known: Ints, place: Ints) -> Ints:
@@ -203,7 +209,7 @@ def _placed(known: Ints, place: Ints) -> Ints:
 
 def _plainly(rows: CodedRows[Any], plain: Mask) -> Ints:
     """How many names of every row are plain."""
-    counts = [np.bincount(block.row[plain[block.codes]], minlength=len(block)) for block in rows.blocks()]
+    counts = [np.bincount(block.row_of_code[plain[block.codes]], minlength=len(block)) for block in rows.blocks()]
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
@@ -219,7 +225,7 @@ def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
 def _hidden(elements: Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
     """What is hidden of some people, given what their records show and truly hold."""
     generalised = ~elements.plain[taken.codes]
-    person = taken.row[generalised]
+    person = taken.row_of_code[generalised]
     item, thing = elements.members(taken.codes[generalised].astype(np.int64))
     of_person = person[thing] * elements.items + item
     covered = np.concatenate((shown, of_person))

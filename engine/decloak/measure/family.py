@@ -10,48 +10,35 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from decloak.data.assignment import Assigned
+from decloak.data.assignment import AssignmentList
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.measure.kernels.statistics import GAIN, SHARE, Bounds
-from decloak.releases.held import HeldRelease
+from decloak.measure.metrics import WAYS, Metric
+from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
 from decloak.store.relations import STRIKES, Derives
-from decloak.yaml.part import Part
+from decloak.yaml.section import ConfigSection
 
 __all__ = [
     "CHUNKS",
     "POOLED",
     "SETS",
-    "WAYS",
-    "AttackedRelease",
+    "AttackResult",
     "Family",
-    "Figure",
-    "FigureLine",
-    "FigureTitle",
-    "Measured",
+    "MetricLine",
+    "MetricResult",
+    "MetricValue",
 ]
-
-WAYS = {
-    "_original": "original data",
-    "_release": "release",
-    "": "after attack",
-    "_baseline": "baseline",
-    "_control": "control",
-    "_low": "lower end of the 95% interval",
-    "_high": "upper end of the 95% interval",
-}
-"""Endings of a figure's key, and what the figure is then measured on. The control is people who are not in the data."""
 
 POOLED = -1
 """The scope of a figure that pools all tables."""
 
-Figure = tuple[int, str, float | None, float | None, float | None]
+MetricValue = tuple[int, str, float | None, float | None, float | None]
 """Scope, name, value, and the counts above and below the line of a ratio."""
 
-Measured = tuple[list[Figure], str | None]
+MetricResult = tuple[list[MetricValue], str | None]
 """Figures, and why some are missing."""
 
 SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
@@ -61,51 +48,29 @@ CHUNKS = frozenset({FormName.DISASSOCIATED})
 """The form whose records lie in chunks."""
 
 
-@dataclass(frozen=True)
-class FigureTitle:
-    """A figure in words."""
-
-    name: str
-    title: str  # what heads its column in the table of a run
-    help: str  # what it says, in a line
-    count: bool = False  # whether it is a whole number
-    column: bool = True  # whether the table of a run shows it; `show` always does
-    bounds: Bounds = SHARE  # what it can be at all; of a count that is known, from 0 to of how many
-    before: str | None = None  # the figure of the same before the attack, shown beside it, of how many
-    clock: bool = False  # whether it is seconds, which no two machines have in common
-    published: bool = False  # whether it is known though an attack had nothing to do: it is of the release alone
-
-    def bounds_of(self, of: float | None, chances: Sequence[float | None] = ()) -> Bounds:
-        """What it can be: a count of so many where they are known, a gain where chance is right so often at most."""
-        if self.count:
-            return Bounds(0.0, of)
-        highest = max((chance for chance in chances if chance is not None), default=1.0)
-        if self.bounds == GAIN and highest < 1:
-            return Bounds(-highest / (1 - highest), 1.0)  # nothing is worse than all wrong
-        return self.bounds
-
-
-class FigureLine(NamedTuple):
-    """A figure by its key, and the title of each ending that it is measured with."""
+class MetricLine(NamedTuple):
+    """A figure of the dictionary, with the metric of each way by the ending of its key."""
 
     key: str
-    ways: Mapping[str, FigureTitle]
+    ways: Mapping[str, Metric]
 
     @property
     def title(self) -> str:
-        ending, figure = next(iter(self.ways.items()))
-        return figure.title.removesuffix(f", {WAYS[ending]}")
+        """Return the title without the way."""
+        ending, metric = next(iter(self.ways.items()))
+        return metric.title.removesuffix(f", {WAYS[ending]}")
 
     @property
-    def help(self) -> str:
-        return next(iter(self.ways.values())).help
+    def definition(self) -> str:
+        """Return the definition of the first way."""
+        return next(iter(self.ways.values())).definition
 
 
 @dataclass(frozen=True)
 class Family:
     """Figures that are measured together.
 
-    `measure` takes an `AttackedRelease` and the settings by name. `rule_forms` are those of rules whose findings it
+    `measure` takes an `AttackResult` and the settings by name. `rule_forms` are those of rules whose findings it
     says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
     same figures; of one that is `knowing` they depend on what the attacker knows. What is
@@ -115,10 +80,10 @@ class Family:
 
     name: str
     about: str
-    figures: tuple[FigureTitle, ...]
-    measure: Callable[..., Measured]
+    metrics: tuple[Metric, ...]
+    measure: Callable[..., MetricResult]
     fits: frozenset[FormName]
-    settings: type[Part] | None = None
+    settings: type[ConfigSection] | None = None
     rule_forms: frozenset[str] | None = None
     strikes: bool = False
     columns: frozenset[str] = frozenset()
@@ -129,13 +94,13 @@ class Family:
     in_lines: bool = False
 
     @property
-    def lines(self) -> tuple["FigureLine", ...]:
-        """The figures by key, each with the titles of what it is measured on, by ending."""
-        titles: dict[str, dict[str, FigureTitle]] = {}
-        for figure in self.figures:
-            ending = next((ending for ending in WAYS if ending and figure.name.endswith(ending)), "")
-            titles.setdefault(figure.name.removesuffix(ending), {})[ending] = figure
-        return tuple(FigureLine(key, ways) for key, ways in titles.items())
+    def lines(self) -> tuple["MetricLine", ...]:
+        """Group the metrics by their key in the dictionary."""
+        lines: dict[str, dict[str, Metric]] = {}
+        for metric in self.metrics:
+            key = metric.key.removesuffix(metric.way)
+            lines.setdefault(key, {})[metric.way] = metric
+        return tuple(MetricLine(key, ways) for key, ways in lines.items())
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -151,11 +116,11 @@ class Family:
         """Whether it says something of some attacks alone."""
         return bool(self.rule_forms or self.columns or self.of_release)
 
-    def undefined(self, figures: Sequence[Figure]) -> list[Figure]:
+    def undefined(self, figures: Sequence[MetricValue]) -> list[MetricValue]:
         """The same without the values that an attack with nothing to do cannot have: a zero would pass for safety."""
-        published = {title.name for title in self.figures if title.published}
+        of_release = {metric.key for metric in self.metrics if metric.of_release}
         return [
-            (scope, name, value if name in published else None, part, whole)
+            (scope, name, value if name in of_release else None, part, whole)
             for scope, name, value, part, whole in figures
         ]
 
@@ -166,11 +131,11 @@ class Family:
         return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
 
 
-Held = TypeVar("Held", bound=HeldRelease, covariant=True)
+Held = TypeVar("Held", bound=StoredRelease, covariant=True)
 
 
 @dataclass(frozen=True)
-class AttackedRelease(Generic[Held]):
+class AttackResult(Generic[Held]):
     """An attack of a number: what its rule derives, the release it was on, and where files of settings are."""
 
     connection: sqlite3.Connection
@@ -182,7 +147,7 @@ class AttackedRelease(Generic[Held]):
     """Truth: the records of people who are not in the data, where the scenario names a control."""
     listed: Collection[str] = ()
     """The families that the scenario lists: of others no figure is missed."""
-    assigned: Assigned | None = None
+    assigned: AssignmentList | None = None
     """Who got what, where whoever made the attack still has it."""
 
     @cached_property
@@ -191,5 +156,5 @@ class AttackedRelease(Generic[Held]):
         return idle(self.connection, self.number)
 
     @cached_property
-    def assignments(self) -> Assigned:
+    def assignments(self) -> AssignmentList:
         return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned

@@ -1,21 +1,19 @@
 """How much a rule found, whatever its form: counted of every attack."""
 
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
-from decloak.releases.held import HeldRelease
+from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import StoredRelease
+from decloak.store.probabilities import findings_count
 from decloak.store.reading import hides_nothing, lacks_context
-from decloak.store.strikes import findings_count
 
 __all__ = ["FAMILY"]
 
-BARE = "no record shows a generalised item: each item stands for itself, so there was nothing to strike"
-HIDDEN = (
-    "no transaction with a generalised item shows an item in the clear, so there is nothing to go by: "
-    "no cell has a score"
-)
+BARE = "no record contains a generalised item, so the attack had nothing to eliminate"
+HIDDEN = "no record with a generalised item has a published item, so the attack has no evidence: no cell has a score"
 
 
-def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     """How much an attack found, and why it can have found nothing."""
     count = findings_count(attacked.connection, attacked.number)
     note = attacked.idle
@@ -28,8 +26,8 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
 
 FAMILY = Family(
     name="findings",
-    about="What a rule finds; always counted",
-    figures=(FigureTitle("findings", "findings", "what a rule found, such as itemsets too rare for k^m", count=True),),
+    about="Findings of a rule; always counted",
+    metrics=metrics_of("findings"),
     measure=_measure,
     fits=frozenset(FormName),
     always=True,

@@ -1,17 +1,18 @@
-"""Whether a release meets its guarantee: checked by code that shares nothing with the code that makes releases."""
+"""The guarantee of a release: checked by code that shares nothing with the code that makes releases."""
 
 from typing import Any
 
-from decloak.counting.promises import Disassociation, Frequent, Promise
+from decloak.counting.guarantees import Disassociation, Guarantee, KmAnonymity
 from decloak.data.forms import FormName
 from decloak.data.release import Release
-from decloak.measure.family import POOLED, AttackedRelease, Family, FigureTitle, Measured
-from decloak.releases.held import HeldChunks, HeldRelease, HeldSets
+from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
+def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     held = attacked.release
     if "cpu_seconds" in held.making.loss:
         # It was made here and checked then: otherwise there would be no release.
@@ -23,26 +24,21 @@ def _measure(attacked: AttackedRelease[HeldRelease]) -> Measured:
     return ([] if count is None else [(POOLED, "guarantee_violations", count, count, None)]), None
 
 
-def _violations(held: HeldRelease, k: int, m: int) -> int | None:
+def _violations(held: StoredRelease, k: int, m: int) -> int | None:
     """Count what violates the k and m that somebody else's release states; at most one."""
-    if isinstance(held, HeldChunks):
+    if isinstance(held, StoredDisassociation):
         return _first(Disassociation(k, m), held.published)
-    return _first(Frequent(k, m), held.labels) if isinstance(held, HeldSets) else None
+    return _first(KmAnonymity(k, m), held.labels) if isinstance(held, StoredSetRelease) else None
 
 
-def _first(stated: Promise[Any], release: Release) -> int | None:
-    return None if stated.lacking(release) else len(stated.first(release, 1).rows)
+def _first(stated: Guarantee[Any], release: Release) -> int | None:
+    return None if stated.inapplicable_reason(release) else len(stated.first(release, 1).rows)
 
 
 FAMILY = Family(
     name="guarantee",
-    about="Whether a release meets its guarantee; always measured",
-    figures=(
-        FigureTitle(
-            "guarantee_violations", "guarantee violations", "0: the release meets its guarantee; 1: it does not",
-            count=True, column=False, published=True,
-        ),
-    ),
+    about="Check of the guarantee of a release; always measured",
+    metrics=metrics_of("guarantee"),
     measure=_measure,
     fits=frozenset(FormName),
     of_release=True,

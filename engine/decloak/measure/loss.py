@@ -1,13 +1,13 @@
-"""What a generalised release lost."""
+"""The loss of a generalised release."""
 
 from collections.abc import Iterator
 from fractions import Fraction
 
 from decloak.data.dataset import Dataset
-from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
-from decloak.measure.kernels.statistics import COUNT, REAL
-from decloak.releases.held import UNKNOWN, HeldSets
-from decloak.yaml.part import Part
+from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import UNKNOWN, StoredSetRelease
+from decloak.yaml.section import ConfigSection
 
 __all__ = ["FAMILY", "LossSettings"]
 
@@ -15,21 +15,21 @@ FEW_CUTS = 50_000
 """Cuts of a hierarchy among which the optimum is looked for."""
 
 
-class LossSettings(Part):
-    """What a generalised release lost."""
+class LossSettings(ConfigSection):
+    """The loss of a generalised release."""
 
     optimum: bool = False
-    """Whether to look for the least that one cut of a hierarchy with at most 50,000 cuts can lose."""
+    """If true, decloak searches for the smallest loss of one cut, for hierarchies with at most 50,000 cuts."""
 
 
-def _measure(attacked: AttackedRelease[HeldSets], *, optimum: bool) -> Measured:
+def _measure(attacked: AttackResult[StoredSetRelease], *, optimum: bool) -> MetricResult:
     from decloak.measure.kernels.loss import labels_left
 
     release = attacked.release
     loss, published, original, tree = release.making.loss, release.labels, release.behind, release.tree
     items = {*published.items, *(original.items if original else ()), *(tree.items if tree else ())}
     labels = labels_left(published, items)
-    figures: list[Figure] = [
+    figures: list[MetricValue] = [
         (POOLED, name, loss[name], None, None) for name in ("ul_log10", "suppressed") if name in loss
     ]
     figures.append((POOLED, "labels", labels.left, labels.left, len(items)))
@@ -43,7 +43,7 @@ def _measure(attacked: AttackedRelease[HeldSets], *, optimum: bool) -> Measured:
     return figures, None
 
 
-def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
+def _of_originals(release: StoredSetRelease, original: Dataset) -> Iterator[MetricValue]:
     from decloak.measure.kernels.loss import information_loss, support_error
 
     loss = release.making.loss
@@ -52,7 +52,7 @@ def _of_originals(release: HeldSets, original: Dataset) -> Iterator[Figure]:
     yield POOLED, "support_error", support_error(original, release.labels), None, None
 
 
-def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
+def _optimum(release: StoredSetRelease, original: Dataset) -> Fraction | None:
     """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
     from decloak.anonymisers.kernels.optimal import cuts, optimum
     from decloak.anonymisers.registry import ONE_CUT
@@ -65,18 +65,8 @@ def _optimum(release: HeldSets, original: Dataset) -> Fraction | None:
 
 FAMILY = Family(
     name="loss",
-    about="What a release loses, the higher the more, but for labels",
-    figures=(
-        FigureTitle("ncp", "NCP", "information lost, of all"),
-        FigureTitle("optimum", "optimum", "the least that one cut of the hierarchy can lose"),
-        FigureTitle("labels", "labels", "labels left, items among them", count=True),
-        FigureTitle("largest", "largest", "the share of items the widest label stands for"),
-        FigureTitle("suppressed", "suppressed", "items COAT left out", count=True),
-        FigureTitle(
-            "support_error", "support error", "how far off supports are as reckoned from the release", bounds=COUNT
-        ),
-        FigureTitle("ul_log10", "log10 UL", "log10 of all that COAT lost", bounds=REAL),
-    ),
+    about="Information loss of a generalised release",
+    metrics=metrics_of("loss"),
     measure=_measure,
     fits=SETS,
     settings=LossSettings,

@@ -1,17 +1,17 @@
-"""What mining finds in a generalised release."""
+"""The frequent itemsets of a generalised release."""
 
 from pydantic import Field
 
-from decloak.measure.family import POOLED, SETS, AttackedRelease, Family, Figure, FigureTitle, Measured
-from decloak.measure.kernels.statistics import COUNT
-from decloak.releases.held import UNKNOWN, HeldSets
-from decloak.yaml.part import Part
+from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import UNKNOWN, StoredSetRelease
+from decloak.yaml.section import ConfigSection
 
 __all__ = ["FAMILY", "MiningSettings"]
 
 
-class MiningSettings(Part):
-    """What mining finds in a generalised release."""
+class MiningSettings(ConfigSection):
+    """The frequent itemsets of a generalised release."""
 
     support: float = Field(0.01, gt=0, le=1)
     """The share of the transactions that hold a frequent itemset."""
@@ -19,14 +19,14 @@ class MiningSettings(Part):
     """How many of the most frequent itemsets are compared."""
 
 
-def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -> Measured:
+def _measure(attacked: AttackResult[StoredSetRelease], *, support: float, top: int) -> MetricResult:
     from decloak.measure.kernels.mining import least_support, ml2, tkd_labels
 
     release = attacked.release
     published, original, tree = release.labels, release.behind, release.tree
     if original is None:
         return [], UNKNOWN.format("what mining finds")
-    figures: list[Figure] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]
+    figures: list[MetricValue] = [(POOLED, "tkd", tkd_labels(published, original.transactions, top), None, None)]
     # Levels are those of the hierarchy; without one there still are the most frequent labels to compare.
     if tree is None:
         return figures, "ML2 needs the hierarchy that the release was generalised in"
@@ -38,13 +38,8 @@ def _measure(attacked: AttackedRelease[HeldSets], *, support: float, top: int) -
 
 FAMILY = Family(
     name="mining",
-    about="What mining still finds at every level of the hierarchy",
-    figures=(
-        FigureTitle("ml2", "ML2", "frequent itemsets no longer found, of those of all levels"),
-        FigureTitle("dml2", "dML2", "levels higher they are found", bounds=COUNT),
-        FigureTitle("dml2_lost", "dML2 of lost", "the same of those not found at their own level", bounds=COUNT),
-        FigureTitle("tkd", "top lost", "the most frequent itemsets that are no longer among these"),
-    ),
+    about="Frequent itemsets that a generalised release loses",
+    metrics=metrics_of("mining"),
     measure=_measure,
     fits=SETS,
     settings=MiningSettings,

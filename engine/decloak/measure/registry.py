@@ -5,7 +5,7 @@ from decloak.measure import (
     accuracy,
     breach,
     breakage,
-    certain,
+    calibration,
     cost,
     coverage,
     exposure,
@@ -19,21 +19,31 @@ from decloak.measure import (
     utility,
     wmd,
 )
-from decloak.measure.family import WAYS, Family, FigureTitle
+from decloak.measure.family import Family
+from decloak.measure.metrics import WAYS, Metric
 
 __all__ = [
-    "FAMILIES", "always", "by_name", "choosable", "families_in_words", "figure_titles", "fitting", "measuring",
-    "usual", "words_of_columns",
+    "FAMILIES",
+    "always",
+    "by_name",
+    "choosable",
+    "families_in_words",
+    "fitting",
+    "measuring",
+    "metrics_by_key",
+    "usual",
+    "words_of_columns",
 ]  # fmt: skip
 
 _MODULES = (
-    findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, certain, breakage, breach,
+    findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, calibration, breakage, breach,
     timing, coverage, utility, wmd,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 
 
 def by_name(name: str) -> Family:
+    """Return the family with this `name`."""
     return next(family for family in FAMILIES if family.name == name)
 
 
@@ -58,16 +68,13 @@ def usual(form: FormName) -> tuple[str, ...]:
 
 
 def measuring(figure: str) -> tuple[str, ...]:
-    return tuple(family.name for family in FAMILIES if figure in (title.name for title in family.figures))
+    """Return the names of the families that have the `figure`."""
+    return tuple(family.name for family in FAMILIES if figure in (metric.key for metric in family.metrics))
 
 
-def figure_titles() -> dict[str, FigureTitle]:
-    """Every figure by name; of one that several families have, the words of the first."""
-    named: dict[str, FigureTitle] = {}
-    for family in FAMILIES:
-        for figure in family.figures:
-            named.setdefault(figure.name, figure)
-    return named
+def metrics_by_key() -> dict[str, Metric]:
+    """Return every metric by the key that the store has, in the order of tables and texts."""
+    return {metric.key: metric for family in FAMILIES for metric in family.metrics}
 
 
 def words_of_columns() -> dict[str, str]:
@@ -81,10 +88,9 @@ def families_in_words() -> str:
 
 
 def _in_words(family: Family) -> str:
-    helps = {line.key: line.help for line in family.lines}
-    if not family.in_lines:
-        helps = {figure.name: figure.help for figure in family.figures}
+    helps = {line.key: line.definition for line in family.lines}
     width = max(map(len, helps))
     lines = [f"  {name:<{width}}  {help_}" for name, help_ in helps.items()]
-    ways = [f"  {'':<{width}}  with {ending}: {way}" for ending, way in WAYS.items() if ending and family.in_lines]
+    endings = dict.fromkeys(metric.way for metric in family.metrics if metric.way)
+    ways = [f"  {'':<{width}}  with {ending}: {WAYS[ending]}" for ending in endings]
     return "\n".join(["\b", f"{family.name}: {family.about}", *lines, *ways])

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints, Mask
-from decloak.measure.family import AttackedRelease
-from decloak.releases.held import HeldSets
+from decloak.measure.family import AttackResult
+from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 
 __all__ = ["StruckCells", "strikes_of", "struck_cells"]
@@ -20,7 +20,7 @@ class StruckCells(NamedTuple):
     rows: Ints
 
 
-def strikes_of(held: HeldSets, attacked: AttackedRelease[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
+def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
     """The tables of an attack and what it struck of each, None where it is none that strikes, or had nothing to do."""
     if attacked.idle:
         return None

@@ -4,17 +4,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from decloak.data.formats.delimited import read_number, records
 from decloak.data.formats.lines import FilePath, read_lines
-from decloak.measure.family import CHUNKS, POOLED, AttackedRelease, Family, FigureTitle, Measured
-from decloak.measure.kernels.statistics import COUNT
-from decloak.releases.held import UNKNOWN, HeldChunks
-from decloak.yaml.part import File, Part
+from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import UNKNOWN, StoredDisassociation
+from decloak.yaml.section import ConfigSection, File
 
 __all__ = ["FAMILY", "WmdSettings"]
 
 Records = Sequence[Collection[str]]
 
 
-class WmdSettings(Part):
+class WmdSettings(ConfigSection):
     """Word vectors for the word mover's distance."""
 
     FILES = ("vectors",)
@@ -22,7 +22,7 @@ class WmdSettings(Part):
     """Word vectors (GloVe or word2vec), or a CSV file without a header: an item, then the numbers of its vector."""
 
 
-def _measure(attacked: AttackedRelease[HeldChunks], *, vectors: str) -> Measured:
+def _measure(attacked: AttackResult[StoredDisassociation], *, vectors: str) -> MetricResult:
     from decloak.measure.kernels.reassociation import reconstructed
     from decloak.measure.kernels.transport import mean_distance
 
@@ -50,16 +50,14 @@ def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[fl
         try:
             vectors[name] = [read_number(number) for number in numbers]
         except ValueError:
-            raise line.wrong("a vector that is not all numbers", "write an item, then its numbers") from None
+            raise line.error("a vector that is not all numbers", "write an item, then its numbers") from None
     return vectors
 
 
 FAMILY = Family(
     name="wmd",
-    about="How far reconstructed records are from the true ones",
-    figures=(
-        FigureTitle("wmd", "WMD", "the mean cost of moving a record's items to its reconstruction's", bounds=COUNT),
-    ),
+    about="Distance of reconstructed records from the original ones",
+    metrics=metrics_of("wmd"),
     measure=_measure,
     fits=CHUNKS,
     settings=WmdSettings,

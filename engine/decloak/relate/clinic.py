@@ -1,13 +1,14 @@
-"""Counts for the items of the made-up clinic, measured in real medical texts: NGD with no download.
+"""Built-in document counts for the items of the generated clinic, measured in real medical texts: NGD without a
+download.
 
-`clinic_counts.csv` holds figures only, no text. f(x) is the number of documents that hold x, f(x,y) of those that hold
-both, N = 68,571 of all there are: 35,334 of MedQuAD (CC BY 4.0), 15,958 definitions of the Human Phenotype Ontology
-(HPO licence), 13,929 abstracts of OHSUMED (research use), 1,852 of Hallmarks of Cancer (GPL-3), 1,000 of PubMedQA
-(MIT), 498 of Medical Abstracts (CC BY-SA 3.0). A term is counted as the exact phrase of its words, stemmed with
-Porter's algorithm; each of them occurs. Counted in November 2026 by benchmarks/count_clinic.py, which counts again.
+`clinic_counts.csv` has numbers only, no text. f(x) is the number of documents that contain x, f(x,y) the number that
+contain both, and N = 68,571 the number of all documents: 35,334 of MedQuAD (CC BY 4.0), 15,958 definitions of the Human
+Phenotype Ontology (HPO licence), 13,929 abstracts of OHSUMED (research use), 1,852 of Hallmarks of Cancer (GPL-3),
+1,000 of PubMedQA (MIT), 498 of Medical Abstracts (CC BY-SA 3.0). A term is counted as the exact phrase of its words,
+stemmed with Porter's algorithm; each term occurs. Counted in November 2026 by benchmarks/count_clinic.py, which repeats
+the count.
 
-A line is a term, f(x), and f(x,y) with the terms of the lines above, in their order, the first line excepted,
-which is that of no term: N.
+The first line has N. Each further line has a term, f(x), and f(x,y) with the terms of the lines above, in their order.
 """
 
 from collections.abc import Iterator
@@ -17,15 +18,15 @@ from importlib.resources import files
 from typing import Literal
 
 from decloak.data.tables import Pair
-from decloak.relate.protocols import CountSource
+from decloak.relate.counts_file import CountsFile
+from decloak.relate.ngd import CountSource
 from decloak.relate.relatedness import CountedSource, Supplies
-from decloak.relate.sources import CountsFile
 
 __all__ = ["ClinicSource", "clinic_counts"]
 
 
 class ClinicSource(CountedSource):
-    """Normalised Google distance by the counts that come with decloak for the clinic it generates."""
+    """Normalised Google distance from the counts that decloak has for its generated clinic."""
 
     source: Literal["clinic-counts"]
     """Built-in counts."""
@@ -37,7 +38,7 @@ class ClinicSource(CountedSource):
 
 @cache
 def clinic_counts() -> CountsFile:
-    """The counts of every item and pair of items that `decloak.data.generators.clinic` can make.
+    """Return the counts of every item and pair of items that `decloak.data.generators.clinic` can make.
 
     >>> counts = clinic_counts()
     >>> counts.n, counts.counts(["metformin"]), counts.joint([("metformin", "diabetes")])

@@ -1,4 +1,4 @@
-"""Build the index of a corpus: all of it, or nothing."""
+"""Construction of a corpus index: all documents are indexed, or no file is left."""
 
 import hashlib
 import os
@@ -7,23 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from decloak.data.formats.lines import FilePath, place
-from decloak.data.formats.writing import check_new, made_whole, told_unwritable
+from decloak.data.formats.lines import FilePath, location
+from decloak.data.formats.writing import atomic_paths, check_new, report_write_errors
 from decloak.data.text.documents import Documents
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.relate.corpus_index import INDEX_APPLICATION, INDEX_VERSION, IndexedPart, IndexFacts
 from decloak.version import __version__
 
 __all__ = ["BuildProgress", "build"]
 
 BuildProgress = Callable[[int], None]
-"""Told now and then how many documents there are so far."""
+"""Called now and then with the number of documents so far."""
 
 STEP = 1_000
 HASH = 64 << 20
-"""Bytes of postings that FTS5 gathers before it writes: fewer pieces to merge, a third faster than its own 1 MB."""
+"""Bytes of postings that FTS5 collects before it writes: fewer merges, a third faster than its own default of 1 MB."""
 
 SCHEMA = f"""
 pragma journal_mode = off;
@@ -40,7 +39,11 @@ create table part (
 def build(
     sources: Sequence[Documents], out: FilePath, *, stem: bool = True, progress: BuildProgress = lambda count: None
 ) -> IndexFacts:
-    """Index documents into a new file. With `stem` words count as the same when the Porter stemmer says so."""
+    """Index the documents of `sources` in a new file `out`, and return its facts.
+
+    With `stem` words with the same Porter stem count as the same word. `progress` is called with the number of
+    documents so far.
+    """
     out = Path(out)
     for source in sources:
         source.reading.check()
@@ -52,11 +55,14 @@ def build(
         )
         index.execute("insert into documents(documents, rank) values ('hashsize', ?)", (HASH,))
         index.execute("begin")
+        # The digest of all texts names the index, so that counts from equal corpora are shared.
         seen = hashlib.sha256()
         index.executemany("insert into documents(rowid, text) values (?, ?)", _rows(sources, seen, progress))
         facts = _facts(sources, stem, seen.hexdigest())
         if not facts.n:
-            raise DecloakError("no documents", place(sources[0].path) if sources else None, "name files that hold text")
+            raise DecloakError(
+                "no documents", location(sources[0].path) if sources else None, "name files that hold text"
+            )
         index.execute("insert into documents(documents) values ('optimize')")
         index.execute("insert into about values (?, ?, ?, ?, ?)", facts[:-1])
         parts = ((number, *part) for number, part in enumerate(facts.parts, 1))
@@ -65,7 +71,7 @@ def build(
     return facts
 
 
-def _rows(sources: Iterable[Documents], seen: Any, progress: BuildProgress) -> Iterator[tuple[int, str]]:
+def _rows(sources: Iterable[Documents], seen: "hashlib._Hash", progress: BuildProgress) -> Iterator[tuple[int, str]]:
     number = 0
     for source in sources:
         for text in source:
@@ -90,11 +96,11 @@ def _part(source: Documents) -> IndexedPart:
 
 @contextmanager
 def _new_index(out: Path) -> Iterator[Path]:
-    """A name to write to; the file is called `out` at the end, or goes away."""
+    """Yield a temporary path to write to; it becomes `out` at the end, or is removed after an error."""
     check_new(out)
     try:
-        with told_unwritable(out), made_whole(out) as (path,):
+        with report_write_errors(out), atomic_paths(out) as (path,):
             yield path
             check_new(out)  # another build may have put its index there in the meantime
     except sqlite3.DatabaseError as error:
-        raise DecloakError(f"SQLite says {shown(error)}", place(out), "make room, or write it elsewhere") from None
+        raise DecloakError(f"SQLite says {quote(error)}", location(out), "make room, or write it elsewhere") from None

@@ -1,8 +1,8 @@
-"""A corpus of one's own that counts terms: an index of documents in one SQLite file, opened to be read only.
+"""A local corpus that counts terms: an index of documents in one SQLite file, opened read-only.
 
-`documents` is a contentless FTS5 table whose rowids are 1 to N. A term is split into words as documents are; the
-phrase is these words in a row, and with stemming every word stands for all that have its stem. So nothing of a term is
-ever read as an operator of the search.
+`documents` is a contentless FTS5 table whose rowids are 1 to N. A term is split into words as documents are; the phrase
+is these words in a row, and with stemming every word matches all words with its stem. So nothing in a term is ever read
+as a search operator.
 """
 
 import sqlite3
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints
-from decloak.data.formats.lines import FilePath, place
-from decloak.data.query import Both, Query
+from decloak.data.document_counter import Query, QueryPair
+from decloak.data.formats.lines import FilePath, location
 from decloak.digest import digest
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 from decloak.relate.joint_counts import joint_counts
 
@@ -31,18 +31,21 @@ INDEX_APPLICATION = 0x0DEC10C0
 INDEX_VERSION = 1
 
 MOST_WORDS = 64
-"""Words of a term; a longer one has no count. A phrase of a thousand common words takes SQLite half a minute."""
+"""Words of a term, at most; a longer term has no count.
+
+A phrase of a thousand common words takes SQLite half a minute.
+"""
 
 QUERIES = 1_000
 PAIRS = 50_000
-"""Answers in a batch."""
+"""Answers in one batch."""
 
 POSTINGS = 8_000_000
-"""Terms in documents that are held at once, at about 30 bytes each."""
+"""Occurrences of terms that are in memory at once, about 30 bytes each."""
 
 
 class IndexedPart(NamedTuple):
-    """A file or folder that was indexed: its name, how it was read, and the sha256 of what it was."""
+    """An indexed file or folder: its name, its reading options, and the sha256 of its content."""
 
     name: str
     reading: str
@@ -52,7 +55,10 @@ class IndexedPart(NamedTuple):
 
 
 class IndexFacts(NamedTuple):
-    """What an index says of itself: N, whether words are stemmed, the sha256 of all texts, when it was made by what."""
+    """Properties of an index:
+
+    N, whether words are stemmed, the sha256 of all texts, when and by which version it was made.
+    """
 
     n: int
     stem: bool
@@ -72,7 +78,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: FilePath) -> Self:
-        """Open an index that `decloak corpus build` made."""
+        """Open the index at `path` that `decloak corpus build` made; return it."""
         path = Path(path)
         connection = _connect(path)
         try:
@@ -89,11 +95,11 @@ class Corpus:
 
     @property
     def origin(self) -> str:
-        """What names the counts: the same for an index of the same texts, wherever and whenever it was built."""
+        """Return the name of the counts: it is the same for every index of the same texts."""
         return f"corpus:{digest([INDEX_VERSION, self.facts.n, self.facts.stem, self.facts.texts])}"
 
     def single(self, queries: Sequence[Query]) -> Iterator[dict[Query, int | None]]:
-        """f(x) of every query once; None for one that has no word, or too many."""
+        """Yield f(x) for each of `queries`, in batches; None for a query without a word, or with too many."""
         distinct = list(dict.fromkeys(queries))
         for low in range(0, len(distinct), QUERIES):
             with _readable(self.path):
@@ -101,13 +107,14 @@ class Corpus:
                 answers = {query: None if match is None else self._count(match) for query, match in matches.items()}
             yield answers
 
-    def joint(self, pairs: Sequence[Both]) -> Iterator[dict[Both, int | None]]:
-        """f(x,y) of every pair once; None where one of the two has no count."""
+    def joint(self, pairs: Sequence[QueryPair]) -> Iterator[dict[QueryPair, int | None]]:
+        """Yield f(x,y) for each of `pairs`, in batches; None where one of the two has no count."""
         distinct = list(dict.fromkeys(pairs))
         matches = _matches(list(dict.fromkeys(query for pair in distinct for query in pair)))
         counted = [query for query, match in matches.items() if match is not None]
         rows = dict.fromkeys(matches, -1) | {query: row for row, query in enumerate(counted)}
         ends = np.array([[rows[pair[side]] for pair in distinct] for side in (0, 1)], dtype=np.intp)
+        # -1 marks pairs with an uncountable term; they become None at the end.
         counts, countable = np.full(len(distinct), -1), (ends >= 0).all(axis=0)
         with _readable(self.path):
             counts[countable] = self._joint(
@@ -132,11 +139,11 @@ class Corpus:
     def _joint(self, matches: Sequence[str], ends: Ints) -> Ints:
         counts = np.zeros(ends.shape[1], dtype=np.int64)
         for low, high in self._blocks(matches, 0, self.n):
-            counts += joint_counts(self._holds(matches, low, high), *ends)
+            counts += joint_counts(self._term_document_matrix(matches, low, high), *ends)
         return counts
 
     def _blocks(self, matches: Sequence[str], low: int, high: int) -> Iterator[tuple[int, int]]:
-        """Blocks of documents, as large as the terms in them can be held."""
+        """Yield blocks of documents, each as large as memory allows for the terms in it."""
         if high - low > 1 and sum(self._count(match, low, high) for match in matches) > POSTINGS:
             middle = (low + high) // 2
             yield from self._blocks(matches, low, middle)
@@ -144,8 +151,8 @@ class Corpus:
         else:
             yield low, high
 
-    def _holds(self, matches: Sequence[str], low: int, high: int) -> "sparse.csr_array[np.int32]":
-        """Terms × documents, 1 where the document holds the term."""
+    def _term_document_matrix(self, matches: Sequence[str], low: int, high: int) -> "sparse.csr_array[np.int32]":
+        """Return terms × documents, 1 where the document contains the term."""
         postings = [self._postings(match, low, high) for match in matches]
         ends = np.cumsum([0, *map(len, postings)], dtype=np.int32)
         where = np.concatenate([np.zeros(0, dtype=np.int32), *postings])
@@ -153,23 +160,23 @@ class Corpus:
         return sparse.csr_array((ones, where, ends), shape=(len(postings), high - low))
 
     def _count(self, match: str, low: int = 0, high: int | None = None) -> int:
-        count: int = self._within("count(*)", match, low, self.n if high is None else high)
+        count: int = self._query_block("count(*)", match, low, self.n if high is None else high)
         return count
 
     def _postings(self, match: str, low: int, high: int) -> NDArray[np.int32]:
-        """The documents that match, the first of the block being 0."""
+        """Return the documents that match, counted from the first of the block."""
         # One long text is read three times as fast as one row a document.
-        text = self._within("group_concat(rowid)", match, low, high)
+        text = self._query_block("group_concat(rowid)", match, low, high)
         numbers = np.fromstring(text, dtype=np.int32, sep=",") if text else np.zeros(0, dtype=np.int32)
         return numbers - np.int32(low + 1)
 
-    def _within(self, what: str, match: str, low: int, high: int) -> Any:
+    def _query_block(self, what: str, match: str, low: int, high: int) -> Any:
         sql = f"select {what} from documents where documents match ? and rowid > ? and rowid <= ?"
         return self._connection.execute(sql, (match, low, high)).fetchone()[0]
 
 
 def _matches(queries: Sequence[Query]) -> Mapping[Query, str | None]:
-    """Queries in the language of FTS5, None for what cannot be asked."""
+    """Return queries in the language of FTS5, None for one that cannot be answered."""
     return {
         query: _match(words, query.words) if 0 < len(words) <= MOST_WORDS else None
         for query, words in zip(queries, _words([query.text for query in queries]), strict=True)
@@ -181,7 +188,7 @@ def _match(words: Sequence[str], anywhere: bool) -> str:
 
 
 def _words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of texts, as FTS5 splits and folds them, before any stemming."""
+    """Return the words of texts, as FTS5 splits and folds them, before stemming."""
     words: list[list[str]] = [[] for _ in texts]
     with closing(sqlite3.connect(":memory:")) as memory:
         memory.execute("create virtual table given using fts5(text, content='', tokenize='unicode61')")
@@ -196,8 +203,9 @@ def _words(texts: Sequence[str]) -> list[list[str]]:
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         what = "a folder, not an index" if path.is_dir() else "no index there"
-        raise DecloakError(what, place(path), "build one with `decloak corpus build`")
+        raise DecloakError(what, location(path), "build one with `decloak corpus build`")
     with _readable(path):
+        # Read-only, and without trust in the schema: the file may come from another person.
         index = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         index.execute("pragma trusted_schema = off")
         return index
@@ -207,12 +215,13 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     if application != INDEX_APPLICATION:
-        raise DecloakError("a SQLite database, but no index of documents", place(path), _NOT_OURS)
+        raise DecloakError("a SQLite database, but no index of documents", location(path), _NOT_OURS)
     if version != INDEX_VERSION:
         message = f"an index of version {version}; this decloak reads version {INDEX_VERSION}"
-        raise DecloakError(message, place(path), "build it again")
+        raise DecloakError(message, location(path), "build it again")
+    # Views and triggers could run SQL of the author of the file.
     if connection.execute("select 1 from sqlite_master where type in ('view', 'trigger')").fetchone():
-        raise DecloakError("an index of documents with views or triggers, which may do harm", place(path), _NOT_OURS)
+        raise DecloakError("an index of documents with views or triggers, which may do harm", location(path), _NOT_OURS)
     (pages,), (size,) = (connection.execute(f"pragma {pragma}").fetchone() for pragma in ("page_count", "page_size"))
     if path.stat().st_size < pages * size:  # SQLite reads what is missing of the last page as zeros
         raise sqlite3.DatabaseError("malformed")
@@ -233,13 +242,13 @@ _NOT_OURS = "name another file, or build one with `decloak corpus build`"
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """What SQLite complains about, as an error of this file."""
+    """Convert complaints of SQLite into errors that name the file."""
     try:
         yield
     except UnicodeDecodeError:  # of a message of SQLite that quotes what is damaged
-        raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
+        raise DecloakError(_DAMAGED, location(path), _NOT_OURS) from None
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "not a database" in text or "malformed" in text:
-            raise DecloakError(_DAMAGED, place(path), _NOT_OURS) from None
-        raise DecloakError(f"SQLite says {shown(text)}", place(path), "build the index again") from None
+            raise DecloakError(_DAMAGED, location(path), _NOT_OURS) from None
+        raise DecloakError(f"SQLite says {quote(text)}", location(path), "build the index again") from None

@@ -1,7 +1,7 @@
-"""In how many documents two terms occur together, for many pairs at once.
+"""Joint document counts of many pairs of terms, as products of sparse or dense matrices.
 
-A: terms × documents, 1 where the document holds the term. f(x,y) of all pairs is A Aᵀ. Where few terms are in a
-document the product is sparse; where many are, slabs of documents are multiplied densely, which is then faster.
+A: terms × documents, 1 where the document contains the term. f(x,y) of all pairs is A Aᵀ. Where documents have few
+terms the product is sparse; where they have many, blocks of documents are multiplied densely, which is then faster.
 """
 
 from typing import Any
@@ -15,29 +15,30 @@ __all__ = ["joint_counts"]
 
 
 DENSE = 0.1
-"""The share of ones from which the dense product is the faster one, measured for 300 and for 2,000 terms."""
+"""Share of ones above which the dense product is faster, measured for 300 and for 2,000 terms."""
 
 SLAB = 4096
 CELLS = 8_000_000
-"""Cells of a product that are held at once."""
+"""Cells of a product that are in memory at once."""
 
 
 def joint_counts(holds: "sparse.csr_array[np.int32]", first: Ints, second: Ints) -> Ints:
-    """f(x,y) of the pairs (first[i], second[i]) of rows of `holds`.
+    """Return f(x,y) of the pairs (`first`[i], `second`[i]) of rows of `holds`, a matrix of terms × documents.
 
     >>> holds = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]], dtype=np.int32))
     >>> joint_counts(holds, np.array([0, 0]), np.array([1, 0])).tolist()
     [1, 2]
     """
     counts = np.zeros(len(first), dtype=np.int64)
-    if not holds.nnz:
+    if not holds.nnz or not len(first):
         return counts
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
     dense = holds.nnz > DENSE * holds.shape[0] * holds.shape[1]
-    # Only terms that some pair asks for are multiplied, the first ones step by step: the product of all would not fit.
+    # Only terms of these pairs are multiplied, the first ones in steps: the product of all would not fit into memory.
     right = holds[columns].T.tocsr()
     step = max(1, CELLS // len(columns))
+    # Pairs are sorted by their first term, so that each block of rows is multiplied once.
     order = np.argsort(row, kind="stable")
     for low in range(0, len(rows), step):
         begin, end = np.searchsorted(row[order], (low, low + step))
@@ -49,7 +50,7 @@ def joint_counts(holds: "sparse.csr_array[np.int32]", first: Ints, second: Ints)
 
 
 def _dense(rows: Any, columns: Any) -> Ints:
-    """Slabs are multiplied in single precision, which is exact up to 2²⁴ and so for a slab."""
+    """Multiply blocks of documents in single precision, which is exact up to 2²⁴ and so for a block."""
     product = np.zeros((rows.shape[0], columns.shape[1]), dtype=np.int64)
     turned = rows.T.tocsr()
     for low in range(0, columns.shape[0], SLAB):

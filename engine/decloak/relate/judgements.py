@@ -1,7 +1,7 @@
-"""Pairs of terms that people have judged, in a file: CSV with the header a,b,human and columns of other methods.
+"""Human judgements of relatedness: CSV files with the header a,b,human and columns of other methods.
 
-`judgements.csv` beside this module holds the facts of table 3.1 of Shao's thesis (2015): thirty pairs of nouns judged
-by 32 people (Rubenstein and Goodenough 1965), and what three methods said. Larger is closer in every column.
+`judgements.csv` in this folder has the facts of table 3.1 of Shao's thesis (2015): thirty pairs of nouns judged by 32
+people (Rubenstein and Goodenough 1965), and the scores of three methods. Larger is closer in every column.
 """
 
 from importlib.resources import as_file, files
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from decloak.data.formats.delimited import read_number, split
 from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.tables import Pair
-from decloak.errors import shown
+from decloak.errors import quote
 
 __all__ = ["PRINTED", "Judgements", "read_judgements", "thirty_pairs"]
 
 PRINTED = {"NGD' of the thesis": 0.72, "Li et al.": 0.72, "Islam et al.": 0.64}
-"""The correlations the thesis prints under its table."""
+"""Correlations that the thesis prints below its table."""
 
 
 class Judgements(NamedTuple):
-    """What people said of pairs, and what other methods said, by their names."""
+    """Pairs with their human judgements, and the scores of other methods by name."""
 
     pairs: list[Pair]
     human: list[float]
@@ -27,24 +27,25 @@ class Judgements(NamedTuple):
 
 
 def thirty_pairs() -> Judgements:
+    """Return the judgements of the thesis."""
     with as_file(files("decloak.relate") / "judgements.csv") as path:
         return read_judgements(path)
 
 
 def read_judgements(path: FilePath) -> Judgements:
-    """Read judgements; a pair may be judged again, a method may leave out a pair."""
+    """Read the judgements at `path` and return them; a pair may occur again, and a method may leave out a pair."""
     lines = read_lines(path)
     header = split(lines[0])
     if header[:3] != ["a", "b", "human"] or len(set(header)) < len(header) or not all(header):
-        raise lines[0].wrong("expected the header a,b,human", "further columns are named after other methods")
+        raise lines[0].error("expected the header a,b,human", "further columns are named after other methods")
     judgements = Judgements([], [], {name: [] for name in header[3:]})
     for line in lines[1:]:
         values = split(line)
         if len(values) != len(header):
-            raise line.wrong(f"{len(values)} values where the header has {len(header)}", "put commas in quotes")
+            raise line.error(f"{len(values)} values where the header has {len(header)}", "put commas in quotes")
         a, b, human, *further = values
         if not (a and b):
-            raise line.wrong("a pair needs two names", "write both, or remove the line")
+            raise line.error("a pair needs two names", "write both, or remove the line")
         judgements.pairs.append((a, b))
         judgements.human.append(_number(line, human))
         for column, value in zip(judgements.others.values(), further, strict=True):
@@ -57,6 +58,7 @@ def _number(line: Line, text: str) -> float:
         value = read_number(text)
     except ValueError:
         value = float("nan")
+    # NaN is not below infinity either, so that one test refuses both.
     if not abs(value) < float("inf"):
-        raise line.wrong(f"{shown(text)} is not a number", "write such as 0.85")
+        raise line.error(f"{quote(text)} is not a number", "write such as 0.85")
     return value

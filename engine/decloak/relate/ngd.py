@@ -1,48 +1,63 @@
-"""Normalised Google distance: how unrelated two terms are, from how often they occur apart and together.
+"""Normalised Google distance: the distance of two terms from how often they occur alone and together.
 
-f(x), f(y) the pages that hold each term, f(x,y) those that hold both, N all pages there are:
-NGD(x,y) = (max(ln f(x), ln f(y)) - ln f(x,y)) / (ln N - min(ln f(x), ln f(y))).
+f(x) and f(y) are the numbers of documents with each term, f(x,y) the number with both, and N the number of all
+documents: NGD(x,y) = (max(ln f(x), ln f(y)) - ln f(x,y)) / (ln N - min(ln f(x), ln f(y))).
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeGuard
+from typing import Literal, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
 from decloak.data.tables import Pair
-from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.protocols import CountSource
+from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["Scored", "Unseen", "distances", "ngd", "settled"]
+__all__ = ["CountSource", "Scored", "Unseen", "bound_scores", "distances", "ngd"]
 
 
 Unseen = float | Literal["none"] | Mapping[str, float]
-"""What f(x,y) = 0 means: that distance, no score, or {"pseudo_count": c}, which puts c for the zero."""
+"""Meaning of f(x,y) = 0: that distance, no score, or {"pseudo_count": c}, which replaces the zero by c."""
 
 FEW = 3
 
 
+class CountSource(Protocol):
+    """Counts of documents that contain terms; None where the source does not know a count."""
+
+    @property
+    def n(self) -> float:
+        """N, the number of documents."""
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        """Return f(x), the number of documents that contain the term, for each of `terms`."""
+
+    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
+        """Return f(x,y), the number of documents that contain both terms, for each of `pairs`."""
+
+
 class Scored(NamedTuple):
-    """Distances as asked for, None where there is no score; and what was wrong with the counts, a line a kind."""
+    """Distances by pair, None where there is no score; and one warning for each kind of fault in the counts."""
 
     distances: dict[Pair, float | None]
     warnings: list[str]
 
 
 def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
-    """The distance of every pair; NaN is no count going in and no score coming out, +inf is f(x,y) = 0.
+    """Return the distance of every pair from the counts `fx`, `fy` and `fxy`, and the number `n` of documents.
 
-    No score when f(x) or f(y) is not positive, a count is missing or negative, N is not above the smaller of
-    f(x) and f(y), or f(x,y) is above the larger.
+    NaN is a missing count or score, and +inf the distance for f(x,y) = 0. There is no score when f(x) or f(y) is not
+    positive, a count is missing or negative, N is not above the smaller of f(x) and f(y), or f(x,y) is above the
+    larger.
 
     >>> ngd([1000, 10], [10, 10], [10, 0], 1_000_000).tolist()
     [0.4, inf]
     """
     x, y, both, pages = (np.asarray(count, dtype=float) for count in (fx, fy, fxy, n))
     low, high = np.minimum(x, y), np.maximum(x, y)
+    # Counts of real sources contradict each other; such a pair gets no score, not an arbitrary distance.
     founded = (low > 0) & (both >= 0) & (both <= high) & (pages > low)
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = (np.log(high) - np.log(both)) / (np.log(pages) - np.log(low))
@@ -52,25 +67,34 @@ def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
 def distances(
     source: CountSource, pairs: Iterable[Pair], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
 ) -> Scored:
-    """Score pairs of terms by a source's counts.
+    """Return the distances of `pairs` by the counts of `source`.
 
-    `unseen` is for pairs never seen together, whose distance would be infinite; `cap` cuts larger distances.
+    `unseen` is for pairs that never occur together, whose distance would be infinite; larger distances are set to
+    `cap`.
     """
     _check(unseen, cap)
+    # Each pair and each term is asked for once: sources may be slow services.
     distinct = list(dict.fromkeys(pairs))
     terms = list(dict.fromkeys(term for pair in distinct for term in pair))
     counts, joint, n = source.counts(terms), source.joint(distinct), float(source.n)
     fx, fy = (_floats(counts.get(pair[side]) for pair in distinct) for side in (0, 1))
     fxy = _floats(joint.get(pair) for pair in distinct)
-    warnings = [*_odd_terms(terms, _floats(counts.get(term) for term in terms), n), *_odd_pairs(distinct, fx, fy, fxy)]
-    d = _bounded(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
-    return Scored(_by_pair(distinct, d), warnings)
+    warnings = [
+        *_term_warnings(terms, _floats(counts.get(term) for term in terms), n),
+        *_pair_warnings(distinct, fx, fy, fxy),
+    ]
+    d = _apply_bounds(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
+    return Scored(_pair_scores(distinct, d), warnings)
 
 
-def settled(scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0) -> Scored:
-    """Treat distances that somebody else computed as `distances` treats its own; negative ones are no score.
+def bound_scores(
+    scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
+) -> Scored:
+    """Return distances that were computed elsewhere, with the same `unseen` and `cap` as in `distances`.
 
-    >>> settled({("x", "y"): 1.7, ("x", "z"): float("inf")}, unseen="none").distances
+    Negative `scores` count as none.
+
+    >>> bound_scores({("x", "y"): 1.7, ("x", "z"): float("inf")}, unseen="none").distances
     {('x', 'y'): 1.0, ('x', 'z'): None}
     """
     _check(unseen, cap)
@@ -85,10 +109,10 @@ def settled(scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: f
         warnings += _warning(
             f"a score above {cap:g}, cut to it (cap: none keeps it), for", np.isfinite(d) & (d > cap), pairs
         )
-    return Scored(_by_pair(pairs, _bounded(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
+    return Scored(_pair_scores(pairs, _apply_bounds(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
 
 
-def _by_pair(pairs: Sequence[Pair], d: Floats) -> dict[Pair, float | None]:
+def _pair_scores(pairs: Sequence[Pair], d: Floats) -> dict[Pair, float | None]:
     return {pair: None if math.isnan(x) else x for pair, x in zip(pairs, d.tolist(), strict=True)}
 
 
@@ -100,8 +124,8 @@ def _with_pseudo(fxy: Floats, unseen: Unseen) -> Floats:
     return np.where(fxy == 0, unseen["pseudo_count"], fxy) if isinstance(unseen, Mapping) else fxy
 
 
-def _bounded(d: Floats, unseen: Unseen, cap: float | Literal["none"]) -> Floats:
-    """Distances without the infinite ones, none above the cap."""
+def _apply_bounds(d: Floats, unseen: Unseen, cap: float | Literal["none"]) -> Floats:
+    """Return the distances without infinite ones, and none above the cap."""
     if not isinstance(unseen, Mapping):
         d = np.where(np.isinf(d), np.nan if unseen == "none" else unseen, d)
     return d if cap == "none" else np.minimum(d, cap)
@@ -112,9 +136,9 @@ def _check(unseen: Unseen, cap: float | Literal["none"]) -> None:
         _check_pseudo_count(unseen)
     elif unseen != "none" and not _is_distance(unseen):
         hint = "write a number, none, or {pseudo_count: 0.5}"
-        raise DecloakError(f"{shown(unseen)} is not a distance", "unseen", hint)
+        raise DecloakError(f"{quote(unseen)} is not a distance", "unseen", hint)
     if cap != "none" and not _is_distance(cap):
-        raise DecloakError(f"{shown(cap)} is not a distance", "cap", "write a number or none")
+        raise DecloakError(f"{quote(cap)} is not a distance", "cap", "write a number or none")
     if isinstance(unseen, float | int) and isinstance(cap, float | int) and unseen > cap:
         hint = "raise the cap, or set it to none"
         raise DecloakError(f"{unseen} would be cut to the cap, {cap}", "unseen", hint)
@@ -123,35 +147,35 @@ def _check(unseen: Unseen, cap: float | Literal["none"]) -> None:
 def _check_pseudo_count(unseen: Mapping[str, float]) -> None:
     for key in unseen:
         if key != "pseudo_count":
-            hint = nearest(key, ["pseudo_count"]) or "the one key is pseudo_count"
-            raise DecloakError(f"unknown key {shown(key)}", "unseen", hint)
+            hint = suggest(key, ["pseudo_count"]) or "the one key is pseudo_count"
+            raise DecloakError(f"unknown key {quote(key)}", "unseen", hint)
     count = unseen.get("pseudo_count")
     if not _is_distance(count) or not 0 < count <= 1:
-        raise DecloakError(f"{shown(count)} is not a pseudo-count", "unseen", "write a number above 0, at most 1")
+        raise DecloakError(f"{quote(count)} is not a pseudo-count", "unseen", "write a number above 0, at most 1")
 
 
 def _is_distance(value: object) -> TypeGuard[float]:
     return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-def _odd_terms(terms: Sequence[str], f: Floats, n: float) -> Iterator[str]:
-    yield from _warning("no count (or a negative one), so no score, for", ~(f >= 0), terms)
-    yield from _warning("a count of 0, so no score, for", f == 0, terms)
+def _term_warnings(terms: Sequence[str], f: Floats, n: float) -> Iterator[str]:
+    yield from _warning("no score, because the count is missing or negative, for", ~(f >= 0), terms)
+    yield from _warning("no score, because the count is 0, for", f == 0, terms)
     everywhere = f"a count of all N = {n:g} documents or more, which shows of nothing that it is near, for"
     yield from _warning(everywhere, f >= n, terms)
 
 
-def _odd_pairs(pairs: Sequence[Pair], fx: Floats, fy: Floats, fxy: Floats) -> Iterator[str]:
+def _pair_warnings(pairs: Sequence[Pair], fx: Floats, fy: Floats, fxy: Floats) -> Iterator[str]:
     counted = (fx > 0) & (fy > 0)
     more = counted & (fxy > np.minimum(fx, fy))
-    yield from _warning("no joint count (or a negative one), so no score, for", counted & ~(fxy >= 0), pairs)
+    yield from _warning("no score, because the joint count is missing or negative, for", counted & ~(fxy >= 0), pairs)
     yield from _warning("a joint count above one of the two single counts for", more, pairs)
 
 
 def _warning(what: str, odd: Mask, names: Sequence[str | Pair]) -> Iterator[str]:
-    """One line for all that share a fault: how many there are, and the first few."""
+    """Yield one line for all names that share a fault: their number, and the first few."""
     where = np.flatnonzero(odd).tolist()
     if where:
         few = [names[number] for number in where[:FEW]]
-        listed = ", ".join(shown(name) if isinstance(name, str) else " with ".join(map(shown, name)) for name in few)
+        listed = ", ".join(quote(name) if isinstance(name, str) else " with ".join(map(quote, name)) for name in few)
         yield f"{what} {listed}" + (f" and {len(where) - FEW} more" if len(where) > FEW else "")

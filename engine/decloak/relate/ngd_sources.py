@@ -1,4 +1,4 @@
-"""The sources of normalised Google distances that need no service: counts, a corpus, the release itself, scores."""
+"""Sources of normalised Google distances that need no service: count files, a corpus, the release, a sample, scores."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,24 +6,23 @@ from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.readers import FORMATS, read
-from decloak.data.rungs import Rung
+from decloak.data.formats.plain_files import FORMATS, read
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
-from decloak.relate.counting import Counted
-from decloak.relate.ngd import Scored, settled
-from decloak.relate.observed import Observed
-from decloak.relate.protocols import CountSource
+from decloak.relate.counting import CachedCounts
+from decloak.relate.counts_file import CountsFile, ScoresFile
+from decloak.relate.ngd import CountSource, Scored, bound_scores
+from decloak.relate.observed import ObservedCounts
 from decloak.relate.relatedness import CountedSource, Distance, NgdSource, Supplies
-from decloak.relate.sources import CountsFile, ScoresFile
-from decloak.yaml.part import File, Found
+from decloak.yaml.section import ConfigErrors, File
 
 __all__ = ["CorpusSource", "CountsSource", "ReleaseSource", "SampleSource", "ScoresSource"]
 
 
 class CountsSource(CountedSource):
-    """Normalised Google distance by a file of counts."""
+    """Normalised Google distance from a file of counts."""
 
     FILES: ClassVar = ("file",)
 
@@ -38,7 +37,7 @@ class CountsSource(CountedSource):
 
 
 class CorpusSource(CountedSource):
-    """Normalised Google distance by a corpus of documents."""
+    """Normalised Google distance from a corpus of documents."""
 
     FILES: ClassVar = ("file",)
 
@@ -50,42 +49,43 @@ class CorpusSource(CountedSource):
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
         with Corpus.open(supplies.folder / self.file) as index:
-            yield Counted(index, supplies.cache, progress=supplies.progress)
+            yield CachedCounts(index, supplies.cache, progress=supplies.progress)
 
 
 class SampleSource(CountedSource):
-    """Normalised Google distance by transactions of the same population: what somebody with a sample of it counts."""
+    """Normalised Google distance from transactions of other people of the same population."""
 
     FILES: ClassVar = ("file",)
-    rung: ClassVar = Rung.SAMPLE
+    knowledge_level: ClassVar = KnowledgeLevel.SAMPLE
 
     source: Literal["sample"]
-    """Transactions of other people of the same population; those that are published would be the answers."""
+    """Records of other people of the same population. The published records would contain the answers."""
     file: File | None = None
     """The path of the transactions; without it those that the attacker `knows`."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How they are written; `decloak import --help` describes the formats."""
 
-    def mistakes(self) -> Found:
-        """A format is that of a file."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for a format without a file."""
         if self.file is None and "format" in self.model_fields_set:
             yield ("format",), DecloakError("there is no file to have a format", hint="write file: FILE, or delete it")
-        yield from super().mistakes()
+        yield from super().config_errors()
 
     def check(self, folder: Folder) -> None:
-        """Read the file; what the attacker knows is read elsewhere."""
+        """Read the file in `folder`; a sample that the attacker knows is read elsewhere."""
         if self.file is not None:
             super().check(folder)
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        yield Observed(*self._sample(supplies))
+        yield ObservedCounts(*self._sample(supplies))
 
-    def others(self, supplies: Supplies) -> Sequence[Sequence[str]]:
+    def other_transactions(self, supplies: Supplies) -> Sequence[Sequence[str]]:
+        """Return the transactions of the sample in `supplies`."""
         return self._sample(supplies)[0]
 
     def _sample(self, supplies: Supplies) -> tuple[Sequence[Sequence[str]], Sequence[str]]:
-        """The transactions, and where they come from."""
+        """Return the transactions, and a note on their origin."""
         if self.file is not None:
             return read(supplies.folder / self.file, self.format).transactions, ()
         if supplies.sample is None:
@@ -95,20 +95,20 @@ class SampleSource(CountedSource):
 
 
 class ReleaseSource(CountedSource):
-    """Normalised Google distance by the published data alone: no knowledge from outside."""
+    """Normalised Google distance from the published data alone: no knowledge from elsewhere."""
 
-    rung: ClassVar = Rung.RELEASE
+    knowledge_level: ClassVar = KnowledgeLevel.RELEASE
 
     source: Literal["release"]
     """The release itself: its transactions, or its clusters where it is disassociated."""
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        yield Observed(supplies.documents())
+        yield ObservedCounts(supplies.documents())
 
 
 class ScoresSource(NgdSource):
-    """Finished scores."""
+    """Finished scores from a file."""
 
     FILES: ClassVar = ("file",)
 
@@ -117,23 +117,26 @@ class ScoresSource(NgdSource):
     file: File
     """The path of the file: CSV, a,b,ngd."""
     unseen: Distance = 1.0
-    """What an infinite distance becomes: a distance, or no score."""
+    """The value of an infinite distance: a number, or none for no score."""
     closer: Literal["smaller", "larger"] = "smaller"
-    """Whether smaller scores are of closer items, as distances are, or larger ones (disassociated data)."""
+    """The direction of the scores: smaller or larger means closer. Larger needs disassociated data."""
 
-    def mistakes(self) -> Found:
+    def config_errors(self) -> ConfigErrors:
         if self.closer == "larger":
             for key in sorted({"unseen", "cap"} & self.model_fields_set):
                 yield (key,), DecloakError(f"'{key}' is about distances", hint="delete it, or closer: larger")
-        yield from super().mistakes()
+        yield from super().config_errors()
 
     def check(self, folder: Folder) -> None:
         ScoresFile.read(folder / self.file)
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
-        """The scores of the file: distances bounded as those worked out here are, others as they are."""
+        """Return the scores of `pairs` in the file; distances are bounded like computed ones.
+
+        `supplies` name the folder of the file.
+        """
         scores = ScoresFile.read(supplies.folder / self.file).distances(pairs)
         if self.closer == "smaller":
-            return settled(scores, unseen=self.unseen, cap=self.cap)
+            return bound_scores(scores, unseen=self.unseen, cap=self.cap)
         finite = {pair: score if score is not None and math.isfinite(score) else None for pair, score in scores.items()}
         return Scored(finite, [])

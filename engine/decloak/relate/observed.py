@@ -1,7 +1,7 @@
-"""Co-occurrence in the published data itself: what somebody without any knowledge from outside can count.
+"""Co-occurrence counts in the published data: what an attacker without other knowledge can count.
 
-A document is whatever shows which items may belong together: a published transaction, a generalised item counting as
-all of its members, or a cluster of a disassociated release.
+A document is anything that shows which items may belong together: a published transaction, where a generalised item
+counts as all of its members, or a cluster of a disassociated release.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,17 +10,15 @@ import numpy as np
 
 from decloak.data.tables import Pair
 from decloak.lazy import sparse
+from decloak.relate.joint_counts import joint_counts
 
-__all__ = ["Observed"]
-
-WIDEST = 1_000
-"""Terms whose joint counts are worked out at once."""
+__all__ = ["ObservedCounts"]
 
 
-class Observed:
+class ObservedCounts:
     """Counts of items over documents, as a CountSource.
 
-    >>> seen = Observed([["flu", "cough"], ["flu"]])
+    >>> seen = ObservedCounts([["flu", "cough"], ["flu"]])
     >>> seen.n, seen.counts(["flu", "knee"]), seen.joint([("cough", "flu")])
     (2, {'flu': 2, 'knee': 0}, {('cough', 'flu'): 1})
     """
@@ -33,32 +31,22 @@ class Observed:
             indices += sorted({place.setdefault(item, len(place)) for item in document})
             start.append(len(indices))
         shape = (len(start) - 1, len(place))
-        ones = np.ones(len(indices), np.int64)
+        # Transposed, because pairs are counted by rows of terms.
+        ones = np.ones(len(indices), np.int32)
         self._place = place
-        self._held = sparse.csr_array((ones, np.array(indices, np.int64), np.array(start, np.int64)), shape).tocsc()
+        self._held = sparse.csr_array((ones, np.array(indices, np.int64), np.array(start, np.int64)), shape).T.tocsr()
 
     @property
     def n(self) -> int:
-        return int(self._held.shape[0])
+        return int(self._held.shape[1])
 
     def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
         size = np.diff(self._held.indptr)
         return {term: int(size[self._place[term]]) if term in self._place else 0 for term in terms}
 
     def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
-        """f(x,y) of every pair."""
+        """Return f(x,y) of each of `pairs`."""
         counts: dict[Pair, int | None] = dict.fromkeys(pairs, 0)
-        countable = [pair for pair in counts if pair[0] in self._place and pair[1] in self._place]
-        columns = sorted({self._place[b] for _, b in countable})
-        column = {code: index for index, code in enumerate(columns)}
-        by_first: dict[int, list[Pair]] = {}
-        for pair in countable:
-            by_first.setdefault(self._place[pair[0]], []).append(pair)
-        right = self._held[:, columns]
-        firsts = sorted(by_first)
-        for begin in range(0, len(firsts), WIDEST):
-            block = firsts[begin : begin + WIDEST]
-            together = (self._held[:, block].T @ right).toarray()
-            for row, first in enumerate(block):
-                counts |= {pair: int(together[row, column[self._place[pair[1]]]]) for pair in by_first[first]}
-        return counts
+        known = [pair for pair in counts if pair[0] in self._place and pair[1] in self._place]
+        first, second = (np.array([self._place[pair[side]] for pair in known], np.int64) for side in (0, 1))
+        return counts | dict(zip(known, joint_counts(self._held, first, second).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""A search service that tells how many documents it finds, as a counter of documents: one question, one answer."""
+"""A search service as a counter of documents: one question, one answer."""
 
 import dataclasses
 import json
@@ -11,25 +11,34 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from decloak.data.query import Both, Query
-from decloak.errors import DecloakError, nearest, shown
-from decloak.relate.counting import Counted
-from decloak.relate.protocols import CountSource
-from decloak.relate.provider_asking import CLOCK, Clock, check_url
-from decloak.relate.provider_kinds import KINDS, Elasticsearch, Json, Kind, MediaWiki, Question, SearXNG, can_be_asked
-from decloak.relate.relatedness import AskedSource, CountedSource, Supplies
-from decloak.yaml.part import Found
-from decloak.yaml.source import Mistakes
+from decloak.data.document_counter import Query, QueryPair
+from decloak.errors import DecloakError, quote, suggest
+from decloak.relate.counting import CachedCounts
+from decloak.relate.ngd import CountSource
+from decloak.relate.relatedness import CountedSource, ServiceSource, Supplies
+from decloak.relate.search_services import (
+    KINDS,
+    Elasticsearch,
+    Json,
+    Kind,
+    MediaWiki,
+    Question,
+    SearXNG,
+    is_valid_question,
+)
+from decloak.relate.sending import CLOCK, Clock, check_url
+from decloak.yaml.section import ConfigErrors
+from decloak.yaml.source import LocatedErrors
 
 __all__ = ["Provider", "ProviderSettings", "ProviderSource", "Variable", "check_header_names", "header_values"]
 
 
 @dataclasses.dataclass(frozen=True)
 class ProviderSettings:
-    """Which service is asked, and how. What is wrong in it is an error whose place is the name of the setting.
+    """The service to ask, and how. An error in it has the name of the setting as its place.
 
-    `field` is for elasticsearch, `path` for json. `headers` gives the name of an environment variable a header,
-    so that no key is ever written down. Offline nothing is asked.
+    `field` is for elasticsearch, `path` for json. `headers` maps headers to environment variables, so that no key is
+    ever written down. With `offline` nothing is asked.
     """
 
     kind: str
@@ -44,15 +53,15 @@ class ProviderSettings:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            hint = nearest(self.kind, KINDS) or f"write one of {', '.join(KINDS)}"
-            raise DecloakError(f"unknown kind of service {shown(self.kind)}", "kind", hint)
+            hint = suggest(self.kind, KINDS) or f"write one of {', '.join(KINDS)}"
+            raise DecloakError(f"unknown kind of service {quote(self.kind)}", "kind", hint)
         check_url(self.url.replace("{query}", "") if self.kind == "json" else self.url)
         _check_shape(self)
         check_header_names(self.headers)
         _check_number("rate", self.rate, 0.001, 1000)
         _check_number("timeout", self.timeout, 0.001, 3600)
         if not 0 <= self.retries <= 20:
-            raise DecloakError(f"{shown(self.retries)} retries", "retries", "write a number from 0 to 20")
+            raise DecloakError(f"{quote(self.retries)} retries", "retries", "write a number from 0 to 20")
 
     @property
     def service(self) -> Kind:
@@ -67,10 +76,10 @@ class ProviderSettings:
 
 
 class Provider:
-    """A search service as a counter of documents; every batch of answers is a single one."""
+    """A search service as a counter of documents; every batch has one answer."""
 
     def __init__(self, settings: ProviderSettings, *, clock: Clock = CLOCK) -> None:
-        from decloak.relate.provider_http import Client  # loads ssl, which no other source needs
+        from decloak.relate.http_client import Client  # loads ssl, which no other source needs
 
         self._settings = settings
         self._service = settings.service
@@ -85,32 +94,33 @@ class Provider:
 
     @property
     def origin(self) -> str:
-        """Kind and address, and what of a document is searched."""
+        """Return the kind and the address, and what is searched in a document."""
         settings = self._settings
         return " ".join(part for part in (settings.kind, settings.url, settings.field, settings.path) if part)
 
     @property
     def n(self) -> int | None:
-        """N, asked for each time; None where the service does not tell it."""
-        question = None if self._settings.offline else self._service.everything()
-        return None if question is None else self._ask(question, "the number of its documents")
+        """Return N, asked for each time; None where the service does not know it."""
+        question = None if self._settings.offline else self._service.document_count_question()
+        return None if question is None else self._request_count(question, "the number of its documents")
 
     def single(self, queries: Sequence[Query]) -> Iterator[Mapping[Query, int | None]]:
-        """f(x) of every query; nothing when offline."""
+        """Yield f(x) of each of `queries`; nothing when offline."""
         for query in () if self._settings.offline else queries:
             yield {query: self._count((query,))}
 
-    def joint(self, pairs: Sequence[Both]) -> Iterator[Mapping[Both, int | None]]:
-        """f(x,y) of every pair; nothing when offline."""
+    def joint(self, pairs: Sequence[QueryPair]) -> Iterator[Mapping[QueryPair, int | None]]:
+        """Yield f(x,y) of each of `pairs`; nothing when offline."""
         for pair in () if self._settings.offline else pairs:
             yield {pair: self._count(pair)}
 
     def _count(self, terms: Sequence[Query]) -> int | None:
-        if not can_be_asked(terms):
+        # Services answer an empty or overlong question with an error, or with all documents.
+        if not is_valid_question(terms):
             return None
-        return self._ask(self._service.question(terms), " with ".join(shown(term.text) for term in terms))
+        return self._request_count(self._service.question(terms), " with ".join(quote(term.text) for term in terms))
 
-    def _ask(self, question: Question, subject: str) -> int | None:
+    def _request_count(self, question: Question, subject: str) -> int | None:
         def read(body: bytes) -> int | None:
             try:
                 answer = json.loads(body)
@@ -119,13 +129,13 @@ class Provider:
             return self._service.read(answer, question.path)
 
         try:
-            return self._client.ask(question.url, question.body, read)
+            return self._client.send_question(question.url, question.body, read)
         except DecloakError as error:
             raise DecloakError(f"{error.message} (asked for {subject})", error.place, error.hint) from None
 
 
 def _check_shape(settings: ProviderSettings) -> None:
-    """The settings that only some kinds have."""
+    """Check the settings that only some kinds of service have."""
     for name, kind in (("field", "elasticsearch"), ("path", "json")):
         value = getattr(settings, name)
         if settings.kind == kind and not value:
@@ -145,22 +155,22 @@ EXAMPLES = {"field": "the one that is searched, such as field: text", "path": "w
 
 
 def check_header_names(headers: Mapping[str, str]) -> None:
-    """Refuse what is no header, or names no environment variable."""
+    """Raise an error for a name in `headers` that is no header, or a value that names no environment variable."""
     for name, variable in headers.items():
         if not re.fullmatch(r"[A-Za-z0-9-]+", name):
-            raise DecloakError(f"{shown(name)} is not the name of a header", "headers", "write one such as X-Api-Key")
+            raise DecloakError(f"{quote(name)} is not the name of a header", "headers", "write one such as X-Api-Key")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
             message = f"the header {name} does not name an environment variable"
             raise DecloakError(message, "headers", "write the name of one that holds its value, never the value itself")
 
 
 def header_values(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers with the values their environment variables hold."""
+    """Return `headers` with the values of their environment variables."""
     values = {}
     for name, variable in headers.items():
         value = os.environ.get(variable, "").strip()
         if not value:
-            hint = "set it to what the header is to hold, or be offline"
+            hint = "set it to the value of the header, or use offline: true"
             raise DecloakError(f"the environment variable {variable} is not set", "headers", hint)
         if not re.fullmatch(r"[\x20-\x7e]+", value):
             hint = "set it to one line of ASCII"
@@ -171,22 +181,22 @@ def header_values(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _check_number(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise DecloakError(f"{shown(value)} is no {name}", name, f"write a number from {least:g} to {most:g}")
+        raise DecloakError(f"{quote(value)} is no {name}", name, f"write a number from {least:g} to {most:g}")
 
 
-def _ours(variable: str) -> str:
+def _check_variable_name(variable: str) -> str:
     if not re.fullmatch("DECLOAK_[A-Z0-9_]+", variable):
         hint = "give the secret to one such as DECLOAK_KEY: a scenario reads no other"
-        raise Mistakes(((), DecloakError(f"{shown(variable)} is not a variable for decloak", hint=hint)))
+        raise LocatedErrors(((), DecloakError(f"{quote(variable)} is not a variable for decloak", hint=hint)))
     return variable
 
 
-Variable = Annotated[str, AfterValidator(_ours)]
-"""No other variable is sent: a stranger's scenario must not ask for any secret of the machine."""
+Variable = Annotated[str, AfterValidator(_check_variable_name)]
+"""Name of an environment variable that may be sent: a scenario of another author must not read any other secret."""
 
 
-class ProviderSource(AskedSource, CountedSource):
-    """Normalised Google distance by a search service that tells how many documents it found."""
+class ProviderSource(ServiceSource, CountedSource):
+    """Normalised Google distance from a search service that returns the number of documents found."""
 
     source: Literal["provider"]
     """A search service."""
@@ -197,11 +207,11 @@ class ProviderSource(AskedSource, CountedSource):
     field: str | None = None
     """Elasticsearch: the field that is searched."""
     path: str | None = None
-    """Json: where the number of hits stands in the answer, such as hits.total."""
+    """For json: the path of the number of hits in the answer, for example hits.total."""
     headers: dict[str, Variable] = Field(default_factory=dict)
     """Headers to send, each with the environment variable that holds its value: DECLOAK_ and capitals."""
     pages: int | None = Field(None, ge=1)
-    """N, where the service cannot tell."""
+    """The number of all documents, if the service does not state it."""
     rate: float = Field(1.0, gt=0)
     """Questions a second, at most."""
     timeout: float = Field(20.0, gt=0)
@@ -209,19 +219,19 @@ class ProviderSource(AskedSource, CountedSource):
     retries: int = Field(4, ge=0, le=20)
     """How often a question is asked again."""
     offline: bool = False
-    """Whether nothing is asked: counts the store has not got are missing."""
+    """If true, decloak sends no request. Counts that the store does not contain are missing."""
 
     @property
     def settings(self) -> ProviderSettings:
-        """The same for the one who asks."""
+        """Return the settings for the counter."""
         return ProviderSettings(
             self.service, self.url, self.field, self.path, self.headers, self.rate, self.timeout, self.retries,
             self.offline,
         )  # fmt: skip
 
-    def mistakes(self) -> Found:
-        """What a service cannot be asked by."""
-        yield from super().mistakes()
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for each setting that the service cannot use."""
+        yield from super().config_errors()
         try:
             _ = self.settings
         except DecloakError as error:
@@ -235,5 +245,5 @@ class ProviderSource(AskedSource, CountedSource):
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:
-        """The counts of the service; those in the cache are not asked for."""
-        yield Counted(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)
+        """Yield the counts of the service; those in the cache of `supplies` are not asked for."""
+        yield CachedCounts(Provider(self.settings), supplies.cache, n=self.pages, progress=supplies.progress)

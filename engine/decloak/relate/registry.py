@@ -1,13 +1,13 @@
-"""Every source of relatedness; another one is a class like theirs, and a line here."""
+"""The registry of sources of relatedness: a new source is a class in a module here, and an entry in this list."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field
 
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
-from decloak.relate.model_source import ModelSource
+from decloak.relate.model import ModelSource
 from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import Relatedness
@@ -16,26 +16,26 @@ from decloak.relate.similarity_sources import EmbeddingSource, WordnetSource
 __all__ = ["NGD", "SIMILARITIES", "Relate"]
 
 NGD = (CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource)
-"""The sources of normalised Google distances, told apart by `source`."""
+"""Sources of normalised Google distances, distinguished by `source`."""
 SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource, ModelSource)
-"""The sources that are a measure of their own."""
+"""Sources that are a measure of their own."""
 
 
-def _listed(value: Any) -> Any:
-    frozen = _frozen(value)
+def _list_to_combined(value: object) -> object:
+    frozen = _to_tuples(value)
     return {"measure": "combined", "of": frozen} if isinstance(frozen, tuple) else frozen
 
 
-def _alone(part: Any) -> Any:
-    """The only measure of a combination of one, any other part as it is."""
+def _unwrap_single(part: object) -> object:
+    """Return the only measure of a combination of one; return any other part unchanged."""
     return part.of[0] if isinstance(part, CombinedBase) and len(part.of) == 1 else part
 
 
-def _frozen(value: Any) -> Any:
-    """Lists as tuples, which strict models ask for of anything but JSON."""
+def _to_tuples(value: object) -> object:
+    """Return lists as tuples, which strict models require of everything except JSON."""
     if isinstance(value, dict):
-        return {key: _frozen(entry) for key, entry in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+        return {key: _to_tuples(entry) for key, entry in value.items()}
+    return tuple(map(_to_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ else:
     Relate = Annotated[
         Union[(Annotated[Union[NGD], Discriminator("source")], *SIMILARITIES, CombinedSource)],  # noqa: UP007
         Discriminator("measure"),
-        BeforeValidator(_listed, json_schema_input_type=Union[Single, CombinedSource, list[Single]]),  # noqa: UP007
-        AfterValidator(_alone),
+        BeforeValidator(_list_to_combined, json_schema_input_type=Union[Single, CombinedSource, list[Single]]),  # noqa: UP007
+        AfterValidator(_unwrap_single),
     ]
 """What a scenario says under relate: any of them, or a list of several."""

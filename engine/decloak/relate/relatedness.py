@@ -1,4 +1,4 @@
-"""How related two items are, as a scenario says it: what all sources share. A source is a class beside its kernel."""
+"""The contract of all sources of relatedness. Each source is a class in the module of its kernel."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,40 +8,48 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from decloak.data.assignment import Closer
+from decloak.data.assignment import ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
-from decloak.data.rungs import Rung
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache, CountingProgress
-from decloak.relate.ngd import Scored, distances
-from decloak.relate.protocols import CountSource, Similarities
-from decloak.relate.similar import apart
-from decloak.yaml.part import Found, Part
+from decloak.relate.ngd import CountSource, Scored, distances
+from decloak.relate.similar import Similarities, similarity_to_distance
+from decloak.yaml.section import ConfigErrors, ConfigSection
 
 __all__ = [
-    "AskedSource", "CountedSource", "Distance", "KnownSample", "NgdSource", "PseudoCount", "ReadDocuments", "Related",
-    "Relatedness", "SimilaritySource", "Supplies",
+    "CountedSource",
+    "Distance",
+    "KnownSample",
+    "NgdSource",
+    "PseudoCount",
+    "ReadDocuments",
+    "Related",
+    "Relatedness",
+    "ServiceSource",
+    "SimilaritySource",
+    "Supplies",
 ]  # fmt: skip
 
 ReadDocuments = Callable[[], Iterable[Iterable[str]]]
-"""Gives what items stand together in, for a source that counts nothing else."""
+"""Returns the documents in which items occur together, for a source that counts these only."""
 Distance = Annotated[float, Field(ge=0)] | Literal["none"]
 Cap = Annotated[float, Field(gt=0)] | Literal["none"]
 
 
 class KnownSample(NamedTuple):
-    """Other records of the population, and where they come from, in a line."""
+    """Other records of the population, and a line on their origin."""
 
     records: Dataset
     note: str
 
 
 class Supplies(NamedTuple):
-    """What a source goes by: the folder its paths start from, what items stand together in, and where answers are
-    kept; who is told how many of them there are; of how many records each document is, one unless told; and other
-    records of the population, None where nobody knows any.
+    """Inputs of a source: the folder of its files, the documents of the release, the cache of answers, a progress
+    function, the number of records of each document (one if not given), and other records of the population, None if
+    the attacker has none.
     """
 
     folder: Folder
@@ -53,8 +61,8 @@ class Supplies(NamedTuple):
 
 
 class Related(NamedTuple):
-    """Scores of pairs, with the measure, where it comes from, and what it could not use; `apart` are those by each
-    measure, where several were taken together.
+    """Scores of pairs, with the measure, their origin, and warnings; `apart` has the scores by each of several
+    measures.
     """
 
     measure: str
@@ -64,75 +72,75 @@ class Related(NamedTuple):
     apart: Sequence[Mapping[Pair, float | None]] = ()
 
 
-class Relatedness(Part):
-    """A measure, and the source it goes by."""
+class Relatedness(ConfigSection):
+    """A measure of relatedness and the source of its scores."""
 
-    rung: ClassVar[Rung] = Rung.LANGUAGE
-    """What somebody must know who goes by it."""
-    asks: ClassVar[bool] = False
-    """Whether somebody else is asked, whose answers a store keeps."""
+    knowledge_level: ClassVar[KnowledgeLevel] = KnowledgeLevel.LANGUAGE
+    """Knowledge level that an attacker needs for this measure."""
+    queries_service: ClassVar[bool] = False
+    """True if a service is asked, whose answers the store keeps."""
     unrelated: ClassVar[float | None] = None
-    """The score of items that have nothing in common; None where the mean of the scores has to stand for it."""
+    """Score of items with nothing in common; None if the mean of the scores stands in for it."""
 
     if TYPE_CHECKING:
         measure: str
 
         @property
-        def closer(self) -> Closer:
-            """Whether smaller or larger scores are of closer items."""
+        def closer(self) -> ScoreDirection:
+            """Return whether smaller or larger scores mean closer items."""
 
     @property
-    def rungs(self) -> frozenset[Rung]:
-        """What somebody must know who goes by it, with all it is made of."""
-        return frozenset(part.rung for part in self.parts) - {Rung.NOTHING}
+    def knowledge_levels(self) -> frozenset[KnowledgeLevel]:
+        """Return the knowledge levels that an attacker needs for all parts of the measure."""
+        return frozenset(part.knowledge_level for part in self.parts) - {KnowledgeLevel.NOTHING}
 
     @property
     def parts(self) -> Sequence["Relatedness"]:
-        """The measures that it is made of: itself, where it is one."""
+        """Return the measures that this one is made of; itself, if it is a single one."""
         return (self,)
 
     @property
     def title(self) -> str:
-        """What tells it from others in a table."""
+        """Return the name of the measure in tables."""
         return self.measure
 
     @property
     @abstractmethod
     def origin(self) -> str:
-        """Where its scores come from."""
+        """Return the origin of the scores."""
 
     @property
     def sends_to(self) -> tuple[str, ...]:
-        """The addresses that the items' names would be sent to."""
+        """Return the hosts that the names of items would be sent to."""
         return ()
 
     @property
-    def goes_by_kept(self) -> bool:
-        """Whether it goes by the answers that a store keeps, and asks for no more."""
+    def uses_stored_answers(self) -> bool:
+        """Return True if the measure uses the answers in the store and asks for no more."""
         return False
 
     @abstractmethod
     def check(self, folder: Folder) -> None:
-        """Read and open whatever it names; no question is asked."""
+        """Read and open the files in `folder` that the measure names; ask no question."""
 
-    def others(self, supplies: Supplies) -> Sequence[Sequence[str]]:
-        """Other transactions of the population that it goes by."""
+    def other_transactions(self, supplies: Supplies) -> Sequence[Sequence[str]]:
+        """Return other transactions of the population that the measure uses, from `supplies`."""
         return ()
 
     def related(self, pairs: Sequence[Pair], supplies: Supplies) -> Related:
-        """Score pairs; counts that had to be asked for are kept."""
+        """Return the scores of `pairs`, with `supplies` as inputs; counts that were asked for are stored."""
         scored = self.scored(pairs, supplies)
         return Related(self.measure, self.origin, scored.distances, scored.warnings)
 
     @abstractmethod
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
-        """The scores themselves."""
+        """Return the distances of `pairs`, with `supplies` as inputs."""
 
 
-class AskedSource(Relatedness):
+class ServiceSource(Relatedness):
     """A source that asks a service at an address, unless it is offline."""
 
-    asks: ClassVar[bool] = True
+    queries_service: ClassVar[bool] = True
 
     if TYPE_CHECKING:
         url: str
@@ -140,22 +148,22 @@ class AskedSource(Relatedness):
 
     @property
     def sends_to(self) -> tuple[str, ...]:
-        """The host of the service, unless nothing is asked."""
+        """Return the host of the service, unless it is offline."""
         return () if self.offline else (urlsplit(self.url).netloc,)
 
     @property
-    def goes_by_kept(self) -> bool:
+    def uses_stored_answers(self) -> bool:
         return self.offline
 
 
-class PseudoCount(Part):
+class PseudoCount(ConfigSection):
     """A count in place of zero."""
 
     pseudo_count: float = Field(gt=0)
     """In how many pages terms that are never seen together count as seen."""
 
-    def mistakes(self) -> Found:
-        """A count that says more than once is no longer one in place of zero."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for a count above one, which no longer stands for zero."""
         if self.pseudo_count > 1:
             message = f"{self.pseudo_count:g} is not a pseudo-count"
             yield ("pseudo_count",), DecloakError(message, hint="write a number above 0, at most 1")
@@ -172,7 +180,7 @@ class NgdSource(Relatedness):
     cap: Cap = 1.0
     """Larger distances are cut to this one."""
 
-    def mistakes(self) -> Found:
+    def config_errors(self) -> ConfigErrors:
         unseen = getattr(self, "unseen", None)
         if isinstance(unseen, float) and isinstance(self.cap, float) and unseen > self.cap:
             written = "unseen" in self.model_fields_set
@@ -190,23 +198,25 @@ class NgdSource(Relatedness):
 
 
 class CountedSource(NgdSource):
-    """A source of counts, of which the distances are worked out."""
+    """A source of counts, from which distances are computed."""
 
-    closer: ClassVar[Closer] = "smaller"
+    closer: ClassVar[ScoreDirection] = "smaller"
 
     unseen: Distance | PseudoCount = 1.0
-    """What terms never seen together get: a distance, no score, or the distance by a pseudo-count."""
+    """The distance of terms that never occur together: a number, none for no score, or the distance with a
+    pseudo-count.
+    """
 
     @abstractmethod
     def open(self, supplies: Supplies) -> AbstractContextManager[CountSource]:
-        """The counts, as long as they are needed."""
+        """Open the counts with `supplies` as inputs; return a context manager."""
 
     def check(self, folder: Folder) -> None:
         with self.open(Supplies(folder)):
             pass
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
-        """Count what is needed of the pairs, and work out their distances."""
+        """Count what `pairs` need, with `supplies` as inputs, and return their distances."""
         unseen = self.unseen.model_dump() if isinstance(self.unseen, PseudoCount) else self.unseen
         with self.open(supplies) as counts:
             scored = distances(counts, pairs, unseen=unseen, cap=self.cap)
@@ -214,17 +224,17 @@ class CountedSource(NgdSource):
 
 
 class SimilaritySource(Relatedness):
-    """A source of similarities, of which 1 less each is a distance."""
+    """A source of similarities; a distance is 1 minus the similarity."""
 
-    closer: ClassVar[Closer] = "smaller"
+    closer: ClassVar[ScoreDirection] = "smaller"
 
     @abstractmethod
     def open(self, folder: Folder) -> Similarities:
-        """What compares terms."""
+        """Return the measure of similarity, read from `folder`."""
 
     def check(self, folder: Folder) -> None:
         self.open(folder)
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
-        """Compare the pairs; nothing is counted."""
-        return apart(self.open(supplies.folder).scores(pairs))
+        """Return the distances of `pairs`; `supplies` name the folder of the files."""
+        return similarity_to_distance(self.open(supplies.folder).scores(pairs))

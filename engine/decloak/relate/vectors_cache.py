@@ -1,8 +1,9 @@
-"""A file of word vectors as a table that is ready at once: laid out in a cache of the user's own, mapped to memory.
+"""Cache of word vector files: a table per file in the user's cache folder, mapped into memory.
 
-A cache file: a header, the vectors in the order of their file (float32), then the vocabulary in byte order, each word
-once: where each ends, which row is its vector, all their bytes. It is only data: one of another version, size or check
-sum, or made of another file, is made anew. Where none can be written the same layout is held in memory.
+A cache file has a header, the vectors in the order of their file (float32), then the vocabulary in byte order, each
+word once: the end of each word, the row of its vector, and the bytes of all words. It is only data: decloak writes it
+again if the version, size, check sum or source differs. Where decloak cannot write it, the same layout is kept in
+memory.
 """
 
 import hashlib
@@ -22,21 +23,21 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Ints
 from decloak.data.formats.lines import FilePath
-from decloak.data.formats.writing import made_whole
+from decloak.data.formats.writing import atomic_paths
 from decloak.relate.vectors_file import blocks, reading
 
 __all__ = ["VectorTable", "cache_folder", "vector_table"]
 
 MAGIC = b"decloak vectors1"
 HEADER = Struct("<16s32s5q8x")
-"""MAGIC, the digest of the source, rows, numbers a row, distinct words, their bytes, check sum of the vocabulary."""
+"""MAGIC, the digest of the source, rows, numbers per row, distinct words, their bytes, check sum of the vocabulary."""
 
 HEAD = 1 << 16
-"""Bytes of a file that, with its size and time, tell it from what it was before."""
+"""Bytes of a file that, with its size and time, identify its version."""
 
 
 class VectorTable(NamedTuple):
-    """Word vectors by row, and the words in byte order: where each ends in the text, and its row."""
+    """Word vectors by row, and the words in byte order: the end of each in the text, and its row."""
 
     vectors: NDArray[np.float32]
     ends: Ints
@@ -44,7 +45,7 @@ class VectorTable(NamedTuple):
     text: memoryview
 
     def row(self, word: bytes) -> int | None:
-        """The row of a word, None when it has none; of a word that came twice the first."""
+        """Return the row of `word`, None if it has none; the first row of a word that occurs twice."""
         index = bisect_left(range(len(self.ends)), word, key=self._word)
         return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
 
@@ -53,7 +54,7 @@ class VectorTable(NamedTuple):
 
 
 def cache_folder() -> Path | None:
-    """Where caches go by the XDG convention, None when the user has no home."""
+    """Return the folder for caches by the XDG convention, None if the user has no home."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         home = named if named.is_absolute() else Path.home() / ".cache"
@@ -63,42 +64,45 @@ def cache_folder() -> Path | None:
 
 
 def vector_table(path: FilePath, folder: Path | None = None) -> VectorTable:
-    """The word vectors of a file, from the cache in a folder (the user's own when none is named) or put there."""
+    """Return the word vectors of the file at `path`, from the cache in `folder` (default: the user's own), which it may
+    write.
+    """
     source = _source(path)
     folder = folder or cache_folder()
     if folder is not None:
         with suppress(OSError):
             cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
-            cached = _mapped(cache, source) or _written_table(cache, path, source)
+            cached = _map_cache(cache, source) or _write_cache(cache, path, source)
             if cached:
                 return cached
     memory = io.BytesIO()
-    _lay_out(memory, path, source)
+    _write_table(memory, path, source)
     table = _table(memory.getbuffer(), source)
     assert table is not None
     return table
 
 
 def _source(path: FilePath) -> bytes:
-    """The digest of what tells one state of a file from another."""
+    """Return a digest that changes when the file changes."""
     with reading(path) as read:
         stat = Path(path).stat()
         return hashlib.sha256(b"%d %d " % (stat.st_size, stat.st_mtime_ns) + read(HEAD)).digest()
 
 
-def _written_table(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
-    """Write a cache; nobody ever sees half of one."""
+def _write_cache(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
+    """Write a cache file; another process never sees an incomplete one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A pipe or a socket of this name would block the process.
     if cache.exists() and not cache.is_file():
         cache.unlink()  # a pipe, say: it would be written to as it is, and waited for
-    with made_whole(cache) as (part,):
+    with atomic_paths(cache) as (part,):
         part.touch(mode=0o600)  # for its owner alone, as the vectors may be
         with part.open("wb") as file:
-            _lay_out(file, path, source)
-    return _mapped(cache, source)
+            _write_table(file, path, source)
+    return _map_cache(cache, source)
 
 
-def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
+def _write_table(file: BinaryIO, path: FilePath, source: bytes) -> None:
     words: list[bytes] = []
     dim = 0
     file.write(bytes(HEADER.size))
@@ -107,6 +111,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
         words += block.words
         dim = block.vectors.shape[1]
     # Sorting is stable: of a word that comes twice the first row stands first, and that one is kept.
+    # The sort is stable: the first row of a word that occurs twice comes first, and is kept.
     order = sorted(range(len(words)), key=words.__getitem__)
     once = order[:1] + [after for before, after in pairwise(order) if words[before] != words[after]]
     text = b"".join(words[row] for row in once)
@@ -117,7 +122,7 @@ def _lay_out(file: BinaryIO, path: FilePath, source: bytes) -> None:
     file.write(HEADER.pack(MAGIC, source, len(words), dim, len(once), len(text), zlib.crc32(vocabulary)))
 
 
-def _mapped(cache: Path, source: bytes) -> VectorTable | None:
+def _map_cache(cache: Path, source: bytes) -> VectorTable | None:
     if not cache.is_file():
         return None
     try:
@@ -128,9 +133,10 @@ def _mapped(cache: Path, source: bytes) -> VectorTable | None:
 
 
 def _table(data: memoryview, source: bytes) -> VectorTable | None:
-    """The table that some data hold, None unless they are whole and of this source."""
+    """Return the table in some data; None unless the data are complete and of this source."""
     if len(data) < HEADER.size:
         return None
+    # Everything in the header is checked: the file may be damaged, or of another version.
     magic, made_of, count, dim, words, size, check = HEADER.unpack(data[: HEADER.size])
     if magic != MAGIC or made_of != source or min(count, dim, words, size) < 0:
         return None

@@ -1,8 +1,8 @@
-"""Word vectors as files, plain or gzipped: GloVe text, word2vec text, word2vec binary.
+"""Word vector files, plain or gzipped: GloVe text, word2vec text, word2vec binary.
 
-GloVe text: a word and its numbers a line. word2vec: a header line, count and dim; then the same lines, or (binary) for
-every word its bytes, a blank, dim little-endian float32 numbers, perhaps a line feed. In text a word may hold blanks.
-Words are bytes here: one that is not UTF-8 is no reason to refuse a file, it is only never found.
+GloVe text has a word and its numbers per line. word2vec has a header line with count and dim; then the same lines, or
+(binary) for every word its bytes, a blank, dim little-endian float32 numbers, perhaps a line feed. In text a word may
+contain blanks. Words are bytes here: a word that is not UTF-8 is no reason to refuse a file, it is only never found.
 """
 
 import gzip
@@ -17,8 +17,8 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.formats.delimited import read_number
-from decloak.data.formats.lines import LONGEST_LINE, FilePath, opened, place
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, location, open_file
+from decloak.errors import DecloakError, quote
 
 __all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
 
@@ -28,7 +28,7 @@ BYTES = 1 << 24
 """Bytes read at once."""
 
 MOST_NUMBERS = 20_000
-"""Numbers a vector may have: a header that says more is no header."""
+"""Numbers of a vector, at most: a header with more is no header."""
 
 LONGEST_WORD = 10_000
 LARGEST = float(np.finfo(np.float32).max)
@@ -49,11 +49,13 @@ class _Header(NamedTuple):
 
 
 def blocks(path: FilePath) -> Iterator[VectorBlock]:
-    """The words of a file, block by block, so that memory never depends on its size or on what its header says."""
+    """Yield the words of the file at `path`, block by block, so that memory does not depend on its
+    size or its header.
+    """
     with reading(path) as read:
         start = read(BYTES).removeprefix(BOM)
         if not start.strip():
-            raise DecloakError("the file is empty", place(path), "expected word vectors")
+            raise DecloakError("the file is empty", location(path), "expected word vectors")
         line, _, rest = start.partition(b"\n")
         header = _header(line)
         if header is None:
@@ -66,8 +68,8 @@ def blocks(path: FilePath) -> Iterator[VectorBlock]:
 
 @contextmanager
 def reading(path: FilePath) -> Iterator[Read]:
-    """Read bytes of a file, unpacked if it is gzipped; what goes wrong is told with the file's name."""
-    with opened(path, again=True) as raw, io.BufferedReader(raw) as file:
+    """Yield a function that reads bytes of the file at `path`, unpacked if it is gzipped; errors name the file."""
+    with open_file(path, again=True) as raw, io.BufferedReader(raw) as file:
         try:
             if not file.peek().startswith(GZIP):
                 yield file.read
@@ -75,11 +77,11 @@ def reading(path: FilePath) -> Iterator[Read]:
                 with gzip.GzipFile(fileobj=file) as unpacked:
                     yield unpacked.read
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DecloakError(f"damaged gzip: {error}", place(path), "fetch or pack the file again") from None
+            raise DecloakError(f"damaged gzip: {error}", location(path), "fetch or pack the file again") from None
 
 
 def is_vectors_file(path: FilePath) -> bool:
-    """Whether a file begins as word vectors do, with a header or a word and two numbers or more between blanks."""
+    """Return True if the file at `path` begins like word vectors: with a header, or a word and two or more numbers."""
     with reading(path) as read:
         line = read(LONGEST_LINE).removeprefix(BOM).partition(b"\n")[0]
     return _header(line) is not None or (line.count(b" ") > 1 and all(map(_is_number, line.split()[1:])))
@@ -95,11 +97,13 @@ def _header(line: bytes) -> _Header | None:
 def _check(header: _Header, path: FilePath) -> None:
     if not header.words or not 0 < header.dim <= MOST_NUMBERS:
         message = f"the header says {header.words:,} words of {header.dim:,} numbers"
-        raise _wrong(path, 1, message, f"expected a word or more, of 1 to {MOST_NUMBERS:,} numbers")
+        raise _file_error(path, 1, message, f"expected words with 1 to {MOST_NUMBERS:,} numbers each")
 
 
 def _is_binary(start: bytes, dim: int) -> bool:
-    """Whether no row of text follows the header, and the bytes behind the first word are none of numbers and names."""
+    """Return True if no row of text follows the header, and the bytes after the first word are not
+    numbers and names.
+    """
     fields = start.partition(b"\n")[0].split()
     if len(fields) > dim and all(map(_is_number, fields[-dim:])):
         return False
@@ -114,17 +118,17 @@ def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> It
         lines, rest, more = _lines(rest, read(BYTES))
         long = next((index for index, line in enumerate([*lines, rest]) if len(line) > LONGEST_LINE), None)
         if long is not None:
-            raise _wrong(path, number + long, f"line of more than {LONGEST_LINE:,} bytes", "expected word vectors")
+            raise _file_error(path, number + long, f"line of more than {LONGEST_LINE:,} bytes", "expected word vectors")
         if lines:
             dim = dim or _dim(lines[0], path)
             yield _block(lines, dim, path, number)
         number += len(lines)
     if header and number - first != header.words:
-        raise _short(path, header, number - first)
+        raise _truncated(path, header, number - first)
 
 
 def _lines(rest: bytes, more: bytes) -> tuple[list[bytes], bytes, bool]:
-    """Whole lines, the begun one, and whether there is more; the end of the file ends a line too."""
+    """Return whole lines, the incomplete one, and whether there is more; the end of the file ends a line too."""
     *lines, rest = (rest + more).split(b"\n")
     return (lines, rest, True) if more else (_without_blank_end([*lines, rest]), b"", False)
 
@@ -139,12 +143,14 @@ def _without_blank_end(lines: list[bytes]) -> list[bytes]:
 def _dim(line: bytes, path: FilePath) -> int:
     dim = len(line.split()) - 1
     if not 0 < dim <= MOST_NUMBERS:
-        raise _wrong(path, 1, f"{dim + 1} values", "expected a word and the numbers of its vector, between blanks")
+        raise _file_error(
+            path, 1, f"{dim + 1} values", "expected a word and the numbers of its vector, separated by spaces"
+        )
     return dim
 
 
 def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> VectorBlock:
-    """Read lines all at once; where that fails, one by one, to read words with blanks and to name the faulty line."""
+    """Read all lines at once; if that fails, one by one, to read words with blanks and to name the faulty line."""
     parts = [line.rstrip().partition(b" ") for line in lines]
     vectors = _numbers([numbers for _, _, numbers in parts], dim)
     if vectors is None or not all(word for word, _, _ in parts):
@@ -156,10 +162,11 @@ def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> VectorB
 
 
 def _numbers(texts: list[bytes], dim: int) -> Floats | None:
-    """The numbers of all lines; None where they are not all alike, finite numbers between single blanks."""
+    """Return the numbers of all lines; None unless all are finite numbers between single blanks."""
     if not all(texts):
         return None  # loadtxt skips empty lines
     try:
+        # One call reads all lines: parsing each in Python would be slow.
         vectors = np.loadtxt(texts, dtype=np.float32, delimiter=" ", comments=None, ndmin=2)
     except ValueError:
         return None
@@ -168,14 +175,15 @@ def _numbers(texts: list[bytes], dim: int) -> Floats | None:
 
 def _row(line: bytes, dim: int, path: FilePath, number: int) -> tuple[bytes, bytes]:
     fields = line.split()
+    # The numbers are the last `dim` fields, because a word may contain blanks.
     word, numbers = fields[:-dim], fields[-dim:]
     if not word or (len(word) > 1 and _is_number(word[-1])):
         count = sum(map(_is_number, fields))
-        raise _wrong(path, number, f"{count} numbers", f"expected a word and {dim}, as line 1 says")
+        raise _file_error(path, number, f"{count} numbers", f"expected a word and {dim}, as line 1 says")
     for text in numbers:
         if not _is_number(text):
-            message = f"{shown(text.decode(errors='replace'))} is not a finite number"
-            raise _wrong(path, number, message, f"expected a word and {dim} numbers between blanks")
+            message = f"{quote(text.decode(errors='replace'))} is not a finite number"
+            raise _file_error(path, number, message, f"expected a word and {dim} numbers, separated by spaces")
     return b" ".join(word), b" ".join(numbers)
 
 
@@ -194,21 +202,21 @@ def _binary(read: Read, rest: bytes, path: FilePath, header: _Header) -> Iterato
         vectors = np.frombuffer(b"".join(raw), dtype="<f4").reshape(-1, header.dim)
         if not np.isfinite(vectors).all():
             index = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-            word = shown(words[index].decode(errors="replace"))
+            word = quote(words[index].decode(errors="replace"))
             message = f"word {count + index + 1}, {word}, has a number that is not finite"
-            raise DecloakError(message, place(path), "expected word2vec vectors")
+            raise DecloakError(message, location(path), "expected word2vec vectors")
         if words:
             yield VectorBlock(words, vectors)
         count += len(words)
         if not words and (not more or len(rest) > LONGEST_WORD + 4 * header.dim):
-            raise _short(path, header, count)
+            raise _truncated(path, header, count)
     if (rest + read(BYTES)).strip():
         message = f"the file goes on after the {header.words:,} words its header says"
-        raise DecloakError(message, place(path), "fetch the file again")
+        raise DecloakError(message, location(path), "fetch the file again")
 
 
 def _records(data: bytes, most: int, size: int) -> tuple[list[bytes], list[bytes], bytes]:
-    """The whole words and the bytes of their vectors in some data, `most` of them, and what is left."""
+    """Return the whole words and the bytes of their vectors in some data, at most `most`, and the rest."""
     words: list[bytes] = []
     raw: list[bytes] = []
     start = 0
@@ -222,10 +230,10 @@ def _records(data: bytes, most: int, size: int) -> tuple[list[bytes], list[bytes
     return words, raw, data[start:]
 
 
-def _short(path: FilePath, header: _Header, count: int) -> DecloakError:
+def _truncated(path: FilePath, header: _Header, count: int) -> DecloakError:
     message = f"the header says {header.words:,} words of {header.dim:,} numbers, the file has {count:,}"
-    return DecloakError(message, place(path), "fetch the file again: it may be cut off")
+    return DecloakError(message, location(path), "download the file again; it may be incomplete")
 
 
-def _wrong(path: FilePath, line: int, message: str, hint: str) -> DecloakError:
-    return DecloakError(message, place(os.fspath(path), line), hint)
+def _file_error(path: FilePath, line: int, message: str, hint: str) -> DecloakError:
+    return DecloakError(message, location(os.fspath(path), line), hint)

@@ -1,61 +1,61 @@
 """Word vectors as a measure of relatedness: the cosine of the angle between the vectors of two terms.
 
-A term is looked for whole (new_york, "new york", new-york), and else is the mean of the vectors of its words; for a
-word with a hyphen that is not found, of its parts; 's is left off where it is not. Words are lower-cased; where that
-finds none, as they are written.
-u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1 and 1.
+decloak looks up the whole term (new_york, "new york", new-york), and otherwise takes the mean of the vectors of its
+words; for an unknown word with a hyphen, of its parts; 's is dropped if the word is unknown with it. Words are looked
+up in lower case, and then as written. u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1 and 1.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
-from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, share_note, similarities
+from decloak.errors import DecloakError
+from decloak.extras import install
+from decloak.relate.similar import CELLS, FEW, Similar, share_note, similarities
 from decloak.relate.vectors_cache import VectorTable, vector_table
 
-__all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "vectors_of"]
+__all__ = ["Embedded", "Embedder", "Embedding", "FileVectors", "PackagedVectors", "vectors_of"]
 
 
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 DIGITS = 12
-"""Digits of a cosine that count: the order of a sum, which differs between machines, shows in the last ones."""
+"""Digits of a cosine that count: the order of a sum, which differs between machines, changes the last ones."""
 
 WHOLE = "found whole among the word vectors"
 MEAN = "as the mean of their words"
 PARTLY = "as the mean of their words, some of which are unknown"
-NOTHING = "not found, so no score"
+NOTHING = "missing (without a score)"
 
 
 class Embedded(NamedTuple):
-    """The vector of every term, a row each, zeros for those without one; and how they were found, a line a kind."""
+    """The vector of every term, a row each, zeros for those without one; and one line for each way of finding terms."""
 
     vectors: Floats
     warnings: list[str]
 
 
 class Embedder(Protocol):
-    """What gives vectors to terms: a file of word vectors, or an installed package."""
+    """A source of vectors: a file of word vectors, or an installed package."""
 
     def embed(self, terms: Sequence[str]) -> Embedded:
-        """The vectors of some terms."""
+        """Return the vectors of `terms`."""
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """How related terms are by their vectors."""
+    """Relatedness of terms by their vectors."""
 
     embedder: Embedder
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
-        """The cosine of every pair, None where a term has no vector, or one that points nowhere."""
+        """Return the cosine of each of `pairs`, None where a term has no vector, or a zero vector."""
         distinct = list(dict.fromkeys(pairs))
         terms = list(dict.fromkeys(term for pair in distinct for term in pair))
         if not terms:
@@ -63,6 +63,7 @@ class Embedding:
         vectors, warnings = self.embedder.embed(terms)
         lengths = np.linalg.norm(vectors, axis=1)
         present = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()
+        # Unit vectors make the cosine of all pairs one matrix product.
         units = vectors[present] / lengths[present, None]
         number = {terms[index]: row for row, index in enumerate(present)}
         block = CELLS // max(1, len(present))
@@ -74,7 +75,7 @@ def _cosines(chosen: Floats, units: Floats) -> Floats:
 
 
 class _Lookup(NamedTuple):
-    """Where a term was found: the rows of it or of its words, and how."""
+    """The rows of a term or of its words, and how they were found."""
 
     rows: list[int]
     how: str
@@ -88,11 +89,11 @@ class FileVectors:
 
     @classmethod
     def read(cls, path: FilePath, cache: Path | None = None) -> Self:
-        """Read GloVe text, word2vec text or word2vec binary; in an instant from the cache when it was read before."""
+        """Read the vectors at `path`, GloVe or word2vec, text or binary, or from the folder `cache`; return them."""
         return cls(vector_table(path, cache))
 
     def embed(self, terms: Sequence[str]) -> Embedded:
-        """The vectors of some terms: of the whole term, or the mean of its words."""
+        """Return the vectors of `terms`: of the whole term, or the mean of its words."""
         lookups = [self._find(term) for term in terms]
         vectors = np.zeros((len(terms), self.table.vectors.shape[1]))
         for vector, lookup in zip(vectors, lookups, strict=True):
@@ -111,6 +112,7 @@ class FileVectors:
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
         # Only where the word as written is not there: some vectors have it with its 's.
+        # The word as written comes first: some vectors have it with its 's.
         if row is None and word[-2:].lower() in ("'s", "’s"):
             return self._parts(word[:-2])
         if row is None and "-" in word:
@@ -141,7 +143,41 @@ def _spellings(term: str) -> Iterator[str]:
 
 
 def vectors_of(path: FilePath, items: Iterable[str], cache: Path | None = None) -> dict[str, Floats]:
-    """The vectors that a file of word vectors has for some items; those it has none for are left out."""
+    """Return the vectors that the file at `path` has for `items`, read through the folder `cache`;
+    others are left out.
+    """
     terms = list(dict.fromkeys(items))
     vectors = FileVectors.read(path, cache).embed(terms).vectors
     return {term: vector for term, vector in zip(terms, vectors, strict=True) if vector.any()}
+
+
+def _install_hint() -> str:
+    return f"{install('embeddings')}, or name a file of word vectors"
+
+
+@dataclass(frozen=True)
+class PackagedVectors:
+    """The vectors of the package wordllama, loaded from its own folder, with downloads refused."""
+
+    model: Any
+
+    @classmethod
+    def load(cls) -> Self:
+        """Load the vectors of the installed package; return them."""
+        try:
+            import wordllama  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        except ImportError as error:
+            raise DecloakError(f"no word vectors installed: {error}", hint=_install_hint()) from None
+        try:
+            folder = Path(wordllama.__file__).parent
+            return cls(wordllama.WordLlama.load(cache_dir=folder, disable_download=True))
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            raise DecloakError(f"wordllama has no weights of its own: {error}", hint=_install_hint()) from None
+
+    def embed(self, terms: Sequence[str]) -> Embedded:
+        """Return the vectors of `terms` in lower case; every term with a letter has one."""
+        texts = [term.lower().encode(errors="replace").decode() for term in terms]
+        vectors = np.asarray(self.model.embed(texts), dtype=np.float64)
+        nothing = [term for term, vector in zip(terms, vectors, strict=True) if not vector.any()]
+        pieces = f"{len(terms) - len(nothing)} of {len(terms)} terms as the mean of the pieces wordllama cuts them into"
+        return Embedded(vectors, [pieces, *share_note(nothing, len(terms), "missing (without a score)")])

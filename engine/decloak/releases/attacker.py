@@ -1,4 +1,4 @@
-"""What a scenario says of the attacker: what is known beforehand, and how far around an item is looked."""
+"""The section `attacker` of a scenario: the knowledge of the attacker, and the context of an item."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -8,40 +8,40 @@ from pydantic import AfterValidator, Field
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_separator
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.look_fit import read_fitting
-from decloak.data.formats.readers import FORMATS
+from decloak.data.formats.look_check import read_fitting
+from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
-from decloak.data.rungs import Rung
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.relate.wordnet_files import files_in
-from decloak.yaml.part import File, Found, Item, Part, disjoint
+from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, disjoint
 
 __all__ = ["Attacker", "Auxiliary", "FrequentSets", "Nouns", "Sample", "misused_options"]
 
-USUAL = 2
-"""Plain items that make a context where nobody says how many."""
+DEFAULT_CONTEXT = 2
+"""Plain items of a context, if the scenario does not say."""
 Known = Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
-class Nouns(Part):
+class Nouns(ConfigSection):
     """Foreign words from WordNet."""
 
     FILES: ClassVar = ("wordnet",)
 
     wordnet: File
-    """The folder of WordNet's files, or package for those of the installed one (the extra 'wordnet')."""
+    """The folder of WordNet's files, or package for the installed files (the extra 'wordnet')."""
 
     @property
     def folder(self) -> str | None:
-        """The folder, None for the installed package."""
+        """Return the folder, None for the installed package."""
         return None if self.wordnet == "package" else self.wordnet
 
     def files_of(self, key: str) -> Sequence[str]:
         return files_in(self.folder)
 
 
-class FrequentSets(Part):
+class FrequentSets(ConfigSection):
     """Itemsets that are frequent among some transactions."""
 
     FILES: ClassVar = ("file",)
@@ -55,13 +55,13 @@ class FrequentSets(Part):
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How the file is written."""
 
-    def mistakes(self) -> Found:
-        """A format of no file."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for a format without a file."""
         if self.file is None and "format" in self.model_fields_set:
             yield ("format",), DecloakError("'format' goes with 'file'", hint="delete it, or name a file")
 
 
-class Sample(Part):
+class Sample(ConfigSection):
     """Other records of the same population that the attacker knows."""
 
     FILES: ClassVar = ("sample",)
@@ -72,18 +72,18 @@ class Sample(Part):
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How the file is written; `decloak import --help` describes the formats."""
     published: bool = False
-    """Whether the records of the file may be those that are published: the answers."""
+    """If true, the file may contain the published records, so the attacker may know the answers."""
 
-    def mistakes(self) -> Found:
-        """What is said of a file where there is none."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for each option of a file where records are held out."""
         for key in ("format", "published"):
             if self.share is not None and key in self.model_fields_set:
                 hint = "delete it"
-                yield (key,), DecloakError(f"{shown(key)} is of a file, these records are held out", hint=hint)
+                yield (key,), DecloakError(f"{quote(key)} is of a file, these records are held out", hint=hint)
 
     @property
     def share(self) -> float | None:
-        """The share that is held out, None of a file."""
+        """Return the share that is held out, None for a file."""
         return self.sample if isinstance(self.sample, float) else None
 
     def files_of(self, key: str) -> Sequence[str]:
@@ -93,15 +93,17 @@ class Sample(Part):
         return super().identity(digest_of) | ({} if self.share is None else {"sample": self.share})
 
 
-Step = Literal["nothing", "language", "release", "sample", "person"] | Sample
-"""A rung of the ladder, the sample beside it where there is one."""
+KnowledgeStep = Literal["nothing", "language", "release", "sample", "person"] | Sample
+"""Name of a knowledge level, or a sample with its options."""
 
 
-def misused_options(part: Part, format: str) -> Found:  # noqa: A002 (the word users write)
-    """Options that mean nothing to the format of a file, and characters that cannot separate names."""
+def misused_options(part: ConfigSection, format: str) -> ConfigErrors:  # noqa: A002 (the word users write)
+    """Yield an error for each option of `part` that a file of this `format` does not have, or that cannot separate
+    names.
+    """
     for option in Options._fields:
         if option in part.model_fields_set and not FORMATS[format].knows(option):
-            yield (option,), DecloakError(f"the format {format} has no option {shown(option)}", hint="delete it")
+            yield (option,), DecloakError(f"the format {format} has no option {quote(option)}", hint="delete it")
     for option in ("separator", "within"):
         if (character := getattr(part, option, None)) is not None:
             try:
@@ -110,8 +112,8 @@ def misused_options(part: Part, format: str) -> Found:  # noqa: A002 (the word u
                 yield (option,), error
 
 
-class Auxiliary(Part):
-    """Transactions that the attacker has beside the release: of the same people, or of others like them."""
+class Auxiliary(ConfigSection):
+    """Transactions that the attacker has in addition to the release: of the same people, or of others."""
 
     FILES: ClassVar = ("file",)
 
@@ -120,106 +122,118 @@ class Auxiliary(Part):
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How it is written; `decloak import --help` describes the formats."""
     ids: bool = False
-    """Whether the first name of a line is the transaction's id."""
+    """If true, the first name of a line is the id of the record."""
     separator: str | None = None
     """The character between names, when it is not a comma."""
 
-    def mistakes(self) -> Found:
-        """Options that mean nothing to the format."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for each option that the format does not have."""
         yield from misused_options(self, self.format)
 
     def read(self, folder: Folder) -> Dataset:
-        """The transactions, in the order of the file."""
+        """Return the transactions of the file in `folder`, in its order."""
         data = read_fitting(folder / self.file, self.format, Options(self.ids, self.separator))
         return Dataset(data.transactions, data.labels, self.file)
 
 
-class Attacker(Part):
-    """What the attacker goes by."""
+class Attacker(ConfigSection):
+    """The attacker of a scenario."""
 
     FILES: ClassVar = ("foreign", "knowledge", "auxiliary")
 
-    knows: Step | Annotated[tuple[Step, ...], Field(min_length=1)] | None = None
-    """The rungs of the ladder that the attacker stands on, one or a list: nothing but what is published, language (the
-    measures under relate), the release (what it shows of itself), a sample of the population, persons. Without it, all
-    that the scenario says."""
+    knows: KnowledgeStep | Annotated[tuple[KnowledgeStep, ...], Field(min_length=1)] | None = None
+    """The knowledge levels of the attacker, one or a list: nothing, language (the measures under relate), release (the
+    information of the release about itself), a sample of the population, person. Without it, all that the scenario
+    says.
+    """
 
     model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"
-    """Disassociated data: knows every pair, every m items of every record, m items of each of a share of the
-    records, or all m of ten items and ten foreign words (weak), or some that are frequent."""
+    """The model for disassociated data. A strong attacker knows every set of m items of every record. A moderate
+    attacker knows m items of each record in a share of the records. A weak attacker knows sets of ten items and ten
+    foreign words, or frequent itemsets.
+    """
     share: float = Field(0.5, gt=0, lt=1)
     """Moderate: the share of the records of which an itemset is known."""
     foreign: File | Nouns | None = None
-    """Weak: a file of words that are not in the data, one a line, or nouns of WordNet; ten of them are taken."""
+    """For the weak attacker: a file of words that are not in the data, one per line, or nouns of WordNet. The attacker
+    takes ten.
+    """
     frequent: FrequentSets | None = None
     """Weak: itemsets of m items that are frequent, in place of foreign words."""
     knowledge: File | None = None
     """The known itemsets themselves, one a line, in place of a model."""
 
     context: Annotated[int, Field(ge=1)] | Literal["all"] | None = None
-    """How many of the nearest plain items of a transaction, or all, tell what fits in it; 2 by default, and all where
-    the release is sorted, since what is near in it is near in spelling only."""
+    """The number of nearest published items of a record that the attacker uses, or all. The default is 2. In a sorted
+    release it is all, because neighbours are only similar in spelling.
+    """
     auxiliary: File | Auxiliary | None = None
-    """Transactions that the attacker has beside the release, and reads it with: a file of baskets, or one in another
-    format. Attacks by order hold its lines against those of the release, and how common items are in it.
+    """Records that the attacker has beside the release: a file of baskets, or a file in another format. Attacks by
+    order compare its lines and its item frequencies with the release.
     """
     k: int = Field(2, ge=2)
     """Unmarked data: an item in at least k transactions is taken to be generalised."""
     utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
     """Unmarked data: the sets that items were generalised to, when they are known."""
 
-    def mistakes(self) -> Found:
-        """What belongs to one model, or replaces all."""
-        yield from self._climbed()
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for each key that belongs to another model, or that another key replaces."""
+        yield from self._knowledge_errors()
         for key, model in {"share": "moderate", "foreign": "weak", "frequent": "weak"}.items():
             if key in self.model_fields_set and self.model != model:
-                yield (key,), DecloakError(f"{shown(key)} is for the {model} attacker", hint=f"write model: {model}")
+                yield (key,), DecloakError(f"{quote(key)} is for the {model} attacker", hint=f"write model: {model}")
         if self.model == "weak" and self.foreign is None and self.frequent is None:
-            hint = "write foreign: FILE, one word a line, or {wordnet: package}; or frequent: {support: 0.01}"
+            hint = "write `foreign: FILE`, `foreign: {wordnet: package}` or `frequent: {support: 0.01}`"
             yield ("model",), DecloakError("the weak attacker needs words that are not in the data", hint=hint)
         if self.foreign is not None and self.frequent is not None:
             yield ("frequent",), DecloakError("frequent itemsets replace foreign words", hint="delete one of the two")
         if self.knowledge is not None and "model" in self.model_fields_set:
             yield ("knowledge",), DecloakError("the known itemsets replace a model", hint="delete one of the two")
 
-    def _climbed(self) -> Found:
-        """What does not go together on a ladder."""
+    def _knowledge_errors(self) -> ConfigErrors:
+        """Yield an error for each knowledge level that contradicts another one."""
         names = [step if isinstance(step, str) else "sample" for step in self.steps]
         if not names:
             return
         for number, name in enumerate(names):
             if name in names[:number]:
-                yield ("knows", number), DecloakError(f"{shown(name)} is written twice", hint="delete one")
+                yield ("knows", number), DecloakError(f"{quote(name)} is written twice", hint="delete one")
         if "nothing" in names and len(names) > 1:
-            hint = "delete it, everybody has what is published"
-            yield ("knows", names.index("nothing")), DecloakError("who knows more knows not nothing", hint=hint)
+            hint = "remove it, because every attacker has the release"
+            yield (
+                ("knows", names.index("nothing")),
+                DecloakError("'nothing' cannot be combined with other knowledge", hint=hint),
+            )
         for key in ("model", "share", "foreign", "knowledge"):
             if key in self.model_fields_set and "person" not in names:
-                message = f"{shown(key)} is of an attacker who knows something of persons"
+                message = f"{quote(key)} is of an attacker who knows something of persons"
                 yield (key,), DecloakError(message, hint="add person to knows, or delete it")
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The rungs that are named, none where nobody says."""
+    def steps(self) -> tuple[KnowledgeStep, ...]:
+        """Return the knowledge levels that are named; empty if the scenario names none."""
         return self.knows if isinstance(self.knows, tuple) else () if self.knows is None else (self.knows,)
 
     @property
-    def rungs(self) -> frozenset[Rung] | None:
-        """Where the attacker stands on the ladder, None where nobody says."""
-        rungs = frozenset(Rung(step if isinstance(step, str) else "sample") for step in self.steps)
-        return rungs or None
+    def knowledge_levels(self) -> frozenset[KnowledgeLevel] | None:
+        """Return the knowledge levels of the attacker, None if the scenario names none."""
+        knowledge_levels = frozenset(KnowledgeLevel(step if isinstance(step, str) else "sample") for step in self.steps)
+        return knowledge_levels or None
 
     @property
     def sample(self) -> Sample | None:
-        """The records of the population that the attacker knows."""
+        """Return the records of the population that the attacker knows."""
         return next((step for step in self.steps if isinstance(step, Sample)), None)
 
     @property
-    def beside(self) -> Auxiliary | None:
-        """What the attacker has beside the release, with the options of its file."""
+    def auxiliary_records(self) -> Auxiliary | None:
+        """Return the auxiliary transactions of the attacker, with the options of their file."""
         return Auxiliary(file=self.auxiliary) if isinstance(self.auxiliary, str) else self.auxiliary
 
     def nearest(self, order: Order | None) -> int | None:
-        """How many plain items make a context, None for all; `order` is None of the release of somebody else."""
-        context = self.context or ("all" if order == "sorted" else USUAL)
+        """Return the number of plain items in a context, None for all.
+
+        `order` is the order of the release, None for a release of another publisher.
+        """
+        context = self.context or ("all" if order == "sorted" else DEFAULT_CONTEXT)
         return None if context == "all" else context

@@ -1,4 +1,4 @@
-"""Disassociated releases: clusters of records, published in chunks."""
+"""The published form `disassociated`: clusters of records, published in chunks."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,50 +7,60 @@ from pathlib import Path
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.written_order import order_notes
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.disassociated_file import DISASSOCIATION
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
-from decloak.releases.carriers import CHUNKS, TABLES, Carrier
-from decloak.releases.form import Form, Publishing
-from decloak.releases.held import HeldChunks
-from decloak.releases.knowledge import Knowledge, known_by_file, what_is_known
-from decloak.releases.shown import names_shown
+from decloak.releases.contents import published_items
+from decloak.releases.file_formats import CHUNKS, TABLES, ReleaseFileFormat
+from decloak.releases.form import Form, Publishing, StoredRow
+from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
+from decloak.releases.stored import StoredDisassociation
 from decloak.store.disassociated import write_clusters
-from decloak.store.origins import link_origins
-from decloak.yaml.part import Found
+from decloak.store.record_links import link_origins, write_cut
+from decloak.yaml.section import ConfigErrors
 
 __all__ = ["DisassociatedForm"]
 
 
-class DisassociatedForm(Form[HeldChunks]):
-    """Clusters of records in chunks that hide which record had what."""
+class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
+    """Clusters of records in chunks that hide which record had which items."""
 
     name = attacks = FormName.DISASSOCIATED
     rows_in_order = False
     audits = ("order_in_chunks",)
+    header_method = DISASSOCIATION
     closer = ("smaller", "larger")
     knows = apart = True
     contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
 
-    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
+    def recognises(self, stored: StoredRow) -> bool:
+        return stored.format == FormName.DISASSOCIATED
+
+    def write(
+        self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Disassociated], original: int | None
+    ) -> int:
         notes = (*prepared.notes, *order_notes(prepared.release))
-        release = write_clusters(connection, digest, prepared.release, prepared.method, prepared.parameters, notes)
+        release = write_clusters(
+            connection, digest, prepared.release, prepared.method, prepared.parameters, notes, prepared.loss
+        )
         if original is not None:
             link_origins(connection, release, original, prepared.truth)
+            write_cut(connection, release, prepared.cut)
         return release
 
-    def hold(self, connection: sqlite3.Connection, number: int) -> HeldChunks:
-        return HeldChunks(connection, number)
+    def load(self, connection: sqlite3.Connection, number: int) -> StoredDisassociation:
+        return StoredDisassociation(connection, number)
 
-    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
+    def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         if "context" in attacker.model_fields_set:
             message = "the anchors are the context in disassociated data"
             yield ("context",), DecloakError(message, hint="delete it")
         if attacker.auxiliary is not None:
-            message = "no attack on disassociated data goes by what else the attacker has"
+            message = "no attack on disassociated data uses other knowledge"
             yield ("auxiliary",), DecloakError(message, hint="delete it")
         for key in ("k", "utility"):
             if key in attacker.model_fields_set:
@@ -60,8 +70,12 @@ class DisassociatedForm(Form[HeldChunks]):
     def context(self, nearest: int | None) -> int | str:
         return "anchor"
 
-    def pairs(self, held: HeldChunks, nearest: int | None) -> Sequence[Pair]:
-        """Every pair of an anchor's item and an item of a later chunk of its cluster."""
+    def pairs(self, held: StoredDisassociation, nearest: int | None) -> Sequence[Pair]:
+        """Return every pair of an anchor's item and an item of a later chunk of the same cluster in `held`.
+
+        `nearest` has no meaning here: the anchor is the context.
+        """
+        # A dictionary keeps the order and drops repeated pairs.
         pairs = {
             (anchor, item): None
             for cluster in held.published.clusters
@@ -72,22 +86,22 @@ class DisassociatedForm(Form[HeldChunks]):
         }
         return list(pairs)
 
-    def documents(self, held: HeldChunks) -> Iterable[Iterable[str]]:
+    def documents(self, held: StoredDisassociation) -> Iterable[Iterable[str]]:
         return [cluster.items for cluster in held.published.clusters]
 
-    def sizes(self, held: HeldChunks) -> Sequence[int]:
+    def sizes(self, held: StoredDisassociation) -> Sequence[int]:
         return [cluster.size for cluster in held.published.clusters]
 
-    def knowledge(self, held: HeldChunks, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
-        return what_is_known(attacker, folder, seed, held)
+    def knowledge(self, held: StoredDisassociation, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
+        return known_itemsets(attacker, folder, seed, held)
 
     def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:
-        known_by_file(attacker, folder, items)
+        known_from_file(attacker, folder, items)
 
-    def carrier(self, file: Path, wish: Publishing) -> Carrier:
+    def file_format(self, file: Path, wish: Publishing) -> ReleaseFileFormat:
         if wish.original_ids or wish.cut is not None:
             hint = "leave --original-ids and --cut out"
-            raise DecloakError("a disassociated release has rows without ids, and no labels", hint=hint)
+            raise DecloakError("a disassociated release has no ids and no labels", hint=hint)
         return TABLES if wish.text else CHUNKS
 
     def counts(self, release: Disassociated) -> Mapping[str, int]:
@@ -95,5 +109,5 @@ class DisassociatedForm(Form[HeldChunks]):
             "records": sum(cluster.size for cluster in release.clusters),
             "clusters": len(release.clusters),
             "joint clusters": len(release.joints),
-            "items": len(names_shown(release)),
+            "items": len(published_items(release)),
         }

@@ -1,4 +1,4 @@
-"""Distance tables that somebody else made: a release as its tables show it."""
+"""The published form `distance tables`: a release known only by its distance tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,30 +13,35 @@ from decloak.data.published import Published
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
-from decloak.releases.held import HeldSets
+from decloak.releases.form import StoredRow
 from decloak.releases.set_generalised import SetGeneralisedForm
-from decloak.yaml.part import Found
+from decloak.releases.stored import StoredSetRelease
+from decloak.yaml.section import ConfigErrors
 
-__all__ = ["DistancesForm", "made_of_tables"]
+__all__ = ["DistancesForm", "release_of_tables"]
 
 
 class DistancesForm(SetGeneralisedForm):
-    """Tables are attacked as they are: nothing is left to relate, and no attacker chooses a context."""
+    """Tables that are attacked as they are: there is nothing to relate, and no context to choose."""
 
     name = FormName.DISTANCES
     related = False
     audits = ()
 
-    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
+    def recognises(self, stored: StoredRow) -> bool:
+        return stored.method == FormName.DISTANCES
+
+    def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         yield (), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")
 
     def tables(
         self,
-        held: HeldSets,
+        held: StoredSetRelease,
         nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
         listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
+        # A table names its rows, and the release numbers them.
         places = {label: at for at, label in enumerate(held.published.labels)}
         return [
             AttackTable(
@@ -50,8 +55,12 @@ class DistancesForm(SetGeneralisedForm):
         ]
 
 
-def made_of_tables(file: DistanceFile, origin: str) -> NewRelease:
-    """A release as distance tables show it: a transaction per row name, holding the generalised items."""
+def release_of_tables(file: DistanceFile, origin: str) -> NewRelease[Published]:
+    """Return the release that the distance tables of `file` show: a transaction per row name, with the generalised
+    items.
+
+    `origin` is the name of the file.
+    """
     rows: dict[str, list[Element]] = {}
     for table in file.tables:
         for name in table.rows:

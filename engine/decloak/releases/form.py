@@ -1,6 +1,8 @@
-"""A published form: how a release of it is kept and fetched, what an attacker makes of it, and how it is published.
+"""The contract of a published form: how the store keeps it, what an attacker reads in it, and how it is published.
 
-Everything that differs between forms is a method of theirs: nobody else asks which form a release has.
+Everything that differs between forms is a method here, so that no other code asks for the form of a release. A new form
+is a module in this folder, an entry in `registry.py` and a name in `data/forms.py`; a form with tables of its own also
+has a module in `store/`.
 """
 
 import sqlite3
@@ -9,27 +11,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from decloak.anonymisers.method import NewRelease
-from decloak.data.assignment import Closer
+from decloak.anonymisers.method import NewRelease, StoredContent
+from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.releases.attacker import Attacker
-from decloak.releases.carriers import Carrier
-from decloak.releases.held import HeldRelease
+from decloak.releases.file_formats import ReleaseFileFormat
 from decloak.releases.knowledge import Knowledge
-from decloak.yaml.part import Found
+from decloak.releases.stored import StoredRelease
+from decloak.yaml.section import ConfigErrors
 
-__all__ = ["Form", "Publishing"]
+__all__ = ["Form", "Publishing", "StoredRow"]
 
-Held = TypeVar("Held", bound=HeldRelease)
+Held = TypeVar("Held", bound=StoredRelease)
+Content = TypeVar("Content", bound=StoredContent, contravariant=True)
 
 
 class Publishing(NamedTuple):
-    """How a release is wanted: with the ids of the original transactions, as tables for people, with the items of its
-    labels in a file beside it.
+    """Options of `decloak publish`: with the ids of the original transactions, as tables for people, with a file of the
+    labels.
     """
 
     original_ids: bool = False
@@ -37,55 +40,76 @@ class Publishing(NamedTuple):
     cut: Path | None = None
 
 
-class Form(ABC, Generic[Held]):
+class StoredRow(NamedTuple):
+    """The row of a release in the store, as far as it decides the form: format, hierarchy, method."""
+
+    format: str
+    has_hierarchy: bool
+    method: str
+
+
+class Form(ABC, Generic[Held, Content]):
     """One published form; `Held` is a release of it in the store."""
 
     name: ClassVar[FormName]
     attacks: ClassVar[FormName]
-    """The form whose attacks and measures it shares, as errors name it."""
-    closer: ClassVar[tuple[Closer, ...]] = ("smaller",)
-    """Whether smaller or larger scores may be of closer items."""
+    """Form with the same attacks and measures, as errors name it."""
+    closer: ClassVar[tuple[ScoreDirection, ...]] = ("smaller",)
+    """Directions that scores may have: smaller or larger means closer."""
     knows: ClassVar[bool] = False
-    """Whether what an attacker knows of persons is a stage of its own."""
+    """True if the attacker's knowledge of persons is a stage of its own."""
     apart: ClassVar[bool] = False
-    """Whether what is of one record is published in several pieces."""
+    """True if one record is published in several pieces."""
     rows_in_order: ClassVar[bool] = True
-    """Whether its rows stand in the order of the records where that is asked for."""
+    """True if its rows can keep the order of the records."""
     audits: ClassVar[tuple[str, ...]] = ()
-    """The rules that run on every release of somebody else, listed or not."""
+    """Rules that run on every release of another publisher, listed or not."""
     related: ClassVar[bool] = True
-    """Whether attacks need to be told how items are related."""
+    """True if attacks need scores of relatedness."""
+    header_method: ClassVar[str]
+    """Method in the header of a release file of this form."""
     contains: ClassVar[tuple[str, ...]]
-    """What somebody has who has a release of it, in sentences."""
+    """Sentences on what a recipient of the release has."""
 
     @abstractmethod
-    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
-        """Keep a release, and apart from it what links it to the original data set; return its number."""
+    def recognises(self, stored: StoredRow) -> bool:
+        """Return True if a release in the store, with the row `stored`, has this form."""
 
     @abstractmethod
-    def hold(self, connection: sqlite3.Connection, number: int) -> Held:
-        """A release in the store."""
+    def write(
+        self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Content], original: int | None
+    ) -> int:
+        """Write the release `prepared` to the store, and separately its links to the data set `original`; return its
+        id.
+
+        `connection` is open for writing, and `digest` is the key of the stage.
+        """
 
     @abstractmethod
-    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
-        """Keys of the attacker that say nothing of this form; `marked` where brackets show what is generalised, `order`
-        where the release is made here.
+    def load(self, connection: sqlite3.Connection, number: int) -> Held:
+        """Return the release with the id `number` in the store."""
+
+    @abstractmethod
+    def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
+        """Yield the keys of `attacker` that this form does not support.
+
+        `marked` says whether brackets show generalised items, `order` is the order of a release that decloak makes.
         """
 
     @abstractmethod
     def context(self, nearest: int | None) -> int | str:
-        """What is held against a hidden item, in a word; `nearest` are the plain items looked at, None for all."""
+        """Return a word for the context of a hidden item; `nearest` is the number of plain items, None for all."""
 
     @abstractmethod
     def pairs(self, held: Held, nearest: int | None) -> Sequence[Pair]:
-        """The pairs of items whose relatedness the attacks go by."""
+        """Return the pairs of items in `held` whose scores the attacks need; `nearest` is the size of a context."""
 
     @abstractmethod
     def documents(self, held: Held) -> Iterable[Iterable[str]]:
-        """What items are seen together in, for who knows the release alone."""
+        """Return the sets of items in `held` that appear together, for an attacker who knows the release alone."""
 
     def sizes(self, held: Held) -> Sequence[int]:
-        """Of how many records each of the documents is."""
+        """Return the number of records of each document of `held`."""
         return [1 for _ in self.documents(held)]
 
     def tables(
@@ -95,24 +119,27 @@ class Form(ABC, Generic[Held]):
         scores: Mapping[Pair, float | None] | None,
         listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
-        """The distance tables that are attacked: by the scores, or those of the scenario's file."""
+        """Return the distance tables to attack in `held`, by `scores`, or those `listed` in the file of the scenario.
+
+        `nearest` is the size of a context, None for all.
+        """
         return ()
 
     def knowledge(self, held: Held, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
-        """What an attacker knows of persons beforehand."""
-        raise AssertionError(f"nobody is known in {self.name} data")
+        """Return the knowledge of `attacker` about persons in `held`, drawn with `seed`; `folder` has its files."""
+        raise AssertionError(f"no person is known in {self.name} data")
 
     def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:
-        """Read what the attacker knows from files, before anything is written."""
+        """Read the files of `attacker` in `folder`, for the `items` of the data, before anything is written."""
 
     @abstractmethod
-    def carrier(self, file: Path, wish: Publishing) -> Carrier:
-        """How a file of this name carries a release; an error where it cannot carry what is wished."""
+    def file_format(self, file: Path, wish: Publishing) -> ReleaseFileFormat:
+        """Return the format of a release in `file`; raise an error if it cannot represent what `wish` asks for."""
 
     def labels(self, held: Held) -> Generalised:
-        """The labels a release shows, with what they stand for."""
+        """Return the labels that `held` shows, with their members."""
         raise AssertionError(f"{self.name} data have no labels")
 
     @abstractmethod
     def counts(self, release: Any) -> Mapping[str, int]:
-        """How much of what a release shows."""
+        """Return the numbers of transactions, items and the like that `release` shows, by name."""

@@ -1,4 +1,4 @@
-"""What an attacker of disassociated data knows beforehand, as the scenario says."""
+"""Knowledge of an attacker on disassociated data, as the scenario describes it."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
@@ -6,29 +6,32 @@ from typing import NamedTuple
 from decloak.attack.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import read_lines
-from decloak.data.formats.readers import read
+from decloak.data.formats.plain_files import read
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker, FrequentSets, Nouns
-from decloak.releases.held import UNKNOWN, HeldChunks
+from decloak.releases.stored import UNKNOWN, StoredDisassociation
 
-__all__ = ["Knowledge", "known_by_file", "what_is_known"]
+__all__ = ["Knowledge", "known_from_file", "known_itemsets"]
 
 FOREIGN = 10
-"""Words that the weak attacker knows beside the items."""
+"""Words that the weak attacker knows in addition to items."""
 
 
 class Knowledge(NamedTuple):
-    """The model of an attacker, the itemsets known, and why there are none where there should be."""
+    """The attacker model, the known itemsets, and the reason why there are none where there should be."""
 
     model: str
     itemsets: list[tuple[str, ...]]
     note: str | None = None
 
 
-def known_by_file(
+def known_from_file(
     attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]], m: int = 2, seed: int = 0
 ) -> Knowledge | None:
-    """What an attacker knows who goes by a file: listed itemsets, or foreign words beside items of the data."""
+    """Return what `attacker` knows from a file in `folder`: listed itemsets, or foreign words combined with `items`.
+
+    `m` is the size of itemsets, and `seed` decides the draws. None if no file is named.
+    """
     if attacker.knowledge is not None:
         return Knowledge("explicit", explicit(folder / attacker.knowledge, items()))
     if attacker.frequent is not None and attacker.frequent.file is not None:
@@ -58,14 +61,19 @@ def _frequent(part: FrequentSets, records: Sequence[Collection[str]], m: int, se
     return Knowledge("weak", itemsets)
 
 
-def what_is_known(attacker: Attacker, folder: Folder, seed: int, held: HeldChunks) -> Knowledge:
-    """Work out the itemsets an attacker knows; the strong one knows every pair, and none is listed."""
+def known_itemsets(attacker: Attacker, folder: Folder, seed: int, held: StoredDisassociation) -> Knowledge:
+    """Return the itemsets that `attacker` knows of the release `held`; the strong one knows every pair, and none is
+    listed.
+
+    `folder` has the files, and `seed` decides the draws.
+    """
     m = held.published.m or 2
-    by_file = known_by_file(attacker, folder, lambda: held.published.items, m, seed)
+    by_file = known_from_file(attacker, folder, lambda: held.published.items, m, seed)
     if by_file is not None:
         return by_file
     if attacker.model == "strong":
         return Knowledge("strong", [])
+    # Without the originals nothing can be drawn from them; the run says so.
     if held.rows is None:
         return Knowledge(attacker.model, [], UNKNOWN.format(f"what a {attacker.model} attacker knows"))
     if attacker.frequent is not None:

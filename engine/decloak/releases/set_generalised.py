@@ -1,4 +1,4 @@
-"""Releases of transactions that show generalised items: sets of items, or labels of a hierarchy."""
+"""The published forms of transactions with generalised items: sets of items, or labels of a hierarchy."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,35 +8,42 @@ from typing import ClassVar
 from decloak.anonymisers.method import NewRelease
 from decloak.attack.tables import needed_pairs, tables
 from decloak.attack.written_order import order_notes
+from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
 from decloak.data.published import Published
-from decloak.data.rungs import Rung
 from decloak.data.tables import AttackTable, DistanceTable, Pair
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.carriers import LABELS, TEXT, Carrier
-from decloak.releases.form import Form, Publishing
-from decloak.releases.held import HeldSets
+from decloak.releases.file_formats import LABELS, TEXT, ReleaseFileFormat
+from decloak.releases.form import Form, Publishing, StoredRow
+from decloak.releases.stored import StoredSetRelease
 from decloak.store import releases
-from decloak.store.origins import link_origins
-from decloak.yaml.part import Found
+from decloak.store.record_links import link_origins
+from decloak.yaml.section import ConfigErrors
 
 __all__ = ["GeneralisedForm", "SetGeneralisedForm"]
 
 
-class SetGeneralisedForm(Form[HeldSets]):
+class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     """Transactions with generalised items in brackets."""
 
     name = attacks = FormName.SET_GENERALISED
     contains = (
-        "the published transactions: plain items, and generalised items, of whose members one at least is meant",
+        "the published records: plain items, and generalised items with one original member or more",
         "the members of the generalised items that transactions show",
     )
     audits: ClassVar[tuple[str, ...]] = ("order",)
+    header_method = GENERALISATION
 
-    def write(self, connection: sqlite3.Connection, digest: str, prepared: NewRelease, original: int | None) -> int:
+    def recognises(self, stored: StoredRow) -> bool:
+        return True  # a release of transactions that no other form recognises
+
+    def write(
+        self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None
+    ) -> int:
         tree, hierarchy = prepared.tree, None
         if tree is not None:
             hierarchy = releases.write_tree(connection, tree.parents(), tree.items, tree.origin)
@@ -56,56 +63,57 @@ class SetGeneralisedForm(Form[HeldSets]):
         releases.mark_suppressed(connection, release, prepared.suppressed)
         return release
 
-    def hold(self, connection: sqlite3.Connection, number: int) -> HeldSets:
-        return HeldSets(connection, number)
+    def load(self, connection: sqlite3.Connection, number: int) -> StoredSetRelease:
+        return StoredSetRelease(connection, number)
 
-    def misfits(self, attacker: Attacker, *, marked: bool, order: Order | None) -> Found:
+    def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         for key in ("model", "share", "foreign", "frequent", "knowledge"):
             if key in attacker.model_fields_set:
-                yield (key,), DecloakError(f"{shown(key)} is about disassociated data only", hint="delete it")
+                yield (key,), DecloakError(f"{quote(key)} is about disassociated data only", hint="delete it")
+        # Brackets already show what is generalised, so that these keys would change nothing.
         for key in ("k", "utility"):
             if key in attacker.model_fields_set and marked:
                 hint = "delete it, or write marked: false under published"
-                yield (key,), DecloakError(f"{shown(key)} is about unmarked data only", hint=hint)
-        if Rung.PERSON in (attacker.rungs or ()):
-            message = f"no attack on {self.attacks} data goes by what is known of persons"
+                yield (key,), DecloakError(f"{quote(key)} is about unmarked data only", hint=hint)
+        if KnowledgeLevel.PERSON in (attacker.knowledge_levels or ()):
+            message = f"no attack on {self.attacks} data uses items of specific people"
             yield ("knows",), DecloakError(message, hint="leave person out; the exposure figures count such people")
         if order == "sorted" and attacker.context not in (None, "all"):
-            hint = "write context: all, or order: recorded under anonymise"
-            message = "what stands nearest in sorted records is near in spelling, and tells nothing"
+            hint = "write `context: all`, or `order: recorded` under anonymise"
+            message = "neighbours in sorted records are only similar in spelling"
             yield ("context",), DecloakError(message, hint=hint)
 
     def context(self, nearest: int | None) -> int | str:
         return "all" if nearest is None else nearest
 
-    def pairs(self, held: HeldSets, nearest: int | None) -> Sequence[Pair]:
+    def pairs(self, held: StoredSetRelease, nearest: int | None) -> Sequence[Pair]:
         return needed_pairs(held.published, nearest)
 
-    def documents(self, held: HeldSets) -> Iterable[Iterable[str]]:
-        """The items each published transaction may stand for."""
+    def documents(self, held: StoredSetRelease) -> Iterable[Iterable[str]]:
+        """Yield the items that each published transaction of `held` may stand for."""
         for transaction in held.published.transactions:
             yield [item for element in transaction for item in ((element,) if isinstance(element, str) else element)]
 
     def tables(
         self,
-        held: HeldSets,
+        held: StoredSetRelease,
         nearest: int | None,
         scores: Mapping[Pair, float | None] | None,
         listed: Iterable[DistanceTable],
     ) -> Sequence[AttackTable]:
         return () if scores is None else tables(held.published, scores, nearest)
 
-    def carrier(self, file: Path, wish: Publishing) -> Carrier:
+    def file_format(self, file: Path, wish: Publishing) -> ReleaseFileFormat:
         if wish.text:
             raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
         return LABELS if file.suffix == ".jsonl" else TEXT
 
-    def labels(self, held: HeldSets) -> Generalised:
+    def labels(self, held: StoredSetRelease) -> Generalised:
         return held.labels
 
     def counts(self, release: Published | Generalised) -> Mapping[str, int]:
         published = release.published if isinstance(release, Generalised) else release
-        plain = {element for element in published.rows.used if isinstance(element, str)}
+        plain = {element for element in published.rows.used_names if isinstance(element, str)}
         hiding = {frozenset(members) for members in published.generalised}
         return {
             "transactions": len(published.transactions),
@@ -117,6 +125,9 @@ class SetGeneralisedForm(Form[HeldSets]):
 
 
 class GeneralisedForm(SetGeneralisedForm):
-    """Transactions of labels of a hierarchy: what a set-generalised release is, its generalised items named."""
+    """Transactions of labels of a hierarchy: a set-generalised release whose generalised items have names."""
 
     name = FormName.GENERALISED
+
+    def recognises(self, stored: StoredRow) -> bool:
+        return stored.has_hierarchy

@@ -9,8 +9,8 @@ No release is recommended for publication.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from decloak.report.card import ROWS, Cell, ExposureCard
 from decloak.report.knowledge import listed
+from decloak.report.risk_card import ROWS, Cell, ExposureCard
 from decloak.report.wording import count, percent
 
 __all__ = ["advice", "dominating"]

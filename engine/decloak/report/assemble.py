@@ -1,4 +1,4 @@
-"""What a page about some runs says, from the store: in the order in which somebody reads it who must decide."""
+"""Assemble the page about some runs from the store, in the order of a decision."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.registry import figure_titles
+from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
-from decloak.report.beside import attack_pairs
+from decloak.report.attack_comparison import attack_pairs
+from decloak.report.attacker_section import attacker_section
 from decloak.report.ci import SIGNS
+from decloak.report.decision import facts_of, findings_of, left_out_section, next_step
 from decloak.report.drawing import comparison_svg
 from decloak.report.exposure_section import exposure_parts
+from decloak.report.frontier import frontier_section
 from decloak.report.names import nameless
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
@@ -19,9 +22,8 @@ from decloak.report.sections import attacks_section, costs_section, limits_secti
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome
 from decloak.report.verdict_figures import judged_variants
-from decloak.report.verdict_lines import most_severe
-from decloak.report.who import who_section
-from decloak.rules.explain import compared, list_findings
+from decloak.report.verdict_lines import leading, most_severe
+from decloak.rules.explain import compare_alternatives, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
 from decloak.store.outcomes import Exposure, exposure
@@ -38,20 +40,24 @@ MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS, MOST_BARS = 5_000, 3, 20, 40
 def page_of(
     connection: sqlite3.Connection, store: Path, runs: Sequence[StudyRun], *, evidence: bool, originals: bool
 ) -> Page:
-    """The page; names of items are on it with `evidence`, and which of them were won back with `originals`."""
+    """Return the page about `runs`; `evidence` adds findings with item names, `originals` the recovered items."""
     study = Study.of(connection, runs)
-    verdict = most_severe(judged_variants(connection, study))
-    risk = exposure_parts(connection, study)
+    judged = judged_variants(connection, study)
+    verdict = most_severe(judged)
+    worst = leading(judged)
+    exposed = exposure_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
     names = set[str]() if evidence else {name for (name,) in connection.execute("select name from item")}
     sections = (
-        risk.section,
-        who_section(study),
+        exposed.section,
+        frontier_section(exposed.cards),
         attacks_section(study, attack_pairs(connection, study)),
-        reliability_section(connection, study),
         sweep_section(study),
         costs_section(study),
+        attacker_section(study),
+        left_out_section(study, verdict),
         _weakest(connection, study, originals),
+        reliability_section(connection, study) if evidence else None,
         _evidence(connection, runs[-1].run) if evidence else None,
         limits_section(nameless(notes, names)),
         making_section(study, store.name, names),
@@ -60,23 +66,24 @@ def page_of(
     return Page(
         name=f"run-{runs[-1].run}",
         title=runs[0].scenario,
-        word=verdict.headline,
+        headline=verdict.headline,
         tone=TONES.get(verdict.outcome, "open"),
-        verdict=verdict.lines,
-        sentences=risk.advice,
-        cards=risk.cards,
+        next=next_step(verdict, exposed.advice),
+        facts=facts_of(study, exposed.cards[0].people if exposed.cards else None),
+        verdict=findings_of(verdict, worst),
+        tiles=exposed.tiles,
         expectations=_expectations(connection, study),
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
-        shows=f"This page shows {' and '.join(shown)}: do not hand it out." if shown else "",
+        shows=f"CONFIDENTIAL: this page shows {' and '.join(shown)}. Do not share it." if shown else "",
     )
 
 
 def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[str, str]]:
-    """What the scenario expects of each variant, with a mark for whether it holds."""
+    """Return each expectation of each variant, with the sign of its result."""
     judged = []
-    counts_of = {name for name, title in figure_titles().items() if title.count}
+    counts_of = {name for name, title in metrics_by_key().items() if title.count}
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
         over = {key: interval(study.values(runs, *key)) for key in keys}
@@ -97,7 +104,7 @@ def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[st
 
 
 def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> Section | None:
-    """How what came back spreads over the records, of the attack that won most back in the newest run."""
+    """Plot the eliminated members per record, for the most successful attack of the newest run."""
     run = study.runs[-1].run
     figures = study.figures[run]
     won = [(figures.get(("correct", attack.label)) or 0.0, attack) for attack in attacks_of(connection, run)]
@@ -108,10 +115,12 @@ def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> S
     drawn, lines = _histogram(spread, attack.label), []
     tables = []
     if originals:
-        tables = [Table("The items ruled out rightly most often", ("item", "times"), _rows(spread), frozenset({1}))]
+        tables = [
+            Table("Items that were eliminated correctly most often", ("item", "times"), _rows(spread), frozenset({1}))
+        ]
     else:
-        lines = ["Which items these are is left out; --with-originals lists them."]
-    return Section("weakest", "Weakest records", lines, [drawn], tables)
+        lines = ["Use decloak report --with-originals to list the items."]
+    return Section("weakest", "Most exposed records", lines, [drawn], tables)
 
 
 def _rows(spread: Exposure) -> list[list[str]]:
@@ -121,13 +130,13 @@ def _rows(spread: Exposure) -> list[list[str]]:
 def _histogram(spread: Exposure, attack: str) -> Drawn:
     size = sum(spread.records.values())
     hit = size - spread.records[0]
-    said = f"{hit:,} of {size:,} records lost at least one item that hid the real one to {attack}"
+    said = f"{attack} eliminated at least one added member in {hit:,} of {size:,} records"
     most = max(spread.records)
     shown = range(most + 1) if most <= MOST_BARS else spread.records  # a gap is seen as one
     bars = [(str(items), spread.records.get(items, 0)) for items in shown]
-    spec = charts.bars(bars, "items ruled out rightly", "records", said)
+    spec = charts.bars(bars, "correct eliminations", "records", said)
     rows = [[str(items), f"{records:,}"] for items, records in spread.records.items()]
-    table = Table(said, ("items ruled out rightly", "records"), rows, frozenset({0, 1}))
+    table = Table(said, ("correct eliminations", "records"), rows, frozenset({0, 1}))
     return Drawn(f"{said}.", [charts.drawn(spec, "svg").decode()], table)
 
 
@@ -136,7 +145,7 @@ def _evidence(connection: sqlite3.Connection, run: int) -> Section:
         Drawn(f"{finding.attack}: {finding.sentence}", [comparison_svg(comparison)])
         for finding, comparison in _pictures(connection, run)
     ]
-    return Section("evidence", "Why some of it was won back", figures=figures)
+    return Section("evidence", "Reasons of some findings", figures=figures)
 
 
 def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, Any]]:
@@ -144,7 +153,7 @@ def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, A
     count = 0
     for attack in attacks_of(connection, run):
         for finding in list_findings(connection, run, attack.label, 1):
-            comparison = compared(connection, run, finding.finding)
+            comparison = compare_alternatives(connection, run, finding.finding)
             if comparison is not None and count < MOST_PICTURES:
                 count += 1
                 yield finding, comparison
@@ -166,5 +175,5 @@ def _figures(study: Study) -> dict[str, Any]:
         for run in study.runs
         for attack in study.attacks
     ]
-    titles = figure_titles()
+    titles = metrics_by_key()
     return {"columns": columns, "rows": rows, "titles": {name: titles[name].title for name in study.measures}}

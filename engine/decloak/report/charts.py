@@ -1,7 +1,7 @@
-"""Charts as Vega-Lite specifications, drawn by vl-convert without a browser.
+"""Charts as Vega-Lite specifications, which vl-convert draws without a browser.
 
-One panel for each series, since six bands on top of each other are mud. Text, axes and grid take the colour of the
-page; nothing is clipped, and nothing is fetched: data stand in the specification.
+Each series has its own panel, because overlaid bands are unreadable. Text, axes and grid have the colour of the page.
+The specification contains the data, so drawing requests nothing.
 """
 
 import re
@@ -10,21 +10,21 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.extras import install
-from decloak.measure.registry import figure_titles
+from decloak.measure.registry import metrics_by_key
 from decloak.report.study import Point, Series, Study
 
-__all__ = ["bars", "drawn", "grid", "panel", "panels", "reliability", "scatter"]
+__all__ = ["bars", "drawn", "grid", "panel", "panels", "reliability"]
 
 BLUE, GREY = "#0072B2", "#808080"
-"""Of Okabe and Ito's colours, which nobody takes for one another; grey is chance."""
+"""Colours of Okabe and Ito, which readers with colour blindness distinguish. The baseline is grey."""
 WIDE = 50
-"""So many times its least value an axis has at most that is not logarithmic."""
+"""The ratio of the largest to the smallest value from which an axis is logarithmic."""
 WIDTH, HEIGHT = 210, 140
 _INK = "currentColor"
 _UNSEEN = re.compile(r'<path [^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>| (?:class|pointer-events|fill-opacity)="[^"]*"')
-"""What Vega writes into an SVG and nobody sees."""
+"""Invisible parts of the SVG that Vega writes."""
 _CONFIG: dict[str, Any] = {
     "background": None,
     "font": "sans-serif",
@@ -38,11 +38,11 @@ _CONFIG: dict[str, Any] = {
 
 
 def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool = False) -> list[dict[str, Any]]:
-    """A panel for each series of a figure, all on one scale: a share on that from 0 to 1, unless it is seen close."""
+    """Return a panel for each series of the figure `y` along `x`. A share has the scale 0 to 1, unless `close`."""
     series = [line for line in study.series(x, y, by) if any(point.value is not None for point in line.points)]
     if not series:
-        raise DecloakError(f"{shown(y)} is undefined in all of these runs", "--y", "`decloak show` lists the figures")
-    titles = figure_titles()
+        raise DecloakError(f"{quote(y)} is undefined in all of these runs", "--y", "`decloak show` lists the figures")
+    titles = metrics_by_key()
     title, count = (titles[y].title, titles[y].count) if y in titles else (y, False)
     reached = [bound for line in series for point in line.points for bound in (point.value, point.low, point.high)]
     highest = max(bound for bound in reached if bound is not None)
@@ -51,13 +51,13 @@ def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool 
 
 
 def _conclusion(series: Series, x: str, y: str) -> str:
-    """What a panel shows, in words: where the figure begins and ends, or where it is highest and lowest."""
+    """Describe a panel: the first and the last value, or the largest and the smallest."""
     points = [point for point in series.points if point.value is not None]
     if all(_is_number(point.x) for point in points):
         ends, way = (min(points, key=lambda point: point.x), max(points, key=lambda point: point.x)), "goes from"
     else:
         ranked = sorted(points, key=lambda point: -(point.value or 0))
-        ends, way = (ranked[0], ranked[-1]), "lies between"
+        ends, way = (ranked[0], ranked[-1]), "is between"
     of = f" of {series.by}" if series.by else ""
     if len(points) == 1:
         return f"{y}{of} is {_reached(ends[0])} at {x} {ends[0].x}"
@@ -66,16 +66,16 @@ def _conclusion(series: Series, x: str, y: str) -> str:
 
 
 def _reached(point: Point) -> str:
-    return f"{point.value:.3g}" + ("" if point.chance is None else f" (chance {point.chance:.3g})")
+    return f"{point.value:.3g}" + ("" if point.chance is None else f" (baseline {point.chance:.3g})")
 
 
 def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, Any]:
-    """How a figure changes: a line through the means, a band of their intervals, and chance as a dashed line."""
+    """Plot a figure as a line through the means, a band of their intervals, and a dashed line for the baseline."""
     numeric = all(_is_number(point.x) for point in series.points)
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
     across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
     if numeric:
-        # Spelt as the value is: Vega would round it to the digits that tell ticks of even steps apart.
+        # Vega rounds labels to the digits that distinguish even steps, so the label is the value itself.
         axis: dict[str, Any] = {"values": _ticks(series.points), "labelExpr": "toString(datum.value)"}
         across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
@@ -104,7 +104,7 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
 
 
 def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[str, Any]:
-    """How often each of a few values occurs."""
+    """Plot `counts`, the number of each value."""
     return {
         "description": about,
         "width": 2 * WIDTH,
@@ -118,34 +118,13 @@ def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[
     }
 
 
-def scatter(places: Sequence[tuple[str, float, float]], x: str, y: str, about: str) -> dict[str, Any]:
-    """Named places between two figures, such as what a release costs and what comes back of it."""
-    fields = {
-        "x": {"field": "x", "type": "quantitative", "title": x, "scale": {"zero": False, "padding": 30}},
-        "y": {"field": "y", "type": "quantitative", "title": y, "scale": {"zero": True}},
-    }
-    return {
-        "description": about,
-        "width": 2 * WIDTH,
-        "height": HEIGHT + 40,
-        "data": {"values": [{"label": name, "x": across, "y": up} for name, across, up in places]},
-        "encoding": fields,
-        "layer": [
-            {"mark": {"type": "point", "filled": True, "size": 60, "color": BLUE}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 7, "color": _INK, "limit": WIDTH},
-                "encoding": {"text": {"field": "label"}},
-            },
-        ],
-    }
-
-
 def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: str) -> dict[str, Any]:
-    """The share that is right along the probability that was said, and whether that is of few findings: then the point
-    is hollow. Who is as right as said lies on the dashed line.
+    """Plot the share of correct findings against their stated probability. Points of few findings are hollow, and the
+    dashed line is perfect calibration.
     """
     field: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}}
-    across, up = field | {"field": "x", "title": "probability"}, field | {"field": "y", "title": "share right"}
+    across = field | {"field": "x", "title": "stated probability"}
+    up = field | {"field": "y", "title": "share of correct findings"}
     even: dict[str, Any] = {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]}}
     even |= {"data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]}, "encoding": {"x": across, "y": up}}
     curve = {"mark": {"type": "line", "color": BLUE}, "encoding": {"x": across, "y": up}}
@@ -165,13 +144,14 @@ def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: 
 
 
 def grid(panels: Sequence[dict[str, Any]], columns: int = 3) -> dict[str, Any]:
-    """Several panels as one picture."""
+    """Return `panels` as one picture."""
     return {"concat": list(panels), "columns": columns, "spacing": 24}
 
 
 def drawn(spec: dict[str, Any], kind: str, *, image: bool = False) -> bytes:
-    """A specification as a picture: svg, png or pdf; an SVG takes the colour of the page it is in, unless it is an
-    image of its own: that one is small, dark on white, and has no text but what its page says of it.
+    """Draw `spec` as svg, png or pdf. An SVG has the colour of its page.
+
+    With `image` it is a separate small file, dark on white, without a description.
     """
     try:
         converter = import_module("vl_convert")
@@ -188,7 +168,7 @@ def drawn(spec: dict[str, Any], kind: str, *, image: bool = False) -> bytes:
 
 
 def _with_text(svg: str, text: str) -> str:
-    """A picture that says what it shows to who does not see it."""
+    """Add the description `text` to a picture, for screen readers."""
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1) if text else svg
 
 
@@ -200,13 +180,13 @@ def _datum(point: Point, numeric: bool) -> dict[str, Any]:
 
 
 def _ticks(points: Sequence[Point]) -> list[Any]:
-    """The values that were tried, every other of them where they are many."""
+    """Return the varied values, or a part of them if they are many."""
     values = sorted(point.x for point in points)
     return values[:: 1 + len(values) // 8]
 
 
 def _scale(points: Sequence[Point]) -> str:
-    """Logarithmic where values grow by factors."""
+    """Return the type of the scale: logarithmic for values that grow by factors."""
     least, most = min(point.x for point in points), max(point.x for point in points)
     return "log" if least > 0 and most >= WIDE * least else "linear"
 

@@ -6,7 +6,7 @@ the question is a comparison.
 
 from html import escape
 
-from decloak.store.rivals import Comparison, Rival
+from decloak.store.alternatives import Comparison, Rival
 
 __all__ = ["comparison_svg"]
 
@@ -48,7 +48,7 @@ def comparison_svg(comparison: Comparison) -> str:
 def comparison_in_words(comparison: Comparison) -> str:
     """The picture for who does not see it."""
     rivals = "; ".join(f"{rival.name}: {rival.note}" for rival in comparison.rivals[:MOST])
-    return f"Known: {', '.join(comparison.known[:MOST])}. What may be meant in {comparison.about}: {rivals}."
+    return f"Known: {', '.join(comparison.known[:MOST])}. The members of {comparison.about}: {rivals}."
 
 
 def _line(y: float, end: float, closeness: float) -> str:

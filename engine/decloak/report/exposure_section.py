@@ -1,93 +1,115 @@
-"""The exposure card on a page: two cards for one release, or a table of several releases and the advice."""
+"""The people exposed, on a page: four tiles for one release, or a table of several releases and their comparison."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.advice import advice
-from decloak.report.card import RELEASE, ROWS, Cell, ExposureCard, exposure_cards, pooled_cards
-from decloak.report.comparison import called_shortly, card_rows, comparison_rows, costs_of, reasons, remark, unpooled
-from decloak.report.page import Card, Section, Table
+from decloak.report.page import Section, Table, Tile, TileRow
+from decloak.report.risk_card import RELEASE, Cell, ExposureCard, exposure_cards, pooled_cards
+from decloak.report.risk_tables import called_shortly, comparison_rows, costs_of, reasons, remark, unpooled
 from decloak.report.study import Study
+from decloak.report.wording import people, percent, whole
 
-__all__ = ["ExposureParts", "exposure_parts", "grouped"]
+__all__ = ["ExposureParts", "exposure_parts", "tiles_of"]
 
-HEADLINES = {"singling out": "singled_out_2", "inference": "inferred_own"}
-"""The row of each group whose numbers are the largest on the page."""
+TITLES = {
+    "singled_out_2": ("Singled out with up to 2 items", "The most revealing 2 items of a person fit only one record."),
+    "exposed_2": ("Exposed with 2 items", "An attacker who knows 2 random items finds the record with p > 1/11."),
+    "implied": ("Third item implied by 2 items", "2 known items prove a third item with certainty."),
+    "inferred_own": ("Item known or inferred", "The release shows an item, or one guess at it is right (expected)."),
+}
+"""The figures of the tiles, each with its title and its definition."""
 
 
 class ExposureParts(NamedTuple):
-    """What a page says of people: cards, a section, and a paragraph for whoever must choose."""
+    """The people exposed on a page: tiles, a section, sentences, and the cards that they are made from."""
 
-    cards: Sequence[Card]
+    tiles: Sequence[Tile]
     section: Section | None
     advice: Sequence[str]
+    cards: Sequence[ExposureCard]
 
 
 def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposureParts:
-    """All of it; nothing where no people were counted. Of several data sets of a kind what is said is of the kind."""
+    """Return the parts for the runs of `study`. With several data sets of a kind, they are about the kind."""
     cards = called_shortly(exposure_cards(connection, study))
     pooled = called_shortly(pooled_cards(connection, study))
     chosen = pooled or cards
     said = advice(chosen) if len(chosen) > 1 else ""
-    groups = grouped(chosen[0]) if len(chosen) == 1 else []
+    tiles = tiles_of(chosen[0], study) if len(chosen) == 1 else []
     tables = [some for some in (pooled, cards) if len(some) > 1]
     notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
     section = Section(
-        "people", "People exposed",
+        "people", "People exposed", [said] if said else [],
         tables=[_comparison(study, some)._replace(folded=some is cards and len(tables) > 1) for some in tables],
         items=list(dict.fromkeys(note for note in notes if note)),
     )  # fmt: skip
-    return ExposureParts(groups, section if tables else None, [said] if said else [])
+    return ExposureParts(tiles, section if tables else None, [said] if said else [], chosen)
 
 
-def grouped(card: ExposureCard) -> list[Card]:
-    """Return a card for singling out and a card for inference."""
-    _, lines = card_rows(card)
-    cells = {row.figure: line for row, line in zip(ROWS, lines, strict=True)}
-    groups = []
-    for group, headline in HEADLINES.items():
-        _, _, release, _, _, said = cells[headline]
-        value, about = _headline(cells[headline], card.cells[headline], card.people) if release else ("–", said or "–")
-        lines_of = [_line(cells[row.figure], card.cells[row.figure]) for row in ROWS if row.group == group and release]
-        groups.append(Card(group.capitalize(), value, [about, *lines_of]))
-    hidden, last = remark([card]), groups.pop()
-    return [*groups, last._replace(lines=[*last.lines, *([hidden] if hidden else [])])]
+def tiles_of(card: ExposureCard, study: Study) -> list[Tile]:
+    """Return a tile for each figure of `TITLES` that was measured."""
+    cells = dict(card.cells) | {"exposed_2": _exposed(card, study)}
+    hidden = remark([card])
+    tiles = [_tile(figure, cells[figure], card) for figure in TITLES if cells[figure].release is not None]
+    return [*tiles[:-1], tiles[-1]._replace(foot=hidden.capitalize())] if tiles and hidden else tiles
 
 
-def _headline(line: Sequence[str | None], cell: Cell, people: int) -> tuple[str, str]:
-    """Return the numbers of a card and what they count."""
-    _, _, release, after, baseline, _ = line
+def _exposed(card: ExposureCard, study: Study) -> Cell:
+    """Return the people exposed with 2 items, after the attack that exposes most."""
+    runs = dict(study.groups)[card.variant]
+    of = int(interval(study.values(runs, "exposed_2_of")).mean or card.people)
+    original, release = (interval(study.values(runs, f"exposed_2_{where}")) for where in ("original", "release"))
+    if release.mean is None:
+        return Cell(of, original.mean)
+    means = {attack: interval(study.values(runs, "exposed_2", attack)).mean for attack in study.attacks}
+    after = {attack: mean for attack, mean in means.items() if mean is not None}
     if not after:
-        return str(release), f"of {people:,} people, in the release"
-    if cell.source == RELEASE:
-        return str(release), f"of {people:,} people, in the release; no attack exposes more"
-    return f"{release} → {after}", f"of {people:,} people, in the release → after the attack (baseline {baseline})"
+        reason = "not measured on disassociated data" if means else ""
+        return Cell(of, original.mean, release, reason=reason or None)
+    attack = max(after, key=lambda one: after[one])
+    if after[attack] <= release.mean:
+        return Cell(of, original.mean, release, release, source=RELEASE)
+    return Cell(of, original.mean, release, Interval(after[attack], None, None, 1), attack=attack, source=attack)
 
 
-def _line(line: Sequence[str | None], cell: Cell) -> str:
-    """Return a row of the card as one line of text."""
-    title, original, release, after, baseline, source = line
-    named = source if cell.attack else cell.reason
-    parts = [
-        f"original data {original}" if original else None,
-        f"baseline {baseline}" if baseline else None,
-        f"largest by {named}" if cell.attack else named,
-    ]
-    beside = "; ".join(part for part in parts if part)
-    way = " → ".join(number for number in (release, after) if number) or "–"
-    return f"{title}: {way}" + (f" ({beside})" if beside else "")
+def _tile(figure: str, cell: Cell, card: ExposureCard) -> Tile:
+    title, definition = TITLES[figure]
+    worst = card.around(cell.worst, cell.of)
+    place = "in the release" if cell.after is None or cell.source == RELEASE else f"after the attack {cell.source}"
+    return Tile(title, whole(worst.mean if worst else None) or "–", f"of {cell.of:,} people, {place}", definition,
+                list(_rows(cell, card)), _interval(worst))  # fmt: skip
+
+
+def _rows(cell: Cell, card: ExposureCard) -> Iterator[TileRow]:
+    yield _row("original data", cell.original, cell.of, "not measured")
+    yield _row("release", None if cell.release is None else cell.release.mean, cell.of, "not measured")
+    after = None if cell.after is None else cell.after.mean
+    yield _row("after the strongest attack", after, cell.of, cell.reason or "not measured: no attack was run")
+    if cell.baseline is not None:
+        yield _row("baseline", cell.baseline, cell.of, "")._replace(baseline=True)
+
+
+def _row(label: str, value: float | None, of: int, note: str) -> TileRow:
+    if value is None:
+        return TileRow(label, note=note)
+    return TileRow(label, f"{whole(value)} ({percent(value / of)})", value / of)
+
+
+def _interval(worst: Interval | None) -> str:
+    return "" if worst is None or worst.low is None else f"With 95% interval: {people(worst)}."
 
 
 def _comparison(study: Study, cards: Sequence[ExposureCard]) -> Table:
     columns, rows = comparison_rows(cards, costs_of(study))
-    of = f"over {cards[0].data_sets} data sets, as" if cards[0].data_sets > 1 else "as"
+    of = f"over {cards[0].data_sets} data sets, " if cards[0].data_sets > 1 else ""
     counts = {card.people for card in cards}
     who = "People"
-    if len(counts) == 1:  # one number for all of them needs no column
-        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
+    if len(counts) == 1:
         who = f"Of {counts.pop():,} people"
-    caption = f"{who}: {of} released → after the attack that exposes most (baseline)"
+    caption = f"{who}: {of}release → after the strongest attack (baseline)"
     cells = [[cell or "–" for cell in row] for row in rows]
     return Table(caption, columns, cells, frozenset(range(1, len(columns))))
 

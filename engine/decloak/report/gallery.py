@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.digest import digest
-from decloak.errors import DecloakError, nearest, shown
-from decloak.measure.registry import figure_titles
+from decloak.errors import DecloakError, quote, suggest
+from decloak.measure.registry import metrics_by_key
+from decloak.pipeline.run import run
 from decloak.report import charts
 from decloak.report.study import Study
 from decloak.report.trends import Judged, judged_trend
 from decloak.resources import bundled
-from decloak.runs.runner import run
-from decloak.scenario.figure import Figure
+from decloak.scenario.paper_figure import Figure
 from decloak.scenario.plots import Plot, Plots
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
@@ -40,14 +40,14 @@ __all__ = [
 
 PAPERS = {
     "set-generalisation": "Shao and Ong (2017): attacks on set-generalised transactions",
-    "set-generalisation-thesis": "Ong (2015): the thesis that these attacks are from",
-    "disassociation": "AlShuhail and Shao: semantic attack on disassociated transactions",
-    "cover-problem": "Barakat and others: the cover problem of disassociation",
+    "set-generalisation-thesis": "Ong (2015): thesis on semantic attacks on generalised transactions",
+    "disassociation": "AlShuhail and Shao (2022): semantic attack on disassociated transactions",
+    "cover-problem": "Barakat and others (2016): the cover problem of disassociation",
     "km-anonymity": "Terrovitis, Mamoulis and Kalnis (2011): k^m-anonymity by local and global recoding",
 }
 """The papers by their folders, in the order in which they are shown."""
 
-AGREES, HALF, DIFFERS = "agrees", "half", "does not"
+AGREES, HALF, DIFFERS = "agrees", "partly", "differs"
 WORDS = ("number", "saw", "why", "quick")
 VERDICTS = "verdicts.json"
 """The file in which outcomes are kept, beside the papers and beside the pictures."""
@@ -102,8 +102,8 @@ def entries(names: Sequence[str] = (), *, quick: bool = False) -> list[Entry]:
     listed.sort(key=lambda entry: (order.index(entry.paper) if entry.paper in order else len(order), entry.name))
     for name in names:
         if not any(name in entry.name for entry in listed):
-            hint = nearest(name, [entry.name for entry in listed]) or "`decloak gallery` lists them"
-            raise DecloakError(f"no figure {shown(name)}", hint=hint)
+            hint = suggest(name, [entry.name for entry in listed]) or "`decloak gallery` lists them"
+            raise DecloakError(f"no figure {quote(name)}", hint=hint)
     return [
         entry
         for entry in listed
@@ -123,9 +123,10 @@ def _entry(path: Path) -> Entry | None:
 
 
 def _digest(said: Mapping[str, Any]) -> str:
-    """The digest of what decides an outcome: of words about it the outcome stays what it is."""
+    """Return the digest of the settings in `said` that decide an outcome: new titles and words keep it."""
     figure = {key: value for key, value in said["figure"].items() if key not in WORDS}
-    return digest({**said, "figure": figure})
+    figure["trends"] = [{key: value for key, value in one.items() if key != "says"} for one in figure["trends"]]
+    return digest({**{key: value for key, value in said.items() if key != "scenario"}, "figure": figure})
 
 
 def known_outcomes(folder: Path | None = None) -> dict[str, FigureOutcome]:
@@ -141,7 +142,7 @@ def outcome(
     entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = ()
 ) -> tuple[FigureOutcome, list[dict[str, Any]]]:
     """Run a figure and judge its trends; with it the panels that show it. What is timed is run in one process."""
-    titles = figure_titles()
+    titles = metrics_by_key()
     if any(titles[trend.of].clock for trend in entry.figure.trends):
         jobs = 1
     with tempfile.TemporaryDirectory() as folder:

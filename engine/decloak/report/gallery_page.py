@@ -1,4 +1,4 @@
-"""The page of the figures of the papers, and the pictures on it."""
+"""The gallery page and its pictures: the figures of the papers beside the results of decloak."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,16 +15,16 @@ from decloak.report.trends import Judged
 __all__ = ["folder_of_pictures", "page_text", "picture_of", "write_outcomes", "write_picture"]
 
 INTRODUCTION = """\
-# The papers' figures, and what we see
+# Gallery: the figures of the papers
 
-Written by `make gallery`; do not edit. Every figure and table of results of the five papers stands here with what the
-paper saw and what decloak sees. The papers' data cannot be handed out, so all of this is on generated data of a fitting
-size: what is compared is the trend, not the number. Every trend is a line of its scenario, judged by what was
-measured: a figure **agrees** when all of its trends do, **half** when some do, **does not** when none does. Where
-chance decides, a difference counts when its 95% interval over the repetitions lies on one side of zero.
+`make gallery` writes this page; do not edit it. The page compares every figure and table of results of the five papers
+with the results of decloak. The data of the papers are not public, so decloak uses generated data of a similar size,
+and compares trends and not values. A scenario lists the trends of each figure. A figure **agrees** if all of its trends
+agree, agrees **partly** if some agree, and **differs** if none agrees. With random choices, a difference counts if its
+95% interval over the repetitions excludes zero.
 
-A figure on data of your own: `decloak run FILE --set data='{file: visits.dat, format: basket, separator: " "}'`.
-`decloak gallery NAME` prints what stands here, `decloak gallery NAME --run` runs it anew.
+Reproduce a figure with `decloak gallery NAME --run`. Use your own data with `decloak run FILE --set
+data='{file: visits.dat, format: basket, separator: " "}'`.
 """
 
 
@@ -53,15 +53,19 @@ def page_text(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], fo
 
 
 def _index(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome]) -> Iterator[str]:
-    verdicts = [outcomes[entry.name].verdict for entry in listed if entry.name in outcomes]
-    counts = ", ".join(f"{word}: {verdicts.count(word)}" for word in (AGREES, HALF, DIFFERS))
-    yield from (f"{len(listed)} scenarios; {counts}.", "", "| figure | verdict | reason |", "|---|---|---|")
+    """Yield a table of the papers, and a table of the figures of each."""
+    yield from ("| paper | figures | agree | agree partly | differ |", "|---|---|---|---|---|")
+    for paper in dict.fromkeys(entry.paper for entry in listed):
+        of_paper = [entry for entry in listed if entry.paper == paper]
+        verdicts = [outcomes[entry.name].verdict for entry in of_paper if entry.name in outcomes]
+        counts = " | ".join(str(verdicts.count(word)) for word in (AGREES, HALF, DIFFERS))
+        yield f"| {_cell(PAPERS.get(paper, paper))} | {len(of_paper)} | {counts} |"
+    yield from ("", "| figure | result | trends that agree |", "|---|---|---|")
     for entry in listed:
         known = outcomes.get(entry.name)
-        verdict = known.verdict if known else "not run"
-        reason = "" if verdict == AGREES else _cell(entry.figure.why or "")
-        link = f"[{entry.paper}: {_cell(entry.figure.number)}](#{_anchor(entry)})"
-        yield f"| {link} | {verdict} | {reason} |"
+        agreeing = f"{sum(trend.holds is True for trend in known.trends)} of {len(known.trends)}" if known else "–"
+        link = f"[{_cell(entry.scenario)}](#{_anchor(entry)})"
+        yield f"| {link} | {known.verdict if known else 'not run'} | {agreeing} |"
     yield ""
 
 
@@ -78,32 +82,32 @@ def _papers(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], fold
 def _figure(entry: Entry, known: FigureOutcome | None, folder: Path) -> Iterator[str]:
     figure = entry.figure
     yield from (f"({_anchor(entry)})=", f"### {figure.number}: {known.verdict if known else 'not run'}", "")
-    yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "", f"The paper: {figure.saw}", "")
+    yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "", f"**The paper.** {figure.saw}", "")
     if known is not None:
-        yield from (f"We see, in {known.variants} runs:", "", *map(_trend, known.trends), "")
+        yield from (f"**decloak**, in {known.variants} runs:", "", *map(_trend, known.trends), "")
     if figure.why:
-        yield from (figure.why, "")
+        yield from (f"**Reason.** {figure.why}", "")
     picture = folder_of_pictures(folder) / picture_of(entry.name)
     if picture.is_file():
         yield from (f"![{_alt(entry, known)}](gallery/{picture.name})", "")
 
 
 def _table_of_judgements() -> Iterator[str]:
-    """The one table of results that is about a measure and not about a release, so that no scenario repeats it."""
+    """Yield the table of the thesis that compares measures: no scenario repeats it."""
     data = thirty_pairs()
     worked_out = {name: agreement(data.human, scores).pearson.value or 0.0 for name, scores in data.others.items()}
     same = all(abs(worked_out[name] - printed) < 0.01 for name, printed in PRINTED.items())
     seen = "; ".join(f"{name} {value:.3f}, printed {PRINTED[name]:.2f}" for name, value in worked_out.items())
     yield from (f"### Table 3.1: {AGREES if same else DIFFERS}", "")
-    yield from ("No scenario: `decloak relate benchmark`, which compares any measure with the same people.", "")
-    yield from ("The paper: NGD agrees with people's judgements of thirty pairs of words as well as other methods.", "")
-    yield from (f"We see, from the scores it prints, as correlations with the judgements: {seen}.", "")
+    yield from ("`decloak relate benchmark` compares any measure with these judgements.", "")
+    yield from ("**The paper.** NGD agrees with human judgement of thirty pairs of words as well as other methods.", "")
+    yield from (f"**decloak**, correlations calculated from the printed scores: `{seen}`.", "")
 
 
 def _trend(trend: Judged) -> str:
-    word = {True: "holds", None: "cannot be told", False: "does not hold"}[trend.holds]
-    share = "" if trend.lines == 1 or trend.holds else f", in {trend.holding} of {trend.lines} it does"
-    return f"- {trend.says}: **{word}**{share} ({trend.seen})"
+    word = {True: "agrees", None: "inconclusive", False: "differs"}[trend.holds]
+    share = "" if trend.lines == 1 or trend.holds else f" ({trend.holding} of {trend.lines} lines agree)"
+    return f"- **{word}**{share}: {trend.says}. `{trend.seen}`"
 
 
 def _alt(entry: Entry, known: FigureOutcome | None) -> str:

@@ -7,9 +7,10 @@ the same of all of them has one row.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from decloak.measure.family import Family, FigureTitle
+from decloak.measure.family import Family
+from decloak.measure.metrics import Metric
 from decloak.measure.registry import FAMILIES
-from decloak.report.card import ROWS
+from decloak.report.risk_card import ROWS
 from decloak.store.results import PooledFigure
 
 __all__ = ["Difference", "Grouped", "differences", "family_tables"]
@@ -49,11 +50,11 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
             if lines := _lines(family, figures):
                 yield Grouped(f"{family.name}: {family.about}", LINES, lines)
             continue
-        shown = [title for title in family.figures if any((title.name, attack) in figures for attack in attacks)]
+        shown = [metric for metric in family.metrics if any((metric.key, attack) in figures for attack in attacks)]
         if shown:
             rows = [[row[0], knows.get(row[0]), *row[1:]] for row in _rows(family, shown, attacks, figures)]
             if rows:
-                columns = ("attack", "knows", *(title.title for title in shown))
+                columns = ("attack", "attacker knows", *(metric.title for metric in shown))
                 yield Grouped(f"{family.name}: {family.about}", columns, rows)
 
 
@@ -65,10 +66,12 @@ def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
     for line in family.lines:
         if line.key in on_card:
             continue
-        of = {ending: [_in_people(title, figures, attack) for attack in attacks] for ending, title in line.ways.items()}
+        of = {
+            ending: [_in_people(metric, figures, attack) for attack in attacks] for ending, metric in line.ways.items()
+        }
         none: list[str | None] = [None] * len(attacks)
         bare = line.ways.get("")
-        if bare is not None and bare.published:
+        if bare is not None and bare.of_release:
             of["_release"] = of.pop("")
         alone = [next(filter(None, of.get(ending, ())), None) for ending in ("_original", "_release", "_control")]
         done = zip(attacks, of.get("", none), of.get("_baseline", none), strict=True)
@@ -78,13 +81,13 @@ def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
     return lines
 
 
-def _in_people(title: FigureTitle, figures: Figures, attack: str) -> str | None:
+def _in_people(metric: Metric, figures: Figures, attack: str) -> str | None:
     """Return a figure of an attack in words, with the number of people that it counts among."""
-    figure = figures.get((title.name, attack))
+    figure = figures.get((metric.key, attack))
     if figure is None or figure.value is None:
         return None
-    if not title.count:
-        ends = [figures.get((f"{title.name}_{side}", attack)) for side in ("low", "high")]
+    if not metric.count:
+        ends = [figures.get((f"{metric.key}_{side}", attack)) for side in ("low", "high")]
         low, high = (None if end is None else end.value for end in ends)
         around = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
         return f"{figure.value:.3f}{around}"
@@ -92,25 +95,25 @@ def _in_people(title: FigureTitle, figures: Figures, attack: str) -> str | None:
     return value if figure.whole is None else f"{value} of {figure.whole:,.0f}"
 
 
-def _rows(family: Family, shown: list[FigureTitle], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:
+def _rows(family: Family, shown: list[Metric], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:
     """The rows of a table; `shown` is left with the columns that say something."""
     values: dict[str, dict[str, Any]] = {}
     for attack in attacks:
-        if any((title.name, attack) in figures for title in shown):
-            values[attack] = {title.name: _value(figures.get((title.name, attack)), title) for title in shown}
-    shown[:] = [title for title in shown if any(of_attack[title.name] is not None for of_attack in values.values())]
-    rows = [[attack, *(of_attack[title.name] for title in shown)] for attack, of_attack in values.items()]
+        if any((metric.key, attack) in figures for metric in shown):
+            values[attack] = {metric.key: _value(figures.get((metric.key, attack)), metric) for metric in shown}
+    shown[:] = [metric for metric in shown if any(of_attack[metric.key] is not None for of_attack in values.values())]
+    rows = [[attack, *(of_attack[metric.key] for metric in shown)] for attack, of_attack in values.items()]
     if len(rows) > 1 and all(row[1:] == rows[0][1:] for row in rows) and family.of_release:
         return [[ALL, *rows[0][1:]]]
     return rows if shown else []
 
 
-def _value(figure: PooledFigure | None, title: FigureTitle) -> float | int | str | None:
+def _value(figure: PooledFigure | None, metric: Metric) -> float | int | str | None:
     if figure is None or figure.value is None:
         return None
-    if title.count and figure.value == round(figure.value):
+    if metric.count and figure.value == round(figure.value):
         whole = round(figure.value)
-        return f"{whole:,} of {figure.whole:,.0f}" if figure.whole is not None and title.before else whole
+        return f"{whole:,} of {figure.whole:,.0f}" if figure.whole is not None and metric.before else whole
     return figure.value
 
 
@@ -124,16 +127,16 @@ def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Diff
     found = []
     for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
         for attack in attacks:
-            struck_or_given = any((name, attack) in figures for figures in runs for name in ("struck", "assigned"))
-            titles = family.figures if family.name != "findings" or not struck_or_given else ()
-            for title in (title for title in titles if not title.clock):
-                values = tuple(_number(figures.get((title.name, attack)), title) for figures in runs)
+            struck_or_given = any((name, attack) in figures for figures in runs for name in ("eliminated", "assigned"))
+            metrics = family.metrics if family.name != "findings" or not struck_or_given else ()
+            for metric in (metric for metric in metrics if not metric.clock):
+                values = tuple(_number(figures.get((metric.key, attack)), metric) for figures in runs)
                 if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
-                    found.append(Difference(family.name, attack, title.title, values, (title.name, attack)))
+                    found.append(Difference(family.name, attack, metric.title, values, (metric.key, attack)))
     return found
 
 
-def _number(figure: PooledFigure | None, title: FigureTitle) -> float | None:
+def _number(figure: PooledFigure | None, metric: Metric) -> float | None:
     """A count as a whole number where it is one."""
     value = None if figure is None else figure.value
-    return round(value) if value is not None and title.count and value == round(value) else value
+    return round(value) if value is not None and metric.count and value == round(value) else value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decloak.data.rungs import Rung
+from decloak.data.knowledge_levels import KnowledgeLevel
 
 __all__ = ["attacker_phrase", "language_of", "listed"]
 
@@ -20,10 +20,10 @@ _MEASURES = {
     "wordnet": "has a dictionary of how terms are related",
     "model": "asks a language model how near terms are",
 }
-_RUNGS = {"clusters": Rung.RELEASE, "release": Rung.RELEASE, "sample": Rung.SAMPLE}
+_RUNGS = {"clusters": KnowledgeLevel.RELEASE, "release": KnowledgeLevel.RELEASE, "sample": KnowledgeLevel.SAMPLE}
 _ALWAYS = {
-    Rung.RELEASE: "goes by what it shows of its own items",
-    Rung.SAMPLE: "knows other records of the same population",
+    KnowledgeLevel.RELEASE: "learns from its own items",
+    KnowledgeLevel.SAMPLE: "knows other records of the same population",
 }
 _PERSONS = {
     "strong": "knows any items of the persons",
@@ -35,12 +35,18 @@ _PERSONS = {
 
 def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
     """Who attacks, by a step of the ladder, or by all that is related where none is known."""
-    rungs = set(knows.split(" + ")) if knows else {rung for rung, _ in _related(config)}
-    known = [phrase for rung, phrase in _related(config) if rung == Rung.LANGUAGE and rung in rungs]
+    knowledge_levels = (
+        set(knows.split(" + ")) if knows else {knowledge_level for knowledge_level, _ in _related(config)}
+    )
+    known = [
+        phrase
+        for knowledge_level, phrase in _related(config)
+        if knowledge_level == KnowledgeLevel.LANGUAGE and knowledge_level in knowledge_levels
+    ]
     attacker = config.get("attacker") or {}
-    always = _ALWAYS | ({Rung.SAMPLE: "has other records beside it"} if attacker.get("auxiliary") else {})
-    known += [phrase for rung, phrase in always.items() if rung in rungs]
-    if Rung.PERSON in rungs:
+    always = _ALWAYS | ({KnowledgeLevel.SAMPLE: "has other records beside it"} if attacker.get("auxiliary") else {})
+    known += [phrase for knowledge_level, phrase in always.items() if knowledge_level in knowledge_levels]
+    if KnowledgeLevel.PERSON in knowledge_levels:
         known.append(_PERSONS["explicit" if attacker.get("knowledge") else attacker.get("model", "strong")])
     known = list(dict.fromkeys(known))
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"
@@ -48,14 +54,14 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
 
 def language_of(config: Mapping[str, Any]) -> list[str]:
     """What somebody knows of language who goes by the measures of a scenario."""
-    phrases = (phrase for rung, phrase in _related(config) if rung == Rung.LANGUAGE)
+    phrases = (phrase for knowledge_level, phrase in _related(config) if knowledge_level == KnowledgeLevel.LANGUAGE)
     return list(dict.fromkeys(phrases))
 
 
-def _related(config: Mapping[str, Any]) -> Iterator[tuple[Rung, str]]:
+def _related(config: Mapping[str, Any]) -> Iterator[tuple[KnowledgeLevel, str]]:
     """The rung of each measure, and what somebody knows who has it."""
     if (config.get("data") or {}).get("distances"):
-        yield Rung.LANGUAGE, "has tables of how far items are apart"
+        yield KnowledgeLevel.LANGUAGE, "has tables of how far items are apart"
     relate = config.get("relate")
     parts = relate.get("of") or [relate] if isinstance(relate, Mapping) else relate or ()
     for part in parts:
@@ -63,7 +69,7 @@ def _related(config: Mapping[str, Any]) -> Iterator[tuple[Rung, str]]:
             ngd = part.get("measure") == "ngd"
             key = str(part.get("source") if ngd else part.get("measure"))
             phrase = (_SOURCES if ngd else _MEASURES).get(key, "has scores of how closely items are related")
-            yield _RUNGS.get(key, Rung.LANGUAGE), phrase
+            yield _RUNGS.get(key, KnowledgeLevel.LANGUAGE), phrase
 
 
 def listed(words: Sequence[str]) -> str:

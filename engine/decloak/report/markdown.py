@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from decloak.errors import harmless
+from decloak.errors import escape_control
 
 __all__ = ["markdown_text", "table_lines"]
 
@@ -15,7 +15,7 @@ def markdown_text(text: str) -> str:
     >>> markdown_text("a | b")
     'a \\\\| b'
     """
-    return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", harmless(" ".join(text.split())))
+    return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", escape_control(" ".join(text.split())))
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

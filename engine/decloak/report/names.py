@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Set
 from typing import Any
 
-from decloak.errors import shown
+from decloak.errors import quote
 
 __all__ = ["nameless", "nameless_config"]
 
@@ -25,7 +25,7 @@ def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
     """
     if not any("'" in note for note in notes):
         return list(notes)
-    quoted = sorted(set(map(shown, names)), key=len, reverse=True)
+    quoted = sorted(set(map(quote, names)), key=len, reverse=True)
     return list(dict.fromkeys(_MANY.sub(_counted, _marked(note, quoted)) for note in notes))
 
 

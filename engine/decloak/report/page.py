@@ -1,7 +1,7 @@
-"""One HTML page of what was found: it fetches nothing, and nothing in it is run but the script that comes with it.
+"""The HTML page of a decision: its parts as types, and their rendering.
 
-Names are hostile: every text is escaped where it stands, data lie in an island that no tag can leave, and the policy
-of the page allows one script by its hash.
+Names are hostile input. The template escapes every text, data are in a JSON island that no tag can leave, and the
+policy of the page allows one script by its hash. The page requests nothing.
 """
 
 import base64
@@ -12,18 +12,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from math import ceil
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.extras import install
+from decloak.report.glossary import GLOSSARY, marked_terms
 
-__all__ = ["Card", "Drawn", "Findings", "Page", "Section", "Table", "rendered"]
+__all__ = ["Drawn", "Finding", "Findings", "Page", "Section", "Table", "Tile", "TileRow", "rendered"]
+
+SIGNS = {"fails": "✗", "open": "?", "meets": "✓", "none": "–"}
+"""The sign of each state; a word is always beside it."""
+DOTS = 100
+"""People of a line of a strip, which has ten lines."""
 
 
 class Table(NamedTuple):
-    """Rows under headings; `numeric` are the columns that hold numbers.
+    """Rows under headings; `numeric` are the columns that contain numbers.
 
-    `bars` are a share and its level by chance for each row, drawn beside it; a `folded` table opens on request.
+    `bars` are a share and its baseline for each row, drawn beside it. A `folded` table opens on request.
     """
 
     caption: str
@@ -35,24 +42,51 @@ class Table(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Panels as SVG, what they show, and the same as a table for who does not see them."""
+    """Panels as SVG, their conclusion, and a table with the same figures.
+
+    `narrow` are the same panels for a narrow screen, `legend` pairs of a mark and its meaning.
+    """
 
     caption: str
     panels: Sequence[str]
     table: Table | None = None
+    narrow: Sequence[str] = ()
+    legend: Sequence[tuple[str, str]] = ()
 
 
-class Card(NamedTuple):
-    """A heading, the figure that matters, and what there is to say of it."""
+class Finding(NamedTuple):
+    """A line of the verdict: its label, its state in a sign and a word, and its text."""
+
+    label: str
+    text: str
+    state: str = "none"
+    word: str = ""
+
+
+class TileRow(NamedTuple):
+    """People of a tile: a label, their number, their share, or a `note` where there is no number."""
+
+    label: str
+    number: str = ""
+    share: float | None = None
+    note: str = ""
+    baseline: bool = False
+
+
+class Tile(NamedTuple):
+    """One kind of exposure: its number of people, its definition, and the number of each stage."""
 
     title: str
     value: str
-    lines: Sequence[str]
+    of: str
+    definition: str
+    rows: Sequence[TileRow]
+    foot: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page, in the order in which it is shown."""
+    """A part of the page, in the order of the page; `half` sections are beside each other on a wide screen."""
 
     id: str
     title: str
@@ -61,10 +95,11 @@ class Section:
     tables: Sequence[Table] = ()
     items: Sequence[str] = ()
     code: str = ""
+    half: bool = False
 
 
 class Findings(NamedTuple):
-    """Rows to sort and to filter, and of how many they are."""
+    """Rows to sort and to filter, with a line that states their number."""
 
     said: str
     columns: Sequence[str]
@@ -73,33 +108,61 @@ class Findings(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """All that stands on it; `shows` says what it holds that is of persons, nothing where it holds none."""
+    """The contents of a page; `shows` names the personal data on it, and is empty where it has none."""
 
     name: str
     title: str
-    word: str
+    headline: str
     tone: str
-    sentences: Sequence[str]
+    next: str = ""
+    """The recommended next step."""
+    facts: Sequence[tuple[str, str]] = ()
+    verdict: Sequence[Finding] = ()
     expectations: Sequence[tuple[str, str]] = ()
-    cards: Sequence[Card] = ()
+    tiles: Sequence[Tile] = ()
     sections: Sequence[Section] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
     findings: Findings | None = None
     shows: str = ""
-    verdict: Sequence[tuple[str, str]] = ()
-    """The lines of the verdict: a label and a text."""
 
 
 def rendered(page: Page) -> str:
-    """The page as HTML; the same page is the same text."""
+    """Return `page` as HTML; equal pages give equal texts."""
     environment, script, style = _templates()
     island: dict[str, Any] = {"name": page.name, "figures": page.figures}
     if page.findings is not None:
         island["findings"] = page.findings.rows
     text: str = environment.get_template("page.html").render(
-        page=page, style=style, script=script, script_hash=_hash(script), data=island
+        page=page, style=style, script=script, script_hash=_hash(script), data=island, signs=SIGNS, glossary=GLOSSARY
     )
     return text
+
+
+def strip(share: float, baseline: bool = False) -> str:
+    """Draw 1,000 people as ten lines of dots, a `share` of them filled; one person is always visible."""
+    filled, kind = ceil(min(1.0, share) * 10 * DOTS), "base" if baseline else "exposed"
+    lines = []
+    for row in range(10):
+        on = min(DOTS, max(0, filled - DOTS * row))
+        spans = ((kind, 0, on), ("off", on, DOTS))
+        lines += [
+            f'<line class="{name}" x1="{4 * start + 2}" x2="{4 * end - 1}" y1="{4 * row + 2}" y2="{4 * row + 2}"/>'
+            for name, start, end in spans
+            if end > start
+        ]
+    return f'<svg class="strip" viewBox="0 0 {4 * DOTS} 40" aria-hidden="true">{"".join(lines)}</svg>'
+
+
+def _groups(sections: Sequence[Section]) -> list[list[Section]]:
+    """Group sections: two neighbouring halves together, every other section alone."""
+    groups: list[list[Section]] = []
+    for section in sections:
+        last = groups[-1] if groups else []
+        if section.half and len(last) == 1 and last[0].half:
+            last.append(section)
+        else:
+            groups.append([section])
+    return groups
 
 
 def _hash(script: str) -> str:
@@ -117,13 +180,16 @@ def _templates() -> tuple[Any, Any, Any]:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         loader=jinja2.DictLoader({"page.html": (folder / "page.html").read_text("utf-8")}),
     )  # fmt: skip
-    # Both come from decloak itself: the SVG of its own charts, in which names are escaped, and JSON without a "<".
+    # These come from decloak: SVG with escaped names, JSON without a "<", and escaped text with terms.
     environment.filters["safe_svg"] = markup
+    environment.filters["strip"] = lambda share, baseline: markup(strip(share, baseline))
+    environment.filters["terms"] = lambda text: markup(marked_terms(text))
+    environment.filters["batch_halves"] = _groups
     environment.filters["json_island"] = lambda value: markup(_island(value))
     return environment, *(markup((folder / name).read_text("utf-8")) for name in ("page.js", "page.css"))
 
 
 def _island(value: object) -> str:
-    """JSON that no tag can end, whatever names are in it."""
+    """Return JSON that no tag can end."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -47,6 +47,6 @@ PICTURES = {
     picture.name: picture
     for picture in (
         Picture("figure", "a figure (--y) along what varies (--x)", ("x", "y"), _figure),
-        Picture("reliability", "how often attacks are right beside how sure they say they are", (), _reliability),
+        Picture("reliability", "share of correct findings by stated probability", (), _reliability),
     )
 }

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from decloak.compiled import COMPILING
-from decloak.errors import shown
+from decloak.errors import quote
+from decloak.pipeline.progress import Progress, RunVariant
 from decloak.report.duration import duration
+from decloak.report.risk_tables import short_titles
 from decloak.report.terminal import say
-from decloak.runs.progress import Progress, RunVariant
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ OFTEN = 0.1
 """Seconds between two pictures of how far a run is."""
 MOST = 6
 """Variants at work that are shown."""
-RIGHT = ("precision", "accuracy")
-"""Figures that say how often an attack was right, of as many as `chance` is about."""
+RIGHT = {"precision": "eliminated", "accuracy": "assigned"}
+"""Figures that have a baseline, and what they are shares of."""
 
 Clock = Callable[[], float]
 
@@ -39,7 +40,7 @@ def result_line(figures: Mapping[tuple[str, str], PooledFigure], knows: Mapping[
     controls = {attack for attack, level in (knows or {}).items() if level == "control"}
     leads = []
     for (measure, attack), right in figures.items():
-        chance = figures.get(("chance", attack))
+        chance = figures.get(("baseline", attack))
         if (
             attack not in controls
             and measure in RIGHT
@@ -47,11 +48,23 @@ def result_line(figures: Mapping[tuple[str, str], PooledFigure], knows: Mapping[
             and None not in (right.value, right.whole, chance.value)
         ):
             beyond = (right.value - chance.value) * right.whole  # type: ignore[operator]
-            leads.append((beyond, attack, right, chance))
+            leads.append((beyond, attack, measure, right, chance))
     if not leads:
         return None
-    _, attack, right, chance = max(leads, key=lambda lead: lead[0])
-    return f"{shown(attack)[1:-1]} right {right.value:.1%} of {right.whole:,.0f}, by chance {chance.value:.1%}"
+    _, attack, measure, right, chance = max(leads, key=lambda lead: lead[0])
+    claims = f"{right.whole:,.0f} {RIGHT[measure]}"
+    return f"{quote(attack)[1:-1]} {measure} {right.value:.1%} ({claims}), baseline {chance.value:.1%}"
+
+
+def _titled(variant: str) -> str:
+    """Shorten `anonymise.k=20 #2` to `k=20, repetition 2`.
+
+    >>> _titled("anonymise.k=20 #2")
+    'k=20, repetition 2'
+    """
+    name, sign, repetition = variant.partition(" #")
+    short, _ = short_titles([name, "another=variant"])
+    return f"{short}, repetition {repetition}" if sign else short
 
 
 def time_left(spent: float, done: int, left: int) -> str | None:
@@ -78,8 +91,8 @@ class ProgressLines(Progress):
         if of == 1 or not ran.fresh:
             return
         result = result_line(ran.figures, ran.knows)
-        title = shown(variant, 80)[1:-1]
-        self._waiting.append(f"{number} of {of} done: {title}{f': {result}' if result else ''}")
+        title = quote(_titled(variant), 80)[1:-1]
+        self._waiting.append(f"[{number}/{of}] {title}{f': {result}' if result else ''}")
         if self._clock() - self._begun >= SOON:
             for line in self._waiting:
                 say(line, err=True)
@@ -108,10 +121,10 @@ class StageTimes(Progress):
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         self._end(number)
         took = [
-            f"{shown(name)[1:-1]} {sum(seconds):.2f} s" + (f" ({len(seconds)})" if len(seconds) > 1 else "")
+            f"{quote(name)[1:-1]} {sum(seconds):.2f} s" + (f" ({len(seconds)})" if len(seconds) > 1 else "")
             for name, seconds in self._took.pop(number, {}).items()
         ]
-        say(f"{shown(variant, 80)[1:-1]}: {', '.join(took) or 'there already'}", err=True)
+        say(f"{quote(variant, 80)[1:-1]}: {', '.join(took) or 'there already'}", err=True)
 
     def _end(self, number: int) -> None:
         if number in self._begun:
@@ -131,7 +144,7 @@ class Screen(Progress):
 
     def begin(self, variant: str, number: int, of: int) -> None:
         self._of = of
-        self._at_work[number] = shown(variant, 80)[1:-1], "reading"
+        self._at_work[number] = quote(variant, 80)[1:-1], "reading"
         self.turn(number)
 
     def turn(self, number: int) -> None:
@@ -139,7 +152,7 @@ class Screen(Progress):
 
     def stage(self, name: str) -> None:
         title, _ = self._at_work.get(self._number, ("", ""))
-        self._at_work[self._number] = title, shown(name)[1:-1]
+        self._at_work[self._number] = title, quote(name)[1:-1]
         self.tick()
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
@@ -148,13 +161,13 @@ class Screen(Progress):
         self._fresh += ran.fresh
         result = result_line(ran.figures, ran.knows)
         if result is not None:
-            self._last = f"{shown(variant, 80)[1:-1]}: {result}"
+            self._last = f"{quote(variant, 80)[1:-1]}: {result}"
         self.tick()
 
     def without(self, variant: str, number: int, of: int) -> None:
         self._at_work.pop(number, None)
         self._done += 1
-        self._last = f"{shown(variant, 80)[1:-1]}: no release"
+        self._last = f"{quote(variant, 80)[1:-1]}: no release"
         self.tick()
 
     def tick(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.measure.kernels.statistics import interval
+from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.sections import PANELS, number
@@ -18,7 +19,6 @@ from decloak.store.results import Sureness, attacks_of, sureness_of
 
 __all__ = ["reliability_panels", "reliability_section"]
 
-LEVELS = (50, 80, 90, 95)
 FEW = 30
 """Findings below which the share that is right says little."""
 ABOUT = (
@@ -33,7 +33,9 @@ def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequenc
     study.check_keys("--by", by)
     curves = _curves(connection, study, [key for key in by if key != ATTACK])
     if not curves:
-        raise DecloakError("nobody measured how sure these attacks are", hint="add certain to the list under measure")
+        raise DecloakError(
+            "the calibration of these attacks was not measured", hint="add calibration to the list under measure"
+        )
     return [charts.reliability(_points(curve), title, _said(title, curve)) for title, curve in curves.items()]
 
 
@@ -83,27 +85,13 @@ def _tenth(one: Sureness) -> Iterator[str]:
 
 
 def _certain(study: Study, attacks: Sequence[str]) -> Table:
-    """How many links are told nearly for certain, how many are right, and of how many people: means over all runs."""
-    heads = ["attack", "p at least", "findings", "right", "of people", "Brier", "Brier by chance"]
-    rows = []
-    for attack in attacks:
-        for level in LEVELS:
-            count, right = (_mean(study, attack, f"certain_{level}{ending}") for ending in ("", "_right"))
-            briers = [_mean(study, attack, name) for name in ("brier", "brier_chance")] if level == LEVELS[0] else []
-            cells = [number(count, True), number(right), _people(study, attack, level), *map(number, briers)]
-            rows.append([attack, f".{level}", *cells, *[""] * (2 - len(briers))])
-    caption = "What is told nearly for certain" + (": means over all runs" if len(study.runs) > 1 else "")
-    return Table(caption, heads, rows, frozenset(range(2, len(heads))))
-
-
-def _people(study: Study, attack: str, level: int) -> str:
-    """Of how many people something is told so surely, and of how many at all."""
-    shares = [
-        (study.figures[run.run].get((f"certain_{level}_people", attack)), study.sizes[run.run]) for run in study.runs
-    ]
-    told = [(share * size, size) for share, size in shares if share is not None]
-    counts = [sum(part) / len(told) for part in zip(*told, strict=True)]
-    return " of ".join(number(round(count, 1), True) for count in counts) or number(None)
+    """Return the people with a certain link by each attack, and the error of its probabilities: means over all runs."""
+    keys = ("certain_links", "certain_links_people", "brier", "brier_baseline", "miscalibration")
+    metrics = metrics_by_key()
+    heads = ["attack", *(metrics[key].title for key in keys)]
+    rows = [[attack, *(number(_mean(study, attack, key), metrics[key].count) for key in keys)] for attack in attacks]
+    caption = "Certain links, and error of the probabilities" + (": means over all runs" if len(study.runs) > 1 else "")
+    return Table(caption, heads, rows, frozenset(range(1, len(heads))))
 
 
 def _mean(study: Study, attack: str, figure: str) -> float | None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.registry import figure_titles
+from decloak.measure.registry import metrics_by_key
 from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
-from decloak.scenario.variant import OF_A_KIND, data_set_keys, pools
+from decloak.scenario.variant import DATA_SET_KEYS, data_set_keys, pool_variants
 from decloak.store.results import attacks_of, pooled_figures, records_of
 from decloak.store.studies import StudyRun
 
@@ -24,7 +24,7 @@ __all__ = ["ATTACK", "Numbers", "Point", "Series", "Study", "flat", "setting"]
 Numbers = Sequence[int] | Sequence[tuple[int, ...]]
 """Runs that are repetitions of each other; or those of each data set of a kind, which count as one by their mean."""
 
-WITH_CHANCE = ("precision", "accuracy")
+WITH_BASELINE = ("precision", "accuracy")
 """The figures of which `chance` says what it would have reached."""
 
 
@@ -86,7 +86,7 @@ class Study:
         """Variants that differ in their data set alone, together: what they are called, and the runs of each."""
         variants = dict(self.variants)
         settings = {run.variant: {key: setting(run.config, key) for key in run.keys} for run in self.runs}
-        return [(name, [tuple(variants[one]) for one in names]) for name, names in pools(settings).items()]
+        return [(name, [tuple(variants[one]) for one in names]) for name, names in pool_variants(settings).items()]
 
     @cached_property
     def over_data(self) -> "Study | None":
@@ -95,7 +95,7 @@ class Study:
         """
         runs, figures = {run.run: run for run in self.runs}, {}
         which = data_set_keys([{key: setting(run.config, key) for key in run.keys} for run in self.runs])
-        left_out = {*which, *(f"data.{name}" for name in OF_A_KIND if "data" in which)}
+        left_out = {*which, *(f"data.{name}" for name in DATA_SET_KEYS if "data" in which)}
         pooled = []
         for name, data_sets in self.pools:
             for numbers in data_sets:
@@ -150,7 +150,7 @@ class Study:
                 figures = self.figures[run.run]
                 panel = self.panel(run, attack, by)
                 across = self.named(run, attack, x)
-                row = across, figures.get((y, attack)), figures.get(("chance", attack))
+                row = across, figures.get((y, attack)), figures.get(("baseline", attack))
                 cells.setdefault(panel, {}).setdefault(compact(across), []).append(row)
         return [
             Series(", ".join(panel), tuple(_point(rows, y) for rows in along.values()))
@@ -187,19 +187,19 @@ class Study:
         """Refuse keys that do not differ."""
         for key in keys:
             if key not in (*self._several, ATTACK):
-                hint = nearest(key, self._several) or f"what differs: {', '.join(self._several) or 'nothing'}"
-                raise DecloakError(f"{shown(key)} does not differ between these runs", flag, hint)
+                hint = suggest(key, self._several) or f"what differs: {', '.join(self._several) or 'nothing'}"
+                raise DecloakError(f"{quote(key)} does not differ between these runs", flag, hint)
 
     def _check(self, x: str, y: str, by: Sequence[str]) -> None:
         if y not in self.measures:
-            hint = nearest(y, self.measures) or f"what was measured: {', '.join(sorted(self.measures))}"
-            raise DecloakError(f"no figure {shown(y)} was measured", "--y", hint)
+            hint = suggest(y, self.measures) or f"what was measured: {', '.join(sorted(self.measures))}"
+            raise DecloakError(f"no figure {quote(y)} was measured", "--y", hint)
         self.check_keys("--x", [x])
         self.check_keys("--by", by)
         # A mean over what somebody varied on purpose would look like one over repetitions.
         left = next((key for key in self._several if key not in (x, *by)), None)
         if left is not None:
-            raise DecloakError(f"{shown(left)} differs as well", "--by", f"add --by {left}")
+            raise DecloakError(f"{quote(left)} differs as well", "--by", f"add --by {left}")
 
 
 def flat(runs: Numbers) -> list[int]:
@@ -221,8 +221,8 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
 
 def _point(rows: Sequence[tuple[Any, float | None, float | None]], y: str) -> Point:
     chances = [chance for *_, chance in rows]
-    mean = interval([value for _, value, _ in rows], bounds=figure_titles()[y].bounds_of(None, chances))
-    chance = interval(chances).mean if y in WITH_CHANCE else None
+    mean = interval([value for _, value, _ in rows], bounds=metrics_by_key()[y].bounds_of(None, chances))
+    chance = interval(chances).mean if y in WITH_BASELINE else None
     return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, chance)
 
 

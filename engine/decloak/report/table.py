@@ -8,28 +8,35 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.data.formats.jsonvalue import json_text
-from decloak.errors import DecloakError, harmless, shown
+from decloak.errors import DecloakError, escape_control, quote
 from decloak.report.markdown import table_lines
 from decloak.report.terminal import say_data
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["as_count", "emit", "emit_json"]
+__all__ = ["as_count", "emit", "emit_json", "fits"]
 
 GAP = 3
 """Blanks between two columns of a table."""
 WORD = 24
 """Longer words may be folded."""
-FIGURES = re.compile(r"(?=.*( to | → | of |±))[-–\d.,()→±]+( (to|of|[-–\d.,()→±]+))*")
-"""Several numbers that belong together, such as 0.9 (0.8–0.95), or 12 → 40 of 800."""
+FIGURES = re.compile(r"[-–\d.,()→±%]+( (to|of|[-–\d.,()→±%]+))*")
+"""A number, or several that belong together, such as 0.9 (0.8–0.95), or 12 → 40 of 800."""
+_DIGITS = re.compile(r"[-–\d.,]*")
+"""A text that may be a name as well."""
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a formula begins with; in some spreadsheets also in wide characters, or behind a tab or a line end."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ±[\d.]+)?", re.ASCII)
 
 
-def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table") -> None:
-    """Print rows in one of the forms table, json, csv and md."""
+def emit(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table", *, width: int | None = None
+) -> None:
+    """Print `rows` under `columns`, in the `form` table, json, csv or md.
+
+    A table is at most `width` characters wide, and as wide as a terminal. Without a `width` a pipe has no edge.
+    """
     if form == "json":
         if len(set(columns)) < len(columns):
             raise DecloakError("two columns have one name, which JSON cannot hold", hint="name one: select a as b")
@@ -41,7 +48,7 @@ def emit(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "tab
     elif form == "md":
         sys.stdout.writelines(f"{line}\n" for line in table_lines(columns, rows))
     else:
-        _table(columns, [list(row) for row in rows])
+        _table(columns, [list(row) for row in rows], width)
 
 
 def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -68,7 +75,7 @@ def _spread(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    text = harmless(value) if sys.stdout.isatty() else value
+    text = escape_control(value) if sys.stdout.isatty() else value
     return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text
 
 
@@ -82,29 +89,41 @@ def emit_json(value: Any) -> None:
     say_data(json_text(value, indent=1, default=str))
 
 
-def _table(columns: Sequence[str], rows: list[list[Any]]) -> None:
+def fits(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> bool:
+    """Say whether a table has room in `width` characters, its headings folded between words."""
+    return _total(column.need for column in _columns(columns, rows, names=False)) <= width
+
+
+def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, names: bool) -> list["_Column"]:
+    """Lay out the columns of a table; with `names` a text of digits alone may be a name, and is no figure."""
     from rich.cells import cell_len
-    from rich.console import Console
 
     cells = [[_cell(value) for value in row] for row in rows]
     drawn = []
     for index, name in enumerate(columns):
         values, texts = [row[index] for row in rows], [_cell(name), *(row[index] for row in cells)]
         # Numbers and what joins them are never folded; words may be, so a column needs only its longest word.
-        figures = bool(rows) and all(map(_is_figure, values))
-        words = texts if figures else [word[:WORD] for text in texts for word in text.split()]
-        numeric = bool(rows) and all(isinstance(value, (int, float, type(None))) for value in values)
-        drawn.append(_Column(texts, figures, numeric, max(map(cell_len, texts)), max(map(cell_len, words), default=0)))
+        figures = bool(rows) and all(_is_figure(value, names) for value in values)
+        folded = texts[:1] if figures else texts
+        words = [*(texts[1:] if figures else ()), *(word[:WORD] for text in folded for word in text.split())]
+        drawn.append(_Column(texts, figures, max(map(cell_len, texts)), max(map(cell_len, words), default=0)))
+    return drawn
+
+
+def _table(columns: Sequence[str], rows: list[list[Any]], width: int | None) -> None:
+    from rich.console import Console
+
+    drawn = _columns(columns, rows, names=width is None)
     console = Console(highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        for number, band in enumerate(_bands(drawn, console.width)):
+    edge = console.width if console.is_terminal else None
+    room = min((limit for limit in (edge, width) if limit is not None), default=None)
+    if edge is None:
+        console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
+    with console.capture() as captured:
+        for number, band in enumerate([drawn] if room is None else _bands(drawn, room)):
             if number:
                 console.print()
-            console.print(_drawn(band, _fitted(band, console.width)))
-        return
-    console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
-    with console.capture() as captured:
-        console.print(_drawn(drawn, [column.width for column in drawn]))
+            console.print(_drawn(band, [column.width for column in band] if room is None else _fitted(band, room)))
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -113,7 +132,6 @@ class _Column(NamedTuple):
 
     texts: Sequence[str]
     figures: bool
-    numeric: bool
     width: int
     need: int
 
@@ -125,10 +143,7 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     """
     keys = max(1, next((number for number, column in enumerate(columns) if column.figures), len(columns)))
     rest = columns[keys:]
-    spread = _total(column.width for column in columns)
-    if spread <= room or (
-        not all(column.figures for column in rest) and _total(column.need for column in columns) <= room
-    ):
+    if _total(column.need for column in columns) <= room:
         return [list(columns)]
     room_beside = room - min(_total(column.width for column in columns[:keys]), room // 2)
     bands: list[list[_Column]] = [[]]
@@ -163,16 +178,22 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, width in zip(columns, widths, strict=True):
         table.add_column(
-            Text(column.texts[0]), justify="right" if column.numeric else "left", overflow="fold", width=max(1, width)
+            Text(column.texts[0]),
+            justify="right" if column.figures else "left",
+            overflow="fold",
+            vertical="bottom",
+            width=max(1, width),
         )
     for row in zip(*(column.texts[1:] for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
 
 
-def _is_figure(value: Any) -> bool:
-    """A number, or some with what joins them."""
-    return value is None or isinstance(value, (int, float)) or bool(FIGURES.fullmatch(str(value)))
+def _is_figure(value: Any, names: bool) -> bool:
+    """Say whether a value is a number, or several with what joins them."""
+    if value is None or isinstance(value, (int, float)):
+        return True
+    return bool(FIGURES.fullmatch(str(value))) and not (names and _DIGITS.fullmatch(str(value)))
 
 
 def _cell(value: Any) -> str:
@@ -180,7 +201,7 @@ def _cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3g}" if value and abs(value) < 0.001 else f"{value:.3f}"
-    return str(value) if isinstance(value, int) else shown(value, 200)[1:-1]
+    return str(value) if isinstance(value, int) else quote(value, 200)[1:-1]
 
 
 def as_count(value: float | None) -> float | None:

@@ -1,17 +1,17 @@
-"""The one way to a terminal: all text goes through `harmless`, so that no name, path or answer can steer it."""
+"""The one way to a terminal: all text goes through `escape_control`, so that no name, path or answer can steer it."""
 
 import sys
 
 import click
 
-from decloak.errors import harmless
+from decloak.errors import escape_control
 
 __all__ = ["say", "say_data"]
 
 
 def say(text: str, *, err: bool = False) -> None:
     """Print lines for people; `err` is for talk, which goes to standard error."""
-    click.echo(harmless(text, keep="\n"), err=err)
+    click.echo(escape_control(text, keep="\n"), err=err)
 
 
 def say_data(text: str) -> None:

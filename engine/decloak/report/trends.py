@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.measure.kernels.statistics import interval
 from decloak.report.study import Study, setting
-from decloak.scenario.figure import Side, Trend
+from decloak.scenario.paper_figure import ComparisonSide, Trend
 from decloak.scenario.plots import ATTACK
 from decloak.scenario.sweep import compact
 
@@ -52,7 +52,7 @@ def judged_trend(study: Study, trend: Trend) -> Judged:
     """Judge a trend by the runs of a sweep."""
     lines = list(_along(study, trend, trend.along) if trend.along is not None else _beside(study, trend))
     if not lines:
-        raise DecloakError(f"no variant is what {shown(trend.says)} is about", hint="see its 'where' and its attacks")
+        raise DecloakError(f"no variant is what {quote(trend.says)} is about", hint="see its 'where' and its attacks")
     verdicts = [line.holds for line in lines]
     holds = True if all(verdict is True for verdict in verdicts) else None if False not in verdicts else False
     telling = sorted(lines, key=lambda line: line.holds is True)[:SHOWN]  # where it does not hold says most
@@ -145,7 +145,7 @@ _SHAPES: dict[str, Callable[[Sequence[Values], Sequence[float | None], float], H
 def _beside(study: Study, trend: Trend) -> Iterator[_Line]:
     assert trend.than is not None
     first = _cells(study, trend.of, trend.attacks, trend.where, trend)
-    if not isinstance(trend.than, Side):
+    if not isinstance(trend.than, ComparisonSide):
         for cell, values in first.items():
             yield _compared(cell.words(), values, [trend.than] * len(values), trend)
         return
@@ -169,7 +169,7 @@ class _Cell(NamedTuple):
     alone: bool  # whether there is no other attack
 
     def words(self, rival: str | None = None) -> str:
-        attack = [] if self.alone else [self.attack if rival is None else f"{self.attack} beside {rival}"]
+        attack = [] if self.alone else [self.attack if rival is None else f"{self.attack} vs {rival}"]
         return ", ".join([*attack, *(f"{_last(key)} {value}" for key, value in self.settings)])
 
 
@@ -177,7 +177,7 @@ def _cells(
     study: Study, of: str, attacks: Sequence[str], where: Mapping[str, Any], trend: Trend
 ) -> dict[_Cell, list[float | None]]:
     """The values of repetitions by attack and by what is left to vary."""
-    fixed = {*trend.where, *(trend.than.where if isinstance(trend.than, Side) else ())}
+    fixed = {*trend.where, *(trend.than.where if isinstance(trend.than, ComparisonSide) else ())}
     free = [key for key in study.varied if not any(_covers(other, key) for other in fixed)]
     chosen = _selected(study, where)
     cells: dict[_Cell, list[float | None]] = {}
@@ -197,7 +197,7 @@ def _covers(fixed: str, key: str) -> bool:
 
 def _compared(name: str, first: Values, second: Values, trend: Trend) -> _Line:
     one, other = _mean(first), _mean(second)
-    seen = f"{_figure(one)} beside {_figure(other)}"
+    seen = f"{_figure(one)} vs {_figure(other)}"
     differences = [*_differences(first, second)]
     if one is None or other is None or not differences:
         return _Line(name, None, seen)

@@ -47,6 +47,7 @@ class Outcome(StrEnum):
 
     IDENTIFIERS = "ids re-identify people"
     ROW_ORDER = "row order re-identifies people"
+    MEMBER_ORDER = "the order of members reveals items"
     SINGLED_OUT = "people singled out"
     EXPOSED = "people exposed"
     IMPLIED = "items implied"
@@ -151,6 +152,8 @@ class Figures:
     people: int
     identifiers: People = People()
     row_order: People = People()
+    member_order: People = People(applies=False)
+    """People of whom the order of members in brackets reveals an original item."""
     singled_out: Mapping[int, People] = field(default_factory=dict)
     exposed: Mapping[int, People] = field(default_factory=dict)
     after_attack: Mapping[int, People] = field(default_factory=dict)
@@ -176,6 +179,7 @@ class Criterion(NamedTuple):
 CRITERIA = (
     Criterion(Outcome.IDENTIFIERS, 0, 0.0, lambda figures: figures.identifiers),
     Criterion(Outcome.ROW_ORDER, 0, 0.0, lambda figures: figures.row_order),
+    Criterion(Outcome.MEMBER_ORDER, 0, 0.0, lambda figures: figures.member_order),
     Criterion(Outcome.SINGLED_OUT, 2, 0.0, lambda figures: figures.singled_out.get(2, People())),
     Criterion(Outcome.SINGLED_OUT, 3, 0.0, lambda figures: figures.singled_out.get(3, People())),
     Criterion(Outcome.EXPOSED, 2, 0.001, lambda figures: figures.exposed.get(2, People())),

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from decloak.data.forms import FormName
-from decloak.data.rungs import Rung
-from decloak.measure.kernels.lead import repetitions_needed, wilson
+from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.measure.kernels.advantage import repetitions_needed, wilson
 from decloak.measure.kernels.statistics import Interval, interval, quantile
 from decloak.releases.registry import form_of
-from decloak.report.card import RELEASE, ExposureCard, controls_of, exposure_cards
-from decloak.report.leads import Lead, attacks_beyond_chance, leads_of
+from decloak.report.advantage import AttackAdvantage, advantages_of, attacks_with_baseline
+from decloak.report.risk_card import RELEASE, ExposureCard, controls_of, exposure_cards
 from decloak.report.study import Study
 from decloak.report.verdict import (
     LEAST_COVERAGE,
@@ -31,7 +31,7 @@ from decloak.rules.load import parse_rule
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, pooled_figures, release_of
 
-__all__ = ["Judged", "Settings", "at_place", "judged_variants", "rungs_not_tried"]
+__all__ = ["Judged", "Settings", "at_place", "judged_variants", "levels_not_tried"]
 
 KNOWN_ITEMS = (1, 2, 3)
 FEW_AT_PLACE = 4
@@ -56,11 +56,11 @@ class Settings:
     form: FormName
     card: ExposureCard | None
     count_error: float | None
-    rungs: frozenset[str]
+    knowledge_levels: frozenset[str]
     """The knowledge levels that some attack has."""
     attacks: int
     """Attacks that were compared."""
-    leads: Mapping[str, Lead]
+    leads: Mapping[str, AttackAdvantage]
     claims: Mapping[str, float]
     """What each attack claims, whether or not anybody can say what is right."""
 
@@ -83,8 +83,8 @@ class Judged:
 
 def judged_variants(connection: sqlite3.Connection, study: Study) -> list[Judged]:
     """Return the decision about every variant of some runs, in their order."""
-    learned = attacks_beyond_chance(connection, study.runs)
-    leads = leads_of(connection, study.runs, learned)
+    learned = attacks_with_baseline(connection, study.runs)
+    leads = advantages_of(connection, study.runs, learned)
     cards = {card.variant: card for card in exposure_cards(connection, study)}
     reader = _Reader(connection, study, learned, leads, cards, controls_of(connection, study.runs))
     return [reader.judged(name, runs) for name, runs in study.variants]
@@ -95,7 +95,7 @@ class _Reader:
     connection: sqlite3.Connection
     study: Study
     attacks: Sequence[str]
-    leads: Sequence[Lead]
+    leads: Sequence[AttackAdvantage]
     cards: Mapping[str, ExposureCard]
     controls: set[str]
 
@@ -106,7 +106,7 @@ class _Reader:
     def _settings(self, name: str, runs: Sequence[int]) -> Settings:
         release = release_of(self.connection, runs[-1])
         claims = {
-            attack: max((self._mean(runs, key, attack).mean or 0.0) for key in ("struck", "assigned", "findings"))
+            attack: max((self._mean(runs, key, attack).mean or 0.0) for key in ("eliminated", "assigned", "findings"))
             for attack in self.attacks
         }
         return Settings(
@@ -119,8 +119,11 @@ class _Reader:
             form=form_of(self.connection, release).name,
             card=self.cards.get(name),
             count_error=self._mean(runs, "count_error").mean,
-            rungs=frozenset(
-                rung for (run, _), knows in self.study.knows.items() if run in runs for rung in knows.split(" + ")
+            knowledge_levels=frozenset(
+                knowledge_level
+                for (run, _), knows in self.study.knows.items()
+                if run in runs
+                for knowledge_level in knows.split(" + ")
             ),
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
@@ -136,8 +139,9 @@ class _Reader:
         chunks = form_of(self.connection, release_of(self.connection, runs[-1])).name == FormName.DISASSOCIATED
         return Figures(
             people=0 if card is None else card.people,
-            identifiers=People(self._mean(runs, "identified_by_id").mean),
-            row_order=People(at_place(self._mean(runs, "identified_by_order").mean, records)),
+            identifiers=People(self._mean(runs, "reidentified_by_id").mean),
+            row_order=People(at_place(self._mean(runs, "reidentified_by_order").mean, records)),
+            member_order=People(applies=False) if chunks else People(self._mean(runs, "revealed_by_members").mean),
             singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
@@ -272,6 +276,6 @@ def _stated(method: str, parameters: Mapping[str, Any]) -> str:
     return f"{named}{', '.join(said)}" if said else method
 
 
-def rungs_not_tried(rungs: frozenset[str]) -> list[Rung]:
+def levels_not_tried(knowledge_levels: frozenset[str]) -> list[KnowledgeLevel]:
     """Return the knowledge levels that no attack has."""
-    return [rung for rung in Rung if str(rung) not in rungs]
+    return [knowledge_level for knowledge_level in KnowledgeLevel if str(knowledge_level) not in knowledge_levels]

@@ -5,10 +5,11 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from decloak.data.forms import FormName
-from decloak.data.rungs import Rung
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
-from decloak.report.card import RANDOM
 from decloak.report.knowledge import listed
+from decloak.report.risk_card import RANDOM
+from decloak.report.risk_tables import short_titles
 from decloak.report.verdict import (
     CRITERIA,
     LEVEL,
@@ -23,10 +24,10 @@ from decloak.report.verdict import (
     on_other_data,
     works_here,
 )
-from decloak.report.verdict_figures import Judged, rungs_not_tried
+from decloak.report.verdict_figures import Judged, levels_not_tried
 from decloak.report.wording import count, percent, points, probability
 
-__all__ = ["LIMITS", "Conclusion", "Line", "concluded", "most_severe"]
+__all__ = ["LIMITS", "Conclusion", "Line", "concluded", "leading", "most_severe"]
 
 WIDTH = 110
 LABEL = 15
@@ -34,14 +35,15 @@ LABEL = 15
 
 REMEDY = "Remedy: decloak publish {run} FILE writes the rows sorted and without ids."
 TRIED = {
-    Rung.LANGUAGE: "know how items are related in language",
-    Rung.RELEASE: "learn from the release",
-    Rung.SAMPLE: "know a sample of the population",
-    Rung.PERSON: "know items of specific people",
+    KnowledgeLevel.LANGUAGE: "know how items are related in language",
+    KnowledgeLevel.RELEASE: "learn from the release",
+    KnowledgeLevel.SAMPLE: "know a sample of the population",
+    KnowledgeLevel.PERSON: "know items of specific people",
 }
 MEASURED = {
     Outcome.IDENTIFIERS: "ids",
     Outcome.ROW_ORDER: "row order",
+    Outcome.MEMBER_ORDER: "the order of members in brackets",
     Outcome.SINGLED_OUT: "people singled out with {} known items",
     Outcome.EXPOSED: "people exposed with {} known items",
     Outcome.IMPLIED: "implied items",
@@ -73,6 +75,11 @@ class Conclusion(NamedTuple):
         rows = [row for line in (Line("RESULT", self.headline), *self.lines) for row in _rows(line)]
         return "\n".join(rows)
 
+    @property
+    def result(self) -> str:
+        """Lay out the headline alone."""
+        return "\n".join(_rows(Line("RESULT", self.headline)))
+
     def as_json(self) -> dict[str, Any]:
         lines = [line._asdict() for line in self.lines]
         limits = (
@@ -89,8 +96,8 @@ def _rows(line: Line) -> Iterator[str]:
         yield f"{line.label if not number else '':<{LABEL}}{row}"
 
 
-def most_severe(judged: Sequence[Judged]) -> Conclusion:
-    """Say what the decisions about some variants come to: the most severe of them."""
+def leading(judged: Sequence[Judged]) -> Judged:
+    """Return the most severe of the decisions about some variants."""
     order = list(Outcome)
 
     def severity(one: Judged) -> tuple[int, float]:
@@ -98,18 +105,26 @@ def most_severe(judged: Sequence[Judged]) -> Conclusion:
         people = 0.0 if criterion is None else (criterion.of(one.figures).count or 0.0) / max(1, one.figures.people)
         return -order.index(one.decision.outcome), people
 
-    return concluded(max(judged, key=severity))
+    return max(judged, key=severity)
 
 
-def concluded(judged: Judged) -> Conclusion:
-    """Say what the decision about one variant rests on."""
+def most_severe(judged: Sequence[Judged]) -> Conclusion:
+    """Say what the decisions about some variants come to: the most severe of them."""
+    names, worst = [one.settings.name for one in judged], leading(judged)
+    return concluded(worst, dict(zip(names, short_titles(names), strict=True))[worst.settings.name])
+
+
+def concluded(judged: Judged, title: str = "") -> Conclusion:
+    """Say what the decision about one variant, called `title` among several, rests on."""
     lines = [line for make in LINES for line in make(judged)]
-    first = {Outcome.IDENTIFIERS: "Identifiers", Outcome.ROW_ORDER: "Identifiers", Outcome.RECOVERY: "Recovery"}
+    identifiers = (Outcome.IDENTIFIERS, Outcome.ROW_ORDER, Outcome.MEMBER_ORDER)
+    first = dict.fromkeys(identifiers, "Identifiers") | {Outcome.RECOVERY: "Recovery"}
     leading = first.get(judged.decision.outcome)
     lines.sort(key=lambda line: line.label != leading)
     name = judged.settings.name if judged.settings.several else ""
     headline = HEADLINES[judged.decision.outcome](judged)
-    return Conclusion(judged.decision.outcome, f"{name}: {headline}" if name else headline, tuple(lines), name)
+    said = f"{title or name}: {headline}" if name else headline
+    return Conclusion(judged.decision.outcome, said, tuple(lines), name)
 
 
 def _of(judged: Judged, people: People) -> str:
@@ -127,6 +142,10 @@ def _identified(judged: Judged) -> str:
     people = max(figures.identifiers, figures.row_order, key=lambda one: one.count or 0)
     verb = "re-identify" if ways != ["row order"] else "re-identifies"
     return f"WARNING: {listed(ways)} {verb} {_of(judged, people)}."
+
+
+def _revealed(judged: Judged) -> str:
+    return f"WARNING: the order of members in brackets reveals items of {_of(judged, judged.figures.member_order)}."
 
 
 def _singled(judged: Judged) -> str:
@@ -192,6 +211,7 @@ def _inferred(judged: Judged) -> str:
 HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
     Outcome.IDENTIFIERS: _identified,
     Outcome.ROW_ORDER: _identified,
+    Outcome.MEMBER_ORDER: _revealed,
     Outcome.SINGLED_OUT: _singled,
     Outcome.EXPOSED: _exposed,
     Outcome.IMPLIED: _implied,
@@ -222,8 +242,17 @@ def _identifier_lines(judged: Judged) -> Iterator[Line]:
             "The rows are not sorted by content. If they are in the original order, anyone who has that order "
             "re-identifies people."
         )
+    if figures.member_order.count:
+        said.append(
+            "The members of generalised items are in an order that depends on the record. The place of a member "
+            f"reveals an original item of {_of(judged, figures.member_order)}; write members by name."
+        )
     if said:
-        yield Line("Identifiers", " ".join([*said, REMEDY.format(run=judged.settings.run)]))
+        said.append(REMEDY.format(run=judged.settings.run))
+    if by_order is None and judged.settings.form == FormName.DISASSOCIATED:
+        said.append("The order of clusters, chunks and rows was not tested.")
+    if said:
+        yield Line("Identifiers", " ".join(said))
 
 
 def _singling_lines(judged: Judged) -> Iterator[Line]:
@@ -242,13 +271,13 @@ def _singling_lines(judged: Judged) -> Iterator[Line]:
 
 def _exposed_lines(judged: Judged) -> Iterator[Line]:
     by_items = {known: people for known, people in judged.figures.exposed.items() if people.count is not None}
-    if by_items:
-        counts = [
-            f"{known} random item{'s' * (known > 1)}: {_of(judged, people)}{_beside(people)}"
-            for known, people in by_items.items()
-        ]
+    said = []
+    for known, people in by_items.items():
+        items = "1 random item" if known == 1 else f"{known} random items"
+        said.append(f"{_of(judged, people)} with {items}{_beside(people)}")
+    if said:
         found = "An attacker finds the record of a person with a probability above 1/11"
-        yield Line("Exposed", f"{found}, knowing {'; '.join(counts)}.")
+        yield Line("Exposed", f"{found}: {', '.join(said)}.")
 
 
 def _implied_lines(judged: Judged) -> Iterator[Line]:
@@ -259,8 +288,8 @@ def _implied_lines(judged: Judged) -> Iterator[Line]:
 def _link_lines(judged: Judged) -> Iterator[Line]:
     label = "Certain links"
     for people, what in (
-        (judged.figures.certain_links, "gives links with a probability of at least 80% that are right, for"),
-        (judged.figures.covered, "places items that the release separates, with certainty, for"),
+        (judged.figures.certain_links, "is right and at least 80% sure about an item of"),
+        (judged.figures.covered, "re-associates separated items with certainty for"),
     ):
         if people.applies and people.count:
             yield Line(label, f"{people.attack} {what} {_of(judged, people)}.")
@@ -410,7 +439,11 @@ def _cost_lines(judged: Judged) -> Iterator[Line]:
 
 def _untested_lines(judged: Judged) -> Iterator[Line]:
     said = []
-    missing = [TRIED[rung] for rung in rungs_not_tried(judged.settings.rungs) if rung in TRIED]
+    missing = [
+        TRIED[knowledge_level]
+        for knowledge_level in levels_not_tried(judged.settings.knowledge_levels)
+        if knowledge_level in TRIED
+    ]
     for name in judged.decision.untested:
         attack = next(one for one in judged.figures.recoveries if one.attack == name)
         if attack.coverage is not None and attack.coverage < attack.least:

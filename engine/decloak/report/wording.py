@@ -5,15 +5,15 @@ from textwrap import fill
 
 from decloak.measure.kernels.statistics import Interval
 
-__all__ = ["count", "filled", "interval_of", "people", "percent", "points", "probability", "whole"]
+__all__ = ["WIDTH", "count", "filled", "interval_of", "people", "percent", "points", "probability", "whole"]
 
 WIDTH = 110
 """Characters of a line."""
 
 
-def filled(text: str) -> str:
-    """Break a paragraph into lines."""
-    return fill(text, WIDTH, break_on_hyphens=False)
+def filled(text: str, indent: str = "") -> str:
+    """Break a paragraph into lines, all but the first of them indented."""
+    return fill(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def count(value: float | None) -> str:

@@ -1,25 +1,26 @@
-"""What the strategies of all operators check alike: a word out of a few, and where it is written."""
+"""Checks that the strategies of all rule forms share: one word of a list, and its location."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["at", "one_of"]
+__all__ = ["check_choice", "with_location"]
 
 
 @contextmanager
-def at(place: str | None) -> Iterator[None]:
-    """Give the errors raised inside a place when they have none."""
+def with_location(place: str | None) -> Iterator[None]:
+    """Add `place` to errors inside the context that have no location."""
     try:
         yield
     except DecloakError as error:
         raise DecloakError(error.message, error.place or place, error.hint) from None
 
 
-def one_of(text: str, choices: tuple[Any, ...], place: str | None = None) -> Any:
+def check_choice(text: str, choices: tuple[Any, ...], place: str | None = None) -> Any:
+    """Return `text` if it is one of `choices`; raise an error at `place` otherwise."""
     if text not in choices:
-        hint = nearest(str(text), choices) or f"choices are {', '.join(choices)}"
-        raise DecloakError(f"unknown choice {shown(text)}", place, hint)
+        hint = suggest(str(text), choices) or f"choices are {', '.join(choices)}"
+        raise DecloakError(f"unknown choice {quote(text)}", place, hint)
     return text

@@ -13,7 +13,7 @@ __all__ = ["Count", "Coverage", "of_scores"]
 
 
 class Count(NamedTuple):
-    """How many of the things that an attack needs have a score."""
+    """Number of things that an attack needs (`needed`), and of those with a score (`known`)."""
 
     known: int
     needed: int
@@ -32,7 +32,7 @@ class Coverage(NamedTuple):
 
 
 def of_scores(scores: Mapping[Pair, float | None]) -> tuple[Count, Count]:
-    """Count the items and the pairs that have a score, of all that an attack needs; None is no score."""
+    """Count the items and the pairs with a score in `scores`, of all that an attack needs; return both counts."""
     known = [pair for pair, score in scores.items() if score is not None]
     return Count(len(_items(known)), len(_items(scores))), Count(len(known), len(scores))
 

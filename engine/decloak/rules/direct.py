@@ -1,4 +1,4 @@
-"""The attacks as plain functions: a table in, what was struck out; no store."""
+"""Attacks as plain functions for Python users: a table or a release in, the findings out, without a store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
-from decloak.data.assignment import Assignment, Closer
+from decloak.data.assignment import Assignment, ScoreDirection
 from decloak.data.disassociated import Disassociated, as_disassociated
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["Eliminated", "Step", "eliminate", "reassociate"]
 
 
 class Step(NamedTuple):
-    """One strike: the round, the cell, the group it was the farthest in, and what was compared with the threshold."""
+    """One elimination: the round, the cell, its group, and the value that was compared with the threshold."""
 
     round: int
     row: int
@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """What an attack left of a distance table: `kept` is False where a cell was struck."""
+    """Result of an attack on a distance table: `kept` is False for an eliminated cell."""
 
     kept: Mask
     steps: list[Step]
@@ -43,10 +43,10 @@ def eliminate(
     *,
     seed: int = 0,
 ) -> Eliminated:
-    """Attack one distance table: a row per transaction, a column per member, NaN or None where there is no score.
+    """Attack one table of `distances`: a row per transaction, a column per member, NaN or None where there is no score.
 
-    `rule` is the name of an eliminate rule, or the path of a rule file. `threshold` replaces the rule's own,
-    `ratio` multiplies it; `seed` is for rules that toss coins.
+    `rule` is the name of an eliminate rule, or the path of a rule file. `threshold` replaces the rule's own, `ratio`
+    multiplies it; `seed` is for random rules. Return the eliminated cells.
 
     >>> done = eliminate([[0.5, 2.0], [1.5, 0.5]], rule="mda")
     >>> done.kept.tolist(), done.steps[0][1:3]
@@ -56,10 +56,11 @@ def eliminate(
     from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
     from decloak.rules.load import Catalogue
 
+    # The same rule files as in a scenario, so that both ways give the same result.
     strategy = Catalogue().rule(rule).compiled
-    if not isinstance(strategy, Strategy) or strategy.further:
+    if not isinstance(strategy, Strategy) or strategy.further_columns:
         reason = "reads more than distances" if isinstance(strategy, Strategy) else "is no eliminate rule"
-        raise DecloakError(f"the rule {shown(rule)} {reason}", hint="run it in a scenario instead")
+        raise DecloakError(f"the rule {quote(rule)} {reason}", hint="run it in a scenario instead")
     (done,) = kernel(
         [_table(distances)],
         strategy,
@@ -77,14 +78,15 @@ def reassociate(
     release: Disassociated,
     scores: Mapping[tuple[str, str], float | None],
     rule: str = "aba",
-    closer: Closer = "larger",
+    closer: ScoreDirection = "larger",
     *,
     seed: int = 0,
 ) -> list[Assignment]:
-    """Give what was taken off the records of a disassociated release back to them: (cluster, chunk, unit, rows).
+    """Assign the split parts of a disassociated `release` to its records; return (cluster, chunk, unit, rows) for each.
 
-    `scores` are of pairs of items, `closer` says whether larger or smaller ones are of closer items. `rule` is the
-    name of a reassociate rule, or the path of a rule file; `seed` is for one that goes by chance.
+    `scores` has the relatedness of pairs of items. `closer` states if larger or smaller scores mean closer items.
+
+    `rule` is the name of a reassociate rule, or the path of a rule file. Random rules use `seed`.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> cluster = Cluster(2, (Chunk(("a", "b"), (("a",), ("b",))),), ("d",))
@@ -97,15 +99,15 @@ def reassociate(
 
     strategy = Catalogue().rule(rule).compiled
     if not isinstance(strategy, Reassociation):
-        raise DecloakError(f"the rule {shown(rule)} is no reassociate rule", hint="name one such as aba")
+        raise DecloakError(f"the rule {quote(rule)} is no reassociate rule", hint="name one such as aba")
     return kernel(as_disassociated(release), scores, strategy, closer=closer, seed=seed)
 
 
-def _table(distances: Any) -> Floats:
+def _table(distances: ArrayLike | Sequence[Sequence[float | None]]) -> Floats:
     try:
         table = np.array(distances, dtype=float)
     except (TypeError, ValueError):
-        hint = "give rows of the same length; NaN or None is no score"
+        hint = "give rows of equal length, with NaN or None for a missing score"
         raise DecloakError("the distances are no table of numbers", hint=hint) from None
     if table.size == 0:
         return np.empty((0, 0))

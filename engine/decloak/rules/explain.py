@@ -1,26 +1,27 @@
-"""Why an attack found something, or why it struck an item not, from what the store kept."""
+"""Explanations of findings from the store: why an attack found something, or kept an item."""
 
 import sqlite3
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.load import checked, parse_rule, stranger
-from decloak.rules.operators.operator import Explanation, Inquiry
+from decloak.errors import DecloakError, quote, suggest
+from decloak.rules.load import checked, parse_rule, untrusted_name
+from decloak.rules.operators.operator import Explanation, ExplanationRequest, Value
 from decloak.store import evidence, results
+from decloak.store.alternatives import Comparison
 from decloak.store.attackers_database import AttackersDatabase
+from decloak.store.derivation import make_steps
 from decloak.store.probabilities import probability_teller
 from decloak.store.results import RunAttack
-from decloak.store.rivals import Comparison
 from decloak.store.sandbox import Sandbox, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
-__all__ = ["Evidence", "Explanation", "Finding", "compared", "explain", "explain_finding", "list_findings"]
+__all__ = ["Evidence", "Explanation", "Finding", "compare_alternatives", "explain", "explain_finding", "list_findings"]
 
 
 _NAMED = ("item", "txn")
-"""The columns of steps that are told by name."""
+"""Columns of evidence steps that are printed with names."""
 
 
 class Finding(NamedTuple):
@@ -32,104 +33,124 @@ class Finding(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The rows of one step of a query that lie behind a fact."""
+    """Rows of one step of a query that are the evidence for a fact."""
 
     step: str
     columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
+    rows: list[tuple[Value, ...]]
 
 
 def explain(
     connection: sqlite3.Connection, run: int, transaction: str, item: str, label: str | None = None
 ) -> list[Explanation]:
-    """Explain what each attack of a run, or the one of that label, made of an item in a transaction."""
+    """Return the explanations of each attack of a `run` for an `item` in a `transaction`; `label` selects one attack.
+
+    `connection` reads the store.
+    """
     explanations = [
         explanation
         for attack in _attacks(connection, run, label)
-        for explanation in _explained(connection, attack, transaction, item)
+        for explanation in _explain_attack(connection, attack, transaction, item)
     ]
     if not explanations:
-        raise _not_there(connection, run, transaction, item)
+        raise _nothing_found_error(connection, run, transaction, item)
     return explanations
 
 
-def _explained(connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str) -> list[Explanation]:
+def _explain_attack(
+    connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str
+) -> list[Explanation]:
     because = cache(lambda: _because(attack.text))
-    sure = _sure(connection, attack.attack, attack.text)
+    suffix = _probability_suffix(connection, attack.attack, attack.text)
 
-    def say(finding: int) -> str:
-        return evidence.reason_sentence(connection, finding, *because()) + sure(finding)
+    def sentence_of(finding: int) -> str:
+        return evidence.reason_sentence(connection, finding, *because()) + suffix(finding)
 
     rule = parse_rule(attack.text)
-    return list(rule.operator.explain(Inquiry(connection, attack, rule.derives, transaction, item, say)))
+    return list(
+        rule.operator.explain(ExplanationRequest(connection, attack, rule.derives, transaction, item, sentence_of))
+    )
 
 
-def _sure(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:
-    """Says how likely a finding is right, where that is known and its own sentence does not."""
+def _probability_suffix(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:
+    """Return a function that states the probability of a finding, if it is known and the sentence lacks it."""
     rule = parse_rule(text)
     chance = probability_teller(connection, attack)
 
-    def say(finding: int) -> str:
+    def sentence_of(finding: int) -> str:
         p = None if "probability" in rule.model.because else chance(finding)
         return "" if p is None else f"; right with probability {p:.2f}"
 
-    return say
+    return sentence_of
 
 
 def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Finding]:
-    """The first findings of each attack of a run, or of the one of that label."""
+    """Return the first `most` findings of each attack of a `run`; `label` selects one attack.
+
+    `connection` reads the store.
+    """
     listed = []
     for attack in _attacks(connection, run, label):
         because, table = _because(attack.text)
         sentences = evidence.finding_sentences(connection, attack.attack, because, table, most=most)
-        sure = _sure(connection, attack.attack, attack.text)
-        listed += [Finding(attack.label, finding, sentence + sure(finding)) for finding, sentence in sentences]
+        suffix = _probability_suffix(connection, attack.attack, attack.text)
+        listed += [Finding(attack.label, finding, sentence + suffix(finding)) for finding, sentence in sentences]
     return listed
 
 
 def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> tuple[Finding, list[Evidence]]:
-    """One finding, and for a query the rows of its evidence steps, derived again from what the rule saw."""
+    """Return one `finding` of a `run`, and for a query its evidence, derived again from what the rule read.
+
+    `connection` reads the store.
+    """
     where = evidence.find_finding(connection, run, finding)
     sentence = evidence.reason_sentence(connection, finding, *_because(where.text))
-    explained = Finding(where.label, finding, sentence + _sure(connection, where.attack, where.text)(finding))
+    explained = Finding(
+        where.label, finding, sentence + _probability_suffix(connection, where.attack, where.text)(finding)
+    )
     rule = parse_rule(where.text)
-    steps = rule.operator.evidence_steps(rule.model)
+    steps = rule.model.evidence_steps
     if not steps:
         return explained, []
     # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
     database = AttackersDatabase(connection, where.scope)
     others = {attack: parse_rule(evidence.rule_text(connection, attack)) for attack in where.reads.values()}
+    # The rule may read what other rules found in this run, so that the check needs their relations.
     reads = checked(rule, tuple(other.derives for other in others.values())).reads
     earlier = [other.operator.earlier(other, connection, attack, database) for attack, other in others.items()]
-    with open_sandbox(database, reads, earlier, stranger(rule.name, where.text)) as sandbox:
-        rule.operator.retrace(rule.model, sandbox)
+    with open_sandbox(database, reads, earlier, untrusted_name(rule.name, where.text)) as sandbox:
+        make_steps(sandbox, rule.model.steps, {})
         columns, values = rule.derives.columns, evidence.fact(connection, finding, rule.derives.name)
-        nodes = rule.operator.nodes(rule)
+        nodes = rule.nodes
         (row,) = database.numbering.derived(nodes, columns, [[values[column] for column in columns]])
         fact = dict(zip(columns, row, strict=True))
-        rows = [_behind(sandbox, step, fact) for step in steps]
-    return explained, [_named(connection, database, step) for step in rows]
+        rows = [_evidence_rows(sandbox, step, fact) for step in steps]
+    return explained, [_with_names(connection, database, step) for step in rows]
 
 
-def compared(connection: sqlite3.Connection, run: int, finding: int) -> Comparison | None:
-    """What a finding was chosen among, None where its rule cannot tell."""
+def compare_alternatives(connection: sqlite3.Connection, run: int, finding: int) -> Comparison | None:
+    """Return the alternatives that the attack rejected for a `finding` of a `run`; None where its rule does not say.
+
+    `connection` reads the store.
+    """
     rule = parse_rule(evidence.find_finding(connection, run, finding).text)
     return rule.operator.comparison(connection, rule.derives, finding)
 
 
-def _behind(sandbox: Sandbox, step: str, fact: dict[str, Any]) -> Evidence:
-    """The rows of a step that agree with the fact in every column both have."""
+def _evidence_rows(sandbox: Sandbox, step: str, fact: dict[str, Value]) -> Evidence:
+    """Return the rows of a step that agree with the fact in every column that both have."""
     columns = sandbox.columns(f"select * from {quoted(step)}")
+    # Evidence rows are those that agree with the fact in every common column.
     shared = [column for column in columns if column in fact]
     values = [fact[column] for column in shared]
     where = " and ".join(f"{quoted(column)} is ?" for column in shared) or "true"
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
 
 
-def _named(connection: sqlite3.Connection, database: AttackersDatabase, step: Evidence) -> Evidence:
-    """The same with names in the columns item and txn, where the database has numbers."""
+def _with_names(connection: sqlite3.Connection, database: AttackersDatabase, step: Evidence) -> Evidence:
+    """Return the step with names instead of numbers in the columns item and txn."""
 
-    def named(kind: str, value: Any) -> Any:
+    def named(kind: str, value: Value) -> Value:
         number = database.numbering.stored(kind, value)
         return value if number is None else evidence.node_name(connection, kind, number)
 
@@ -147,29 +168,32 @@ def _attacks(connection: sqlite3.Connection, run: int, label: str | None) -> lis
     chosen = [attack for attack in attacks if label in (None, attack.label)]
     if not chosen:
         names = [attack.label for attack in attacks]
-        hint = nearest(str(label), names) or f"its attacks are {', '.join(names)}"
-        raise DecloakError(f"run {run} has no attack {shown(label)}", hint=hint)
+        hint = suggest(str(label), names) or f"its attacks are {', '.join(names)}"
+        raise DecloakError(f"run {run} has no attack {quote(label)}", hint=hint)
     return chosen
 
 
 def _because(text: str) -> tuple[str, str]:
-    """The sentence of the rule text that ran, as SQL over `x`, and the table expression that `x` is a row of.
+    """Return the sentence of a rule text as SQL over `x`, and the table expression that `x` is a row of.
 
-    The why_ view of the store is not asked: it may be of a newer text of the rule, or of somebody else's making.
+    The why_ view of the store is not used: it may belong to a newer text of the rule, or to another author.
     """
     rule = parse_rule(text)
     return rule.because_sql("x"), rule.operator.findings_sql(rule.derives)
 
 
-def _not_there(connection: sqlite3.Connection, run: int, transaction: str, item: str) -> DecloakError:
+def _nothing_found_error(connection: sqlite3.Connection, run: int, transaction: str, item: str) -> DecloakError:
     labels, members = evidence.attackable(connection, run)
     if transaction not in labels:
-        hint = nearest(transaction, labels) or "name a transaction by its id, or its line number"
-        return DecloakError(f"run {run} attacked no transaction {shown(transaction)}", hint=hint)
+        hint = suggest(transaction, labels) or "use the id of a record, or its line number"
+        return DecloakError(f"run {run} attacked no transaction {quote(transaction)}", hint=hint)
     if item not in members:
-        hint = nearest(item, members) or "name an item that generalised items or chunks hide"
-        return DecloakError(f"run {run} hides no item {shown(item)}", hint=hint)
+        if near := suggest(item, members):
+            return DecloakError(f"run {run} hides no item {quote(item)}", hint=near)
+        message = f"run {run} does not hide {quote(item)}, so there is nothing to explain"
+        example = quote(next(iter(sorted(members)), "insulin"), 200)
+        return DecloakError(message, hint=f"choose a hidden item, for example {example}")
     return DecloakError(
-        f"no attack of run {run} found anything about {shown(item)} in transaction {shown(transaction)}",
-        hint="what has no score at all is left out of an attack; `decloak explain RUN` lists what was found",
+        f"no attack of run {run} found anything about {quote(item)} in transaction {quote(transaction)}",
+        hint="an attack omits items without a score; `decloak explain RUN` lists the findings",
     )

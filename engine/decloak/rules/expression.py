@@ -1,12 +1,12 @@
 """Formulas of rules, compiled to numpy and to SQLite with the same meaning in both.
 
-A formula is a tree of `decloak.formula`. Its values are numbers or *no score* (NaN in numpy, NULL in SQL): a
-division by zero, the logarithm of what is not positive and an overflow give no score, arithmetic and scalar
-min/max of no score give no score, aggregates pass over it. `min`, `max`, `mean`, `sum` and `count` of one
-argument are aggregates over the cells at hand; `min` and `max` of several are scalar.
+A formula is a tree of `decloak.formula`. Its values are numbers or *no score* (NaN in numpy, NULL in SQL): a division
+by zero, the logarithm of a number that is not positive and an overflow give no score. Arithmetic and scalar min/max of
+no score give no score, and aggregates skip it. `min`, `max`, `mean`, `sum` and `count` of one argument are aggregates
+over cells; `min` and `max` of several are scalar.
 
-`cells` are the names whose value differs from cell to cell, `constants` those that are one number for all of
-them. Columns hold finite numbers or no score: `scores` makes them so.
+`cells` are the names whose value differs from cell to cell, `constants` those with one value for all cells. Columns
+contain finite numbers or no score: `scores` ensures that.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.formula import Call, Name, Number, Operation, Term, names_read, parse, walk
 from decloak.rules.expression_sql import deepest_bracket, sql_text
 
-__all__ = ["Expression", "scores"]
+__all__ = ["Expression", "is_aggregate", "scores"]
 
 Aggregates = Mapping[Call, Floats]
 _Evaluate = Callable[[Mapping[str, Floats], Aggregates], Floats]
@@ -30,19 +30,19 @@ _Evaluate = Callable[[Mapping[str, Floats], Aggregates], Floats]
 AGGREGATES = frozenset({"count", "max", "mean", "min", "sum"})
 FUNCTIONS = frozenset({"ln"}) | AGGREGATES
 MOST_NODES = 400
-"""A tree of more nodes could exhaust Python's stack."""
+"""Nodes of a tree, at most: a larger one could exhaust Python's stack."""
 MOST_BRACKETS = 12
-"""SQLite before 3.46 gives up near 14 brackets within one another."""
+"""Nested brackets, at most: SQLite before 3.46 fails near 14."""
 
 
 def scores(values: ArrayLike) -> Floats:
-    """Numbers as an array in which whatever is not finite is NaN, no score."""
+    """Return `values` as an array in which all numbers that are not finite are NaN, no score."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array), array, np.nan)
 
 
 class _Compiled(NamedTuple):
-    """A tree as two functions: at full speed, and making every step that is not finite NaN."""
+    """A tree as two functions: one at full speed, and one that replaces infinite values in every step."""
 
     fast: _Evaluate
     careful: _Evaluate
@@ -77,7 +77,10 @@ class Expression:
     def build(
         cls, text: str, *, cells: Collection[str], constants: Collection[str] = (), summary: bool = False
     ) -> "Expression":
-        """Compile and check a formula; a `summary` is one number: it names cells within aggregates only."""
+        """Compile and check the formula `text` over `cells` and `constants`; return it.
+
+        A `summary` is one number: it names cells only within aggregates.
+        """
         tree = parse(text)
         _check(tree, cells, constants, summary)
         _check_depth(tree, text)
@@ -85,12 +88,12 @@ class Expression:
 
     @classmethod
     def _of(cls, text: str, tree: Term) -> "Expression":
-        calls = [node for node in walk(tree) if isinstance(node, Call) and _is_aggregate(node)]
+        calls = [node for node in walk(tree) if isinstance(node, Call) and is_aggregate(node)]
         return cls(text, tree, _compiled(tree), {call: _compiled(call.arguments[0]) for call in calls})
 
     @cached_property
     def factors(self) -> tuple["Expression", ...]:
-        """What it multiplies, in the order that it does; itself where it is no product.
+        """Return the factors of a product, in order; a formula that is no product is its only factor.
 
         >>> [factor.names for factor in Expression.build("d * 2 * (1 - x)", cells=["d", "x"]).factors]
         [frozenset({'d'}), frozenset(), frozenset({'x'})]
@@ -106,22 +109,23 @@ class Expression:
         return frozenset(names_read(self.tree))
 
     def aggregates(self, columns: Mapping[str, Floats]) -> dict[Call, Floats]:
-        """Its aggregates over the last axis of the columns, which is kept with length 1."""
+        """Return the aggregates over the last axis of `columns`, which keeps the length 1."""
         return {call: _aggregate(call.name, inner(columns, {})) for call, inner in self._within.items()}
 
     def numpy(self, columns: Mapping[str, Floats], aggregates: Aggregates | None = None) -> Floats:
-        """Its values; aggregates are taken over the last axis of the columns unless they are given."""
+        """Return the values over `columns`; aggregates are taken over the last axis unless `aggregates` gives them."""
         return self._whole(columns, self.aggregates(columns) if aggregates is None else aggregates)
 
     def sql(self, columns: Mapping[str, str] | None = None, over: str | None = None) -> str:
-        """It as a SQLite expression: names become `columns` (their own name when missing there).
+        """Return a SQLite expression; names become `columns` (their own name if it is missing there).
 
         With `over` aggregates are window functions over it; without they are plain aggregates.
         """
         return sql_text(self.tree, columns or {}, over)
 
 
-def _is_aggregate(call: Call) -> bool:
+def is_aggregate(call: Call) -> bool:
+    """Return True if `call` is an aggregate over cells: `min` and `max` of several arguments are not."""
     return call.name in AGGREGATES and len(call.arguments) == 1
 
 
@@ -138,34 +142,34 @@ def _check(tree: Term, cells: Collection[str], constants: Collection[str], summa
 
 def _check_name(name: str, readable: Collection[str]) -> None:
     if name not in readable:
-        hint = nearest(name, readable) or f"names are {', '.join(sorted(readable))}"
+        hint = suggest(name, readable) or f"names are {', '.join(sorted(readable))}"
         if name in FUNCTIONS:
             hint = f"{name} is a function: write {name}(...)"
-        raise DecloakError(f"unknown name {shown(name)} in a formula", hint=hint)
+        raise DecloakError(f"unknown name {quote(name)} in a formula", hint=hint)
 
 
 def _check_call(call: Call, cells: Collection[str]) -> None:
     if call.name not in FUNCTIONS:
-        hint = nearest(call.name, FUNCTIONS) or f"functions are {', '.join(sorted(FUNCTIONS))}"
-        raise DecloakError(f"unknown function {shown(call.name)} in a formula", hint=hint)
+        hint = suggest(call.name, FUNCTIONS) or f"functions are {', '.join(sorted(FUNCTIONS))}"
+        raise DecloakError(f"unknown function {quote(call.name)} in a formula", hint=hint)
     many = call.name in ("min", "max")
     if not call.arguments or (len(call.arguments) > 1 and not many):
         takes = "at least one argument" if many else "one argument"
         raise DecloakError(f"{call.name} takes {takes}, not {len(call.arguments)}")
-    if not _is_aggregate(call):
+    if not is_aggregate(call):
         return
     inner = call.arguments[0]
-    if any(isinstance(node, Call) and _is_aggregate(node) for node in walk(inner)):
+    if any(isinstance(node, Call) and is_aggregate(node) for node in walk(inner)):
         raise DecloakError(f"an aggregate within {call.name}(...)", hint="take one of them out")
     if not names_read(inner) & set(cells):
         raise DecloakError(f"{call.name}(...) of one argument is over cells, and reads no column of theirs")
 
 
 def _outside(node: Term) -> set[str]:
-    """The names outside every aggregate."""
+    """Return the names outside every aggregate."""
     if isinstance(node, Name):
         return {node.name}
-    if isinstance(node, Call) and _is_aggregate(node):
+    if isinstance(node, Call) and is_aggregate(node):
         return set()
     children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
     return {name for child in children for name in _outside(child)}
@@ -174,7 +178,7 @@ def _outside(node: Term) -> set[str]:
 def _check_depth(tree: Term, text: str) -> None:
     nodes = sum(1 for _ in walk(tree))
     if nodes > MOST_NODES or deepest_bracket(sql_text(tree, {}, "x")) > MOST_BRACKETS:
-        raise DecloakError(f"the formula {shown(text)} is too long or nested too deep", hint="make it simpler")
+        raise DecloakError(f"the formula {quote(text)} is too long or nested too deep", hint="make it simpler")
 
 
 def _compiled(tree: Term) -> _Compiled:
@@ -182,14 +186,14 @@ def _compiled(tree: Term) -> _Compiled:
 
 
 def _compile(node: Term, finite: Callable[[Floats], Floats]) -> _Evaluate:
-    """Turn a tree into a function; `finite` is applied to whatever may not be."""
+    """Return a tree as a function; `finite` is applied to all values that may be infinite."""
     match node:
         case Number(value):
             number = np.float64(value)
             return lambda columns, aggregates: number  # type: ignore[return-value]
         case Name(name):
             return lambda columns, aggregates: columns[name]
-        case Call() if _is_aggregate(node):
+        case Call() if is_aggregate(node):
             return lambda columns, aggregates: aggregates[node]
         case Call("ln", (argument,)):
             x = _compile(argument, finite)
@@ -213,7 +217,7 @@ _SIGNS: dict[str, np.ufunc] = {
 
 
 def _aggregate(name: str, values: Floats) -> Floats:
-    """One aggregate over the last axis, which is kept; no score when there is nothing to aggregate."""
+    """Return one aggregate over the last axis, which is kept; no score if there is nothing to aggregate."""
     # nanmin and the like warn about groups without a score; fmin and fmax pass over NaN in silence.
     there = ~np.isnan(values)
     count: Floats = there.sum(axis=-1, keepdims=True, dtype=np.float64)

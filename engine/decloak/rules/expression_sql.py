@@ -1,8 +1,8 @@
 """The SQLite text of a formula, with the fewest brackets.
 
-SQLite gives NULL for a division by zero and for infinity minus infinity, and lets an infinite value through
-otherwise. It could come back as a number only by division or through min, max, count and mean, so it is made
-NULL there and at the end.
+SQLite gives NULL for a division by zero and for infinity minus infinity, and keeps an infinite value otherwise. It
+could become a number again only by division or through min, max, count and mean, so these and the end replace it by
+NULL.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ _AGGREGATE = {"mean": "avg", "sum": "sum", "min": "min", "max": "max", "count": 
 
 
 def sql_text(tree: Term, columns: Mapping[str, str], over: str | None) -> str:
-    """A SQLite expression; names become `columns`, aggregates window functions when `over` is given."""
+    """Return a SQLite expression of `tree`; names become `columns`, aggregates window functions `over` a partition."""
     return _Writer(columns, over).finite(tree)
 
 
 def deepest_bracket(sql: str) -> int:
-    """How many brackets within one another a text has at most."""
+    """Return the largest depth of nested brackets in `sql`."""
     depth = deepest = 0
     for letter in sql:
         depth += (letter == "(") - (letter == ")")
@@ -35,12 +35,13 @@ class _Writer:
         self.over = f" over ({over})" if over is not None else ""
 
     def finite(self, node: Term) -> str:
-        """The text of a node, NULL when it overflows."""
+        """Return the text of `node`, NULL when it overflows."""
         text = self.text(node)
         safe = isinstance(node, Number | Name) or (isinstance(node, Call) and node.name in ("count", "min", "max"))
         return text if safe else f"nullif(nullif({text}, 9e999), -9e999)"
 
     def text(self, node: Term) -> str:
+        """Return the text of `node`."""
         match node:
             case Number(value):
                 return repr(value)
@@ -55,20 +56,20 @@ class _Writer:
             case Call(name, arguments):
                 return f"{name}({', '.join(map(self.finite, arguments))})"
             case Operation("-", (only,)):
-                return f"(-{self.within(only, 3)})"
+                return f"(-{self.bracketed(only, 3)})"
             case Operation(sign, (left, right)):
                 strength = _STRENGTH[sign]
                 # A finite number divided by infinity would come back as 0, which numpy calls no score.
                 divisor = self.finite(right) if sign == "/" and not isinstance(right, Number | Name) else None
-                return f"{self.within(left, strength)} {sign} {divisor or self.within(right, strength + 1)}"
+                return f"{self.bracketed(left, strength)} {sign} {divisor or self.bracketed(right, strength + 1)}"
         raise AssertionError(node)
 
-    def within(self, node: Term, strength: int) -> str:
-        """The text of an operand, in brackets when it binds less than its operation."""
+    def bracketed(self, node: Term, strength: int) -> str:
+        """Return the text of an operand `node`, in brackets if it binds less than `strength`."""
         weak = isinstance(node, Operation) and len(node.operands) == 2 and _STRENGTH[node.sign] < strength
         return f"({self.text(node)})" if weak else self.text(node)
 
 
 def _quoted(name: str) -> str:
-    """In square brackets: a double-quoted name that is no column would silently be a string."""
+    """Return a name in square brackets: an unknown name in double quotes would silently be a string."""
     return f"[{name}]"

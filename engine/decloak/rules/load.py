@@ -1,7 +1,6 @@
-"""Find, read and check rule files, and put the rules of a run in the order they depend on each other.
+"""Finding, reading and checking of rule files, and the order of rules by their dependencies.
 
-A rule text is read and checked once in a process: what is kept goes by its content, so that a file that changes is
-read anew.
+A process reads and checks a rule text once: the cache key is its content, so that decloak reads a changed file again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from pydantic import ConfigDict, Field, RootModel
 
 from decloak.data.formats.folder import Folder
 from decloak.digest import digest
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.resources import bundled
 from decloak.rules.model import RuleModel, is_path
 from decloak.rules.operators.operator import Operator, Rule
@@ -30,11 +29,11 @@ __all__ = [
     "bundled_files",
     "bundled_names",
     "checked",
-    "in_order",
-    "no_rule",
+    "dependency_order",
     "parse_rule",
     "rule_files",
-    "stranger",
+    "unknown_rule_error",
+    "untrusted_name",
 ]
 
 if TYPE_CHECKING:
@@ -50,10 +49,10 @@ class _RuleFile(RootModel[AnyModel]):
 
 
 Texts = dict[str, Rule]
-"""Rules by name, their SQL not checked yet."""
+"""Rules by name, with SQL that is not checked yet."""
 
 _KEPT = 1000
-"""Texts of rules that are kept in a process, about as many as anybody has."""
+"""Texts of rules that a process caches, more than users have."""
 
 
 @lru_cache(_KEPT)
@@ -63,8 +62,9 @@ def _source(text: str, name: str) -> Source:
 
 @lru_cache(_KEPT)
 def parse_rule(text: str, path: str = "rule") -> Rule:
-    """Read a rule text, of a file or as the store keeps it."""
-    source = _source(text, shown(path, 300)[1:-1])
+    """Read the rule in `text`, of a file or of the store; return it unchecked. `path` is its name in errors."""
+    source = _source(text, quote(path, 300)[1:-1])
+    # The model of one form names its keys in errors; the union of all forms would list every key of every form.
     operator = _operator_of(source)
     # That of all forms takes long to build, and is there to say what is amiss with a form.
     model = check(source, operator.model) if operator else check(source, _RuleFile).root
@@ -73,24 +73,24 @@ def parse_rule(text: str, path: str = "rule") -> Rule:
     return Rule(operator, model, source, lines, path, operator.derives(model, source))
 
 
-def _operator_of(source: Source) -> Operator[Any] | None:
-    """What a rule file says it is for, None where it does not."""
+def _operator_of(source: Source) -> Operator[Any, Any, Any] | None:
+    """Return the operator for the form that a rule file names, None where it names none."""
     form = source.value.get("form") if isinstance(source.value, dict) else None
     return OPERATORS.get(form) if isinstance(form, str) else None
 
 
 @lru_cache(_KEPT)
-def checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
-    """Check a rule that may read the relations that others derive."""
-    columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(derived)
+def checked(rule: Rule, relations_of_others: tuple[Derives, ...]) -> Rule:
+    """Check a `rule` that may read the relations that others derive (`derived`); return it with its compiled SQL."""
+    columns = {name: relation.columns for name, relation in RELATIONS.items()} | dict(relations_of_others)
     # SQLite itself says, while it prepares the SQL over empty tables, which relations are read.
-    with empty_sandbox(columns, stranger(rule.name, rule.text)) as sandbox:
+    with empty_sandbox(columns, untrusted_name(rule.name, rule.text)) as sandbox:
         compiled = rule.operator.compile(rule, sandbox)
         reads = frozenset(sandbox.read & columns.keys())
     # The sentence is compiled again when the attack has run; here it only has to be found sound in time.
     try:
         rule.because_sql("x")
-        rule.operator.nodes(rule)
+        _ = rule.nodes
     except DecloakError as error:
         raise rule.source.error(("because",), error.message, error.hint) from None
     return replace(rule, reads=reads, compiled=compiled)
@@ -100,16 +100,17 @@ def checked(rule: Rule, derived: tuple[Derives, ...]) -> Rule:
 def _bundled() -> Mapping[str, Rule]:
     rules: Texts = {}
     for path in bundled_files():
-        _admit(rules, path.resolve())
+        _add_rule(rules, path.resolve())
     return rules
 
 
-def _admit(rules: Texts, path: Path, text: str | None = None) -> Rule:
-    """Put the rule of a file beside others, unless they have its name or what it derives."""
+def _add_rule(rules: Texts, path: Path, text: str | None = None) -> Rule:
+    """Add the rule of a file to others, unless they have its name or its relation; return it."""
     rule = parse_rule(source_text(path) if text is None else text, str(path))
     earlier = rules.get(rule.name, rule)
+    # Two rules of one name, or with one relation, would silently replace each other.
     if earlier.path != rule.path:
-        problem = f"the rule {shown(rule.name)} is also in {earlier.path}"
+        problem = f"the rule {quote(rule.name)} is also in {earlier.path}"
         raise rule.source.error(("rule",), problem, "rename one of them")
     for rival in rules.values():
         if rival.derives.name == rule.derives.name and rival is not earlier:
@@ -130,10 +131,10 @@ class Catalogue:
             self._add(path)
 
     def _add(self, path: Path, text: str | None = None) -> Rule:
-        """Return the rule of a file, read once in the life of a catalogue; `text` is its text where it was read."""
+        """Return the rule of a file, read once per catalogue; `text` is its content, if it was read already."""
         path = path.resolve()
         if path not in self._files:
-            self._files[path] = _admit(self._texts, path, text)
+            self._files[path] = _add_rule(self._texts, path, text)
         return self._files[path]
 
     @property
@@ -141,7 +142,7 @@ class Catalogue:
         return tuple(sorted(self._texts))
 
     def path(self, where: str, folder: Folder | None = None) -> Path:
-        """The file of a rule named or given by a path relative to `folder`."""
+        """Return the file of the rule `where`, a name or a path relative to `folder`."""
         return Path(self._text(where, folder).path)
 
     def _text(self, where: str, folder: Folder | None) -> Rule:
@@ -149,39 +150,42 @@ class Catalogue:
             folder = folder or Folder(Path())
             return self._add(folder.path / where, folder.text(where))
         if where not in self._texts:
-            raise no_rule(where, self.names)
+            raise unknown_rule_error(where, self.names)
         return self._texts[where]
 
     def rule(self, where: str, folder: Folder | None = None) -> Rule:
+        """Return the checked rule `where`, a name or a path relative to `folder`."""
         text = self._text(where, folder)
         if text.name not in self._rules:
-            self._rules[text.name] = checked(text, tuple(self.derived(text)))
+            self._rules[text.name] = checked(text, tuple(self.relations_of_others(text)))
         return self._rules[text.name]
 
-    def deriving(self, relation: str) -> str | None:
+    def rule_deriving(self, relation: str) -> str | None:
+        """Return the name of the rule that derives `relation`, None if there is none."""
         return next((name for name, text in self._texts.items() if text.derives.name == relation), None)
 
-    def derived(self, rule: Rule) -> list[Derives]:
-        """What other rules derive for this one to read; one that ships reads nothing of those that do not."""
+    def relations_of_others(self, rule: Rule) -> list[Derives]:
+        """Return the relations that `rule` may read of other rules; a bundled rule reads only those of bundled ones."""
         ships = rule.name in _bundled()
         others = (name for name in self._texts if name != rule.name and (not ships or name in _bundled()))
         return [self._texts[name].derives for name in others]
 
-    def needed(self, rule: Rule) -> list[Rule]:
-        """The rules whose relations a rule reads, directly or not, in the order they must run."""
-        needed: dict[str, Rule] = {}
+    def needed_rules(self, rule: Rule) -> list[Rule]:
+        """Return the rules whose relations `rule` reads, directly or not, in the order in which they must run."""
+        needed_rules: dict[str, Rule] = {}
         waiting = [rule]
         while waiting:
             reader = waiting.pop()
-            for name in filter(None, map(self.deriving, sorted(reader.reads))):
-                if name not in needed and name != rule.name:
-                    needed[name] = self.rule(name)
-                    waiting.append(needed[name])
-        return in_order(needed.values())
+            for name in filter(None, map(self.rule_deriving, sorted(reader.reads))):
+                if name not in needed_rules and name != rule.name:
+                    needed_rules[name] = self.rule(name)
+                    waiting.append(needed_rules[name])
+        return dependency_order(needed_rules.values())
 
 
 @cache
 def bundled_files() -> tuple[Path, ...]:
+    """Return the rule files that come with decloak."""
     root = Path(str(bundled("rules")))
     return tuple(sorted(path for path in root.glob("*/*.yaml") if not path.name.endswith(".test.yaml")))
 
@@ -191,39 +195,41 @@ def _bundled_digests() -> frozenset[str]:
     return frozenset(digest(path.read_text(encoding="utf-8-sig")) for path in bundled_files())
 
 
-def stranger(name: str, text: str) -> str | None:
-    """What errors call a rule of somebody else's, None when its text is that of one that comes with decloak."""
+def untrusted_name(name: str, text: str) -> str | None:
+    """Return the name of a rule in errors; None if its `text` is that of the bundled rule `name`."""
     return None if digest(text) in _bundled_digests() else f"the rule {name}"
 
 
 @cache
 def bundled_names() -> tuple[str, ...]:
-    """Their names: a file is named after its rule."""
+    """Return the names of bundled rules: a file has the name of its rule."""
     return tuple(sorted(path.stem for path in bundled_files()))
 
 
-def no_rule(name: str, names: Sequence[str]) -> DecloakError:
-    hint = nearest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
-    return DecloakError(f"no rule named {shown(name)}", hint=hint)
+def unknown_rule_error(name: str, names: Sequence[str]) -> DecloakError:
+    """Return an error for the unknown rule `name`; `names` are those that exist."""
+    hint = suggest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
+    return DecloakError(f"no rule named {quote(name)}", hint=hint)
 
 
 def rule_files(folder: Path, pattern: str = "**/*.yaml") -> tuple[Path, ...]:
-    """The rule files in a folder and below: YAML files with the keys rule and form."""
+    """Return the rule files in `folder` and below that match `pattern`: YAML files with the keys rule and form."""
+    # Sorted, so that errors and runs do not depend on the file system.
     files = sorted(path for path in folder.glob(pattern) if not path.name.endswith(".test.yaml"))
     return tuple(path for path in files if {"rule", "form"} <= set(_keys(path)))
 
 
 def _keys(path: Path) -> Iterable[str]:
-    """The top-level keys of a YAML file, none when it cannot be read: then it is no rule of anybody's."""
+    """Return the top-level keys of a YAML file; none if it cannot be read, because then it is no rule file."""
     try:
-        value = _source(source_text(path), shown(path.resolve(), 300)[1:-1]).value
+        value = _source(source_text(path), quote(path.resolve(), 300)[1:-1]).value
     except DecloakError:
         return ()
     return value if isinstance(value, dict) else ()
 
 
-def in_order(rules: Iterable[Rule]) -> list[Rule]:
-    """Sort rules so that each comes after those whose relations it reads."""
+def dependency_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Return `rules` in an order in which each comes after those whose relations it reads."""
     by_name = {rule.name: rule for rule in rules}
     by_relation = {rule.derives.name: rule.name for rule in by_name.values()}
     needs = {name: {by_relation[read] for read in rule.reads if read in by_relation} for name, rule in by_name.items()}
@@ -239,7 +245,7 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _circular(by_name: Mapping[str, Rule], needs: Mapping[str, set[str]]) -> DecloakError:
-    """What to raise of rules that read each other."""
+    """Return the error for rules that read each other."""
     import networkx as nx  # costs 0.1 s, which only this fault need pay
 
     edges = [(other, name) for name, others in needs.items() for other in others & needs.keys()]

@@ -1,10 +1,10 @@
-"""What every rule file says, and the sibling test of a rule.
+"""Content of rule files that all forms share, and of the test file of a rule.
 
-A form adds keys of its own in its operator; a key nothing names is an error.
+A form adds keys of its own in its operator; an unknown key is an error.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -23,8 +23,8 @@ __all__ = [
     "Settings",
     "Sql",
     "TestCase",
-    "as_written",
     "is_path",
+    "join_names",
 ]
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
@@ -33,19 +33,20 @@ Formula = Annotated[str | int | float, Field(description="a formula over the col
 
 
 def is_path(rule: str) -> bool:
-    """Whether a rule is named by its file, and not as one that comes with decloak."""
+    """Return True if `rule` names a file, and not a bundled rule."""
     return rule.endswith((".yaml", ".yml")) or "/" in rule
 
 
 class Model(BaseModel):
-    """A part of a rule file or of a rule's test."""
+    """A part of a rule file or of the test of a rule."""
 
+    # An unknown key is an error, so that a misspelt key is not silently ignored.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Settings(Model):
-    """What a scenario sets beside the rule's name; `seed` is for coins, `k` and `m` for itemsets, `control` for what is
-    learned.
+    """Settings of a rule in a scenario; `seed` is for random rules, `k` and `m` for itemsets, `control` for rules that
+    learn.
     """
 
     threshold: float | None = None
@@ -57,13 +58,28 @@ class Settings(Model):
 
 
 class RuleModel(Model):
-    """What the rule files of all forms say."""
+    """Content of every rule file, whatever its form."""
 
     rule: RuleName
     about: str = Field(min_length=1, description="what the rule does, the first sentence short enough for a list")
     reference: str | None = Field(None, description="where it was published")
     because: str = Field(min_length=1, description="the sentence that explains one finding; {column} is filled in")
     form: str
+
+    @property
+    def is_random(self) -> bool:
+        """True if a seed decides what the rule finds."""
+        return False
+
+    @property
+    def steps(self) -> Mapping[str, str]:
+        """The SQL of the named steps of a rule, in order."""
+        return {}
+
+    @property
+    def evidence_steps(self) -> Sequence[str]:
+        """The steps that have the evidence for a fact."""
+        return ()
 
 
 class Grid(Model):
@@ -73,7 +89,7 @@ class Grid(Model):
     rows: dict[str, list[float | None]] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _even(self) -> "Grid":
+    def _check_widths(self) -> "Grid":
         for name, values in self.rows.items():
             if len(values) != len(self.columns):
                 raise DecloakError(f"row '{name}' has {len(values)} values for {len(self.columns)} columns")
@@ -81,13 +97,14 @@ class Grid(Model):
 
 
 class CaseCluster(Model):
-    """A cluster: how many records, the sub-records of its record chunks, its terms."""
+    """A cluster in a test: its number of records, the sub-records of its record chunks, its terms."""
 
     size: int
     chunks: list[list[list[str]]] = Field(default_factory=list)
     terms: list[str] = Field(default_factory=list)
 
     def published(self) -> Cluster:
+        """Return the cluster as a release has it."""
         chunks = tuple(
             Chunk(tuple(sorted({item for subrecord in chunk for item in subrecord})), tuple(map(tuple, chunk)))
             for chunk in self.chunks
@@ -96,7 +113,7 @@ class CaseCluster(Model):
 
 
 class TestCase(Model):
-    """A tiny graph in, the expected findings out."""
+    """A small graph with the expected findings."""
 
     case: str = Field(description="what the case shows")
     relations: dict[str, Grid | list[dict[str, str | int | float | None]]] = Field(
@@ -112,22 +129,25 @@ class TestCase(Model):
     )
 
     def release(self) -> Disassociated:
+        """Return the disassociated release of the case."""
         return Disassociated(tuple(cluster.published() for cluster in self.clusters))
 
     def probabilities(self) -> dict[int, Floats]:
+        """Return the probabilities of the case by the number of the table."""
         return {} if self.added is None else {0: np.array(list(self.added.rows.values()), float)}
 
     def distances(self) -> dict[tuple[str, str], float | None]:
+        """Return the scores of the case by pair."""
         return {(a, b): score for a, b, score in self.scores}
 
 
 class RuleTest(Model):
-    """The sibling test of a rule."""
+    """The test file of a rule."""
 
     rule: RuleName
     cases: list[TestCase] = Field(min_length=1)
 
 
-def as_written(names: Sequence[Any]) -> str:
-    """Names as a test writes them."""
+def join_names(names: Iterable[object]) -> str:
+    """Return `names` as a test file writes them."""
     return ", ".join(map(str, names))

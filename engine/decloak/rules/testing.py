@@ -1,13 +1,14 @@
-"""Run the sibling test of a rule: a tiny graph in, the expected findings out."""
+"""Test runner for rules: each case has a small graph and its expected findings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, stranger
-from decloak.rules.model import Grid, RuleTest, TestCase, as_written
-from decloak.rules.operators.operator import Sight
+from decloak.errors import DecloakError, quote, suggest
+from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, untrusted_name
+from decloak.rules.model import Grid, RuleTest, TestCase, join_names
+from decloak.rules.operators.attacker_view import AttackerView
+from decloak.rules.operators.operator import Value
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read_source
@@ -18,7 +19,7 @@ Columns = Mapping[str, Sequence[str]]
 
 
 class CaseOutcome(NamedTuple):
-    """What a case of a rule's test came to; `fault` is None when it passed."""
+    """Outcome of a test case; `fault` is None if it passed."""
 
     rule: str
     case: str
@@ -26,16 +27,20 @@ class CaseOutcome(NamedTuple):
 
 
 def sibling_test(rule: Path) -> Path:
+    """Return the path of the test file of a `rule`."""
     return rule.with_name(f"{rule.stem}.test{rule.suffix}")
 
 
 @one_process()
 def run_tests(path: Path | None = None) -> list[CaseOutcome]:
-    """Test every bundled rule, one rule file, or every rule file of a folder; a rule without a test fails."""
+    """Test the bundled rules, or the rule file or folder of rule files at `path`; a rule without a test fails.
+
+    Return the outcome of each case.
+    """
     files = bundled_files() if path is None else _rule_files(path)
     # A rule may read what its neighbours derive, so the folder of a single file is at hand too.
     catalogue = Catalogue(files if path is None or path.is_dir() else rule_files(path.parent, "*.yaml"))
-    return [outcome for file in files for outcome in _tested(catalogue.rule(str(file.resolve())), catalogue)]
+    return [outcome for file in files for outcome in _test_rule(catalogue.rule(str(file.resolve())), catalogue)]
 
 
 def _rule_files(path: Path) -> tuple[Path, ...]:
@@ -47,45 +52,47 @@ def _rule_files(path: Path) -> tuple[Path, ...]:
     return files
 
 
-def _tested(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
+def _test_rule(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
     file = sibling_test(Path(rule.path))
     if not file.exists():
         return [CaseOutcome(rule.name, "–", f"it has no test: write {file.name} beside it")]
     source = read_source(file)
     test = check(source, RuleTest)
     if test.rule != rule.name:
-        raise source.error(("rule",), f"a test of {shown(test.rule)} beside the rule {rule.name}", "name that rule")
+        raise source.error(("rule",), f"a test of {quote(test.rule)} beside the rule {rule.name}", "name that rule")
     return [
-        CaseOutcome(rule.name, case.case, _fault(rule, case, catalogue, source, number))
+        CaseOutcome(rule.name, case.case, _test_case(rule, case, catalogue, source, number))
         for number, case in enumerate(test.cases)
     ]
 
 
-def _fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
+def _test_case(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
     columns: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
-    columns = {**columns, **dict(catalogue.derived(rule))}
-    with empty_sandbox(columns, stranger(rule.name, rule.text)) as sandbox:
+    columns = {**columns, **dict(catalogue.relations_of_others(rule))}
+    # Each case has a database of its own, so that no case sees rows of another.
+    with empty_sandbox(columns, untrusted_name(rule.name, rule.text)) as sandbox:
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):
             sandbox.fill(name, columns[name], rows)
-        sight = Sight(sandbox, case.release, case.distances, added=lambda _: case.probabilities())
-        findings = list(rule.operator.run(rule, sight, case.settings).as_tested(case))
-    if rule.operator.in_order:
+        view = AttackerView(sandbox, case.release, case.distances, learned_probabilities=lambda _: case.probabilities())
+        findings = list(rule.operator.run(rule, view, case.settings).test_findings(case))
+    if rule.operator.ordered_findings:
         return _compare_strikes(findings, [tuple(strike) for strike in case.expect])
     return _compare_facts(findings, case.expect, rule.derives.columns[0])
 
 
-def _compare_strikes(strikes: Sequence[Any], expected: Sequence[tuple[str, ...]]) -> str | None:
-    """What is amiss with strikes, which are expected in this order; None where nothing is."""
+def _compare_strikes(strikes: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> str | None:
+    """Return the first difference from the expected eliminations, which are in order; None if there is none."""
     for number, (strike, due) in enumerate(zip(strikes, expected, strict=False), 1):
         if strike != due:
-            return f"strike {number} is {as_written(strike)}, expected {as_written(due)}"
+            return f"strike {number} is {join_names(strike)}, expected {join_names(due)}"
     if len(strikes) > len(expected):
-        return f"{as_written(strikes[len(expected)])} was struck as well"
-    return f"{as_written(expected[len(strikes)])} was not struck" if len(expected) > len(strikes) else None
+        return f"{join_names(strikes[len(expected)])} was struck as well"
+    return f"{join_names(expected[len(strikes)])} was not struck" if len(expected) > len(strikes) else None
 
 
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:
-    """What is amiss with facts, expected in any order; an expected fact may leave columns out."""
+    """Return the first difference from the expected facts, in any order; an expected fact may leave columns out."""
+    # The most specific expectation chooses first: a general one could take its match.
     for due in sorted(expected, key=len, reverse=True):  # those that say most choose first
         if isinstance(due, list):
             return f"write a fact as {{{column}: ...}}"
@@ -98,21 +105,21 @@ def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> st
 
 def _relations(
     case: TestCase, columns: Columns, source: Source, loc: tuple[str | int, ...]
-) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
     for name, content in case.relations.items():
         if name not in columns:
-            hint = nearest(name, columns) or f"relations are {', '.join(columns)}"
-            raise DecloakError(f"no relation {shown(name)}", source.place((*loc, name), key=True), hint)
+            hint = suggest(name, columns) or f"relations are {', '.join(columns)}"
+            raise DecloakError(f"no relation {quote(name)}", source.location((*loc, name), key=True), hint)
         yield name, _rows(content, name, columns[name], source, (*loc, name))
 
 
 def _rows(
-    content: Grid | Sequence[dict[str, Any]],
+    content: Grid | Sequence[Mapping[str, Value]],
     name: str,
     columns: Sequence[str],
     source: Source,
     loc: tuple[str | int, ...],
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[Value, ...]]:
     if isinstance(content, Grid):
         if name != "distance":
             raise source.error(loc, "a grid is a distance table", "write rows as {column: value}")
@@ -123,5 +130,5 @@ def _rows(
         unknown = sorted(row.keys() - set(columns))
         if unknown:
             hint = f"its columns are {', '.join(columns)}"
-            raise source.error((*loc, number), f"{name} has no column {shown(unknown[0])}", hint)
+            raise source.error((*loc, number), f"{name} has no column {quote(unknown[0])}", hint)
     return [tuple(row.get(column) for column in columns) for row in content]

@@ -1,4 +1,4 @@
-"""The data of a scenario, whichever kind they are."""
+"""The data of a scenario, of any kind."""
 
 from difflib import get_close_matches
 from typing import Annotated
@@ -12,7 +12,7 @@ __all__ = ["Data"]
 
 
 def _shape(data: object) -> str | None:
-    """Which kind of data is meant, by its keys, misspelt ones included."""
+    """Return the kind of the data by their keys, including misspelt ones."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
     kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
     options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release

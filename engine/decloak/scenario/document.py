@@ -1,4 +1,4 @@
-"""A scenario file: read, `--set key=value` put on top, every variant checked, each mistake at its place.
+"""Reading of scenario files, with `--set key=value` applied and every variant checked. Each error has its location.
 
 Paths are relative to the scenario file.
 """
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.formats.folder import Folder
-from decloak.errors import DecloakError, Faults, shown
-from decloak.scenario.by_form import split_by_form
+from decloak.errors import DecloakError, Faults, quote
 from decloak.scenario.model import DEEPEST, Scenario, Varying
+from decloak.scenario.split_by_form import split_by_form
 from decloak.scenario.sweep import combinations, merged_faults, overlapping
 from decloak.yaml.source import Source, check, read_source, validated
-from decloak.yaml.tree import Place, compose
+from decloak.yaml.tree import Location, compose
 
 __all__ = ["Combination", "Document", "load"]
 
@@ -23,7 +23,7 @@ Keys = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of what varies: as the file would say it, what of that fits its form, and how it was read."""
+    """One combination of the settings that vary: its document, the part that applies to its form, and the scenario."""
 
     source: Source
     fitted: Source
@@ -31,12 +31,13 @@ class Combination:
 
     @property
     def settings(self) -> dict[str, Any]:
+        """The values of the keys that vary."""
         return {key: node.value for key, node in self.source.settings.items()}
 
 
 @dataclass(frozen=True)
 class Document:
-    """A scenario that is valid in all its variants; `folder` is where the files it names are."""
+    """A scenario that is valid in all variants. `folder` contains the files that it names."""
 
     path: Path
     folder: Folder
@@ -45,26 +46,30 @@ class Document:
 
     @property
     def raw(self) -> dict[str, Any]:
+        """The document as plain values."""
         return dict(self.source.value)
 
     @property
     def scenario(self) -> Scenario:
+        """The first combination."""
         return self.cases[0].scenario
 
     def file(self, name: str) -> Path:
+        """Return the path of the file `name` beside the scenario."""
         return self.path.parent / name
 
 
 def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
-    """Read a scenario file with `overrides` ("key=value", dotted keys) put on top; raise `Faults`."""
+    """Read the scenario file at `path`, apply `overrides` ("key=value", dotted keys) and return it; raise `Faults`."""
     try:
         parent = Path(path).parent
     except TypeError:
         hint = "write it into a YAML file, and give its path"
-        raise DecloakError(f"the scenario is {shown(path)}, not a path", hint=hint) from None
+        raise DecloakError(f"the scenario is {quote(path)}, not a path", hint=hint) from None
     source, places = _overridden(read_source(path), overrides)
     try:
         plan = check(source, Varying)
+    # If the keys that vary exist elsewhere too, checking the whole scenario reports all errors at once.
     except Faults:
         if _says_what_varies(source):
             check(source, Scenario)  # finds these mistakes again, among all others
@@ -79,13 +84,14 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         for variant, part, (scenario, _) in zip(variants, fitted, checked, strict=True)
         if scenario is not None
     )
+    # Faults of all variants are merged into one error, so that they can be fixed in one go.
     if len(cases) < len(variants):
         raise merged_faults(variants, [faults for _, faults in checked])
     return Document(Path(path), folder, source, cases)
 
 
-def _overridden(source: Source, overrides: Sequence[str]) -> tuple[Source, dict[Keys, Place]]:
-    """A document with "key=value" texts put on top of it, and where each of them went."""
+def _overridden(source: Source, overrides: Sequence[str]) -> tuple[Source, dict[Keys, Location]]:
+    """Return the document with "key=value" texts applied, and the location of each."""
     places = {}
     for text in overrides:
         keys, place = _keys_of(text)
@@ -94,9 +100,9 @@ def _overridden(source: Source, overrides: Sequence[str]) -> tuple[Source, dict[
     return source, places
 
 
-def _keys_of(text: str) -> tuple[Keys, Place]:
-    """Where an override goes; the keys under `vary` hold dots themselves."""
-    place = Place(shown(f"--set {text}", 300)[1:-1])
+def _keys_of(text: str) -> tuple[Keys, Location]:
+    """Return the keys of an override and its location. Keys under `vary` contain dots themselves."""
+    place = Location(quote(f"--set {text}", 300)[1:-1])
     dotted, _, value = text.partition("=")
     keys = tuple(dotted.strip().split("."))
     if not value.strip() or not all(keys):
@@ -106,16 +112,16 @@ def _keys_of(text: str) -> tuple[Keys, Place]:
     return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
 
 
-def _check_effect(places: Mapping[Keys, Place], vary: Iterable[str]) -> None:
-    """Refuse an override of what varies: it would be overwritten in every variant, in silence."""
+def _check_effect(places: Mapping[Keys, Location], vary: Iterable[str]) -> None:
+    """Raise an error for an override of a key that varies: every variant would overwrite it silently."""
     for keys, place in places.items():
         for name in vary:
             if overlapping(name.split("."), keys):
-                raise DecloakError(f"{shown(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
+                raise DecloakError(f"{quote(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
 
 
 def _says_what_varies(source: Source) -> bool:
-    """Whether what varies is written in its place too; if not, it would be missing there."""
+    """Return True if the keys that vary are also written in their own section; else they would be missing there."""
     vary = source.root.children.get("vary")
     keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
     return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)

@@ -5,7 +5,8 @@ Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unl
 (Kleene's logic). Numbers within EPSILON are equal, as they are everywhere in decloak.
 
 A number with a percent sign is a share: compared with it, a count is divided by what it is counted of. A figure of
-exposure needs no attack, `exposed_3 <= 1%`: it is that of the attack by which it is the largest.
+exposure, or of the release alone, needs no attack, `exposed_3 <= 1%`: it is that of the attack by which it is the
+largest.
 The signs ≤, ≥, ≠ and − are read as <=, >=, != and -.
 """
 
@@ -17,8 +18,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, parse, walk
+from decloak.measure.metrics import new_name
+from decloak.rules.load import bundled_names
 
 __all__ = ["Expectation", "MeasuredValues"]
 
@@ -48,7 +51,7 @@ _JUNCTIONS = ("or", "and", "not")
 _BINDING = {"or": 1, "and": 2, "not": 3, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6}
 _SIGNS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!=", "−": "-"})
 _PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)\s*%(?=\s*(?:$|[),<>=!+*/-]|(?:and|or)\b))")
-_VERDICTS = {True: "holds", False: "does not hold", None: "cannot be judged"}
+_VERDICTS = {True: "passed", False: "FAILED", None: "UNDEFINED"}
 
 
 Range = tuple[float, float]
@@ -62,7 +65,7 @@ class Expectation:
 
     >>> expectation = Expectation.parse("precision(rba) > 0.8")
     >>> expectation.explain({("precision", "rba"): 0.71})
-    'precision(rba) = 0.71 > 0.8 does not hold'
+    'FAILED: precision(rba) = 0.71 > 0.8'
     """
 
     text: str
@@ -78,7 +81,7 @@ class Expectation:
         root = _shared(root)
         expectation = cls(text, root)
         if not expectation.measures() and not expectation.alone():
-            raise DecloakError(f"{shown(text)} names no measure", hint="write such as precision(rba) > 0.8")
+            raise DecloakError(f"{quote(text)} names no measure", hint="write such as precision(rba) > 0.8")
         return expectation
 
     def measures(self) -> tuple[tuple[str, str], ...]:
@@ -100,15 +103,22 @@ class Expectation:
         plain = [attack for attack in attacks if attack.isidentifier() and not iskeyword(attack)]
         advice = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
         for name in (name for name in self.alone() if name not in released):
-            yield DecloakError(f"{shown(name)} stands alone", hint=_of_an_attack(name, measures, plain) + advice)
+            renamed = None if name in (*measures, *attacks) else new_name(name, *plain[:1])
+            hint = f"write {renamed}" if renamed else _of_an_attack(name, measures, plain) + advice
+            yield DecloakError(f"{quote(name)} stands alone", hint=hint)
         for measure, attack in self.measures():
             if measure not in measures:
                 known = f"known here: {', '.join(measures)}" if len(measures) <= FEW else FIGURES
-                hint = nearest(measure, measures) or known
-                yield DecloakError(f"no measure {shown(measure)}", hint=hint)
+                renamed = new_name(measure, attack)
+                hint = f"write {renamed}" if renamed else suggest(measure, measures) or known
+                yield DecloakError(f"no measure {quote(measure)}", hint=hint)
+            elif attack not in attacks and attack in bundled_names():
+                message = f"the expectation needs the attack {quote(attack)}, but the scenario runs only: "
+                hint = f"add {attack} under attack, or change the expectation"
+                yield DecloakError(f"{message}{', '.join(plain) or 'none'}", hint=hint)
             elif attack not in attacks:
-                hint = nearest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"
-                yield DecloakError(f"no attack {shown(attack)}", hint=hint)
+                hint = suggest(attack, plain) or f"known here: {', '.join(plain) or 'none'}{advice}"
+                yield DecloakError(f"no attack {quote(attack)}", hint=hint)
 
     def decided(self, bounds: Mapping[str, tuple[float | None, float | None]]) -> Iterator[DecloakError]:
         """Comparisons that the bounds of their figures decide: nothing measured would be judged by them."""
@@ -118,7 +128,7 @@ class Expectation:
                 if always is not None:
                     figures = list(_figures(node))
                     of = " and ".join(f"{_text(part)} is {_range_text(_range(part, bounds))}" for part in figures[:2])
-                    message = f"{shown(_text(node))} can never {'fail' if always else 'hold'}: {of}"
+                    message = f"{quote(_text(node))} can never {'fail' if always else 'hold'}: {of}"
                     yield DecloakError(message, hint="compare it with a number between, such as 0.5 or 50% for a share")
 
     def absolute(self, clocked: Collection[str]) -> Iterator[DecloakError]:
@@ -130,13 +140,13 @@ class Expectation:
                 if len(units) > 1 or None in units:
                     example = next(name for name, _ in self.measures() if name in clocked)
                     hint = f"compare seconds with seconds: {example}(rba) < 10 * {example}(tba)"
-                    yield DecloakError(f"{shown(_text(node))} depends on the machine", hint=hint)
+                    yield DecloakError(f"{quote(_text(node))} depends on the machine", hint=hint)
 
     def holds(self, values: MeasuredValues) -> bool | None:
         return _logic(self.root, values)
 
     def explain(self, values: MeasuredValues) -> str:
-        return f"{_with_values(self.root, values)} {_VERDICTS[self.holds(values)]}"
+        return f"{_VERDICTS[self.holds(values)]}: {_with_values(self.root, values)}"
 
     def judged(
         self,
@@ -328,7 +338,7 @@ def _require_logic(node: Term) -> None:
             for operand in operands:
                 _require_number(operand)
         case _:
-            raise DecloakError(f"{shown(_text(node))} compares nothing", hint="write such as precision(rba) > 0.8")
+            raise DecloakError(f"{quote(_text(node))} compares nothing", hint="write such as precision(rba) > 0.8")
 
 
 def _require_number(node: Term) -> None:
@@ -348,14 +358,14 @@ def _require_number(node: Term) -> None:
             for operand in operands:
                 _require_number(operand)
         case _:
-            raise DecloakError(f"{shown(_text(node))} is no number", hint="join comparisons by and, or, not")
+            raise DecloakError(f"{quote(_text(node))} is no number", hint="join comparisons by and, or, not")
 
 
 def _require_label(measure: str, arguments: tuple[Term, ...]) -> None:
     if len(arguments) != 1 or not isinstance(arguments[0], Name):
         inside = ", ".join(map(_text, arguments))
         raise DecloakError(
-            f"{shown(f'{measure}({inside})')} does not name one attack",
+            f"{quote(f'{measure}({inside})')} does not name one attack",
             hint=f"write {measure}(rba); an attack whose label is no plain word needs one: {{rule: ..., as: word}}",
         )
 

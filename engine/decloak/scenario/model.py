@@ -1,4 +1,4 @@
-"""What a scenario says, each key interpreted, and what its parts say against each other."""
+"""The model of a scenario: every key, and the contradictions between its sections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,32 +9,40 @@ from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationI
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
-from decloak.errors import DecloakError, nearest, shown
-from decloak.measure.registry import by_name, figure_titles, fitting, usual
+from decloak.errors import DecloakError, quote, suggest
+from decloak.measure.registry import by_name, fitting, metrics_by_key, usual
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
-from decloak.rules.load import bundled_names, no_rule
+from decloak.rules.load import bundled_names, unknown_rule_error
 from decloak.rules.model import is_path
-from decloak.scenario.by_form import published_form
 from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
-from decloak.scenario.figure import Figure
-from decloak.scenario.ladder import ladder_mistakes, related_by
-from decloak.scenario.parts import Attack, MeasureEntry, Repeat, family_of, missing_family, settings_part, with_controls
+from decloak.scenario.knowledge import knowledge_errors, related_by
+from decloak.scenario.paper_figure import Figure
 from decloak.scenario.plots import Plots
+from decloak.scenario.sections import (
+    Attack,
+    MeasureEntry,
+    Repeat,
+    family_of,
+    missing_family,
+    settings_part,
+    with_controls,
+)
+from decloak.scenario.split_by_form import published_form
 from decloak.scenario.sweep import compact
-from decloak.yaml.part import Found, Part, checked_by
-from decloak.yaml.source import Loc, Mistakes, Source
+from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by
+from decloak.yaml.source import Loc, LocatedErrors, Source
 
 __all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
-"""The parts of a scenario that may vary."""
+"""The sections of a scenario that may vary."""
 DEEPEST = 10
-"""Keys that a dotted key may join."""
+"""Largest number of keys in a dotted key."""
 
 
 def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
@@ -44,10 +52,10 @@ def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
         seen: set[str] = set()
         for number, value in enumerate(map(compact, values)):
             if value in seen:
-                mistakes.append(((key, number), DecloakError(f"{shown(value)} is written twice", hint="delete one")))
+                mistakes.append(((key, number), DecloakError(f"{quote(value)} is written twice", hint="delete one")))
             seen.add(value)
     if mistakes:
-        raise Mistakes(*mistakes)
+        raise LocatedErrors(*mistakes)
     return vary
 
 
@@ -56,13 +64,13 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
     if len(keys) > DEEPEST:
         yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {DEEPEST} by dots")
     elif keys[0] not in VARIED:
-        near = None if keys[0] in Scenario.model_fields else nearest(keys[0], VARIED)
+        near = None if keys[0] in Scenario.model_fields else suggest(keys[0], VARIED)
         hint = near or f"what may vary: {', '.join(VARIED)}"
-        yield DecloakError(f"{shown(keys[0])} cannot vary", hint=hint)
+        yield DecloakError(f"{quote(keys[0])} cannot vary", hint=hint)
     else:
         outer = [prefix for n in range(1, len(keys)) if (prefix := ".".join(keys[:n])) in vary]
         if outer:
-            yield DecloakError(f"{shown(key)} lies inside {shown(outer[0])}, which varies too", hint="vary one of them")
+            yield DecloakError(f"{quote(key)} lies inside {quote(outer[0])}, which varies too", hint="vary one of them")
 
 
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
@@ -71,58 +79,60 @@ Attacks = Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Fi
 Expression = Annotated[str, checked_by(Expectation.parse)]
 
 
-class Varying(Part):
-    """What decides how many variants there are."""
+class Varying(ConfigSection):
+    """The keys that decide the number of variants."""
 
     model_config = ConfigDict(extra="ignore")
 
     vary: Vary = Field(default_factory=dict)
-    """Dotted keys and the values each takes, such as anonymise.size: [2, 4]; every combination is a variant."""
+    """Dotted keys and the values of each, such as anonymise.size: [2, 4]. Every combination is a variant."""
     repeat: Repeat = Repeat()
-    """How often each variant is run, and from which seed."""
+    """The number of repetitions of each variant, and their seed."""
     report: Plots = Plots()
-    """What `decloak report` draws."""
+    """The plots of `decloak report`."""
     figure: Annotated[Figure | None, Field(exclude=True)] = None
-    """The figure of a paper that it repeats, for `decloak gallery`; it decides nothing of a run."""
+    """The figure of a paper that the scenario reproduces, for `decloak gallery`. It does not affect a run."""
 
-    def mistakes(self) -> Found:
-        """Plots and trends of what does not vary."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors for plots and trends over keys that do not vary."""
         varied = [key for key, values in self.vary.items() if len(values) > 1]
         for number, plot in enumerate(self.report.plot or ()):
-            yield from ((("report", "plot", number, *loc), error) for loc, error in plot.misplaced(varied))
+            yield from ((("report", "plot", number, *loc), error) for loc, error in plot.variation_errors(varied))
         if self.figure is not None:
-            yield from ((("figure", *loc), error) for loc, error in self.figure.misplaced(varied))
+            yield from ((("figure", *loc), error) for loc, error in self.figure.variation_errors(varied))
 
 
 class Scenario(Varying):
-    """How much an attacker wins back: what is published, what the attacker knows and does, what is measured."""
+    """A test of a release: the data, the method, the knowledge and the attacks of the attacker, and the measures."""
 
     model_config = ConfigDict(extra="forbid")
 
     scenario: str = Field(min_length=1)
-    """The question in a line."""
+    """The question in one line."""
     data: Data
     """The transactions: original, published, both, or distance tables."""
     anonymise: AnyMethod | None = None
-    """How original transactions are anonymised."""
+    """The method that anonymises original transactions."""
     relate: Relate | None = None
-    """How the relatedness of two items is found."""
+    """The measure of relatedness of two items."""
     attacker: Attacker = Attacker()
-    """What the attacker knows, and how far the attacker looks."""
+    """The knowledge of the attacker, and the limits of the search."""
     attack: Literal["all"] | Attacks = "all"
-    """The attacks: names of rules, paths of rule files, or rules with settings; all that come with decloak and can run
-    here, if not said. Where variants publish in several forms, each is attacked and measured by what fits it."""
+    """The attacks: names of rules, paths of rule files, or rules with settings. By default all bundled ones that apply.
+    If variants publish in several forms, each gets the attacks and measures that apply to its form.
+    """
     measure: Annotated[tuple[MeasureEntry, ...], Field(min_length=1)] | None = None
-    """What is measured; without it recovery, or accuracy and breach where the data are disassociated."""
+    """The families of figures to measure. By default recovery, or accuracy and breach for disassociated data."""
     expect: tuple[Expression, ...] = ()
-    """What must hold for the run to succeed: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
-    exposure needs no attack: it is that of the attack by which it is the largest. A percentage of a count is of what it
-    is counted of. What the bounds of a figure decide is an error; what cannot be judged fails."""
+    """Conditions under which the run succeeds: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
+    exposure without an attack is that of the strongest attack. A percentage of a count is relative to its total. A
+    condition that the bounds of a figure decide is an error. One that cannot be evaluated fails.
+    """
     _rule_names: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
-        """Look up what the rules of files are called, by which expectations name them, and check the whole."""
+        """Look up the names of rules in files, which expectations use, and check the whole scenario."""
         folder: Folder | None = (info.context or {}).get("folder")
         for entry in () if folder is None or self.attack == "all" else self.attack:
             rule = entry if isinstance(entry, str) else entry.rule
@@ -131,36 +141,38 @@ class Scenario(Varying):
                     head = Source.parse(folder.text(rule), rule).value
                     if isinstance(head, dict) and isinstance(head.get("rule"), str):
                         self._rule_names[rule] = head["rule"]
-        if mistakes := tuple(self.mistakes()):
-            raise Mistakes(*mistakes)
+        if mistakes := tuple(self.config_errors()):
+            raise LocatedErrors(*mistakes)
         return self
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
+        """The listed attacks and the audits."""
         return (*self.listed, *self.audits)
 
     @property
     def listed(self) -> tuple[Attack, ...]:
-        """The attacks of the list with their settings; none as long as nobody has looked which of all can run."""
+        """The attacks of the list with their settings; none for `all` before it is resolved."""
         if self.attack == "all":
             return ()
         return tuple(map(self._by_rule_name, self.attack))
 
     def _by_rule_name(self, entry: str | Attack) -> Attack:
-        """An attack of a rule file, named after the rule."""
+        """Return an attack of a rule file, named after the rule."""
         attack = Attack(rule=entry) if isinstance(entry, str) else entry
         name = None if attack.label else self._rule_names.get(attack.rule)
         return attack if name is None else attack.model_copy(update={"label": name})
 
     @property
     def audits(self) -> tuple[Attack, ...]:
-        """What runs on every release that may stand in the order of the records, as far as it is not listed.
+        """Attacks that run on every release in the order of the records, unless they are listed.
 
-        Where nothing is marked, what is taken for generalised stands where the attacker puts it.
+        If nothing is marked, the attacker chose the positions of the generalised items, so that an audit says nothing.
         """
         ours = self.anonymise is not None
+        # Sorted releases have no order that an audit could exploit.
         sorted_here = ours and (self.order == "sorted" or not self.form.rows_in_order)
-        if sorted_here or not (ours or self.data.anonymised) or not self.data.marked:
+        if sorted_here or not (ours or self.data.is_published) or not self.data.marked:
             return ()
         rules = {attack.rule for attack in self.listed}
         names = {attack.name for attack in self.listed}
@@ -171,112 +183,120 @@ class Scenario(Varying):
         )
 
     @property
-    def form(self) -> Form[Any]:
+    def form(self) -> Form[Any, Any]:
+        """The form of the release."""
         return FORMS[published_form(self.data, self.anonymise)]
 
     @property
     def order(self) -> Order | None:
-        """The order in which the release is made, None where somebody else made it."""
+        """The order of the release, None if it was made elsewhere."""
         return None if self.anonymise is None else self.anonymise.order
 
     @property
     def nearest(self) -> int | None:
-        """How many of the nearest plain items the attacker looks at, None for all."""
+        """The number of nearest plain items that the attacker uses, None for all."""
         return self.attacker.nearest(self.order)
 
     @property
     def related_by(self) -> Relatedness | None:
-        """How the attacker relates items: all measures, or those that this attacker knows of."""
+        """The measures of relatedness that the attacker has."""
         return self.relate if not self.form.related else related_by(self.relate, self.attacker, self.form)
 
     @property
-    def control(self) -> str | Part | None:
+    def control(self) -> str | ConfigSection | None:
         """The people who are not in the data, as the settings of exposure name them: `held_out`, or a file."""
-        control: str | Part | None = getattr(self.settings_part("exposure"), "control", None)
+        control: str | ConfigSection | None = getattr(self.settings_part("exposure"), "control", None)
         return control
 
     @property
     def held_out(self) -> float | Literal["control"] | None:
-        """The records that are not published: the share that the attacker knows, or as many as a control needs."""
+        """The records that are not published: the share that the attacker knows, or "control"."""
         if self.attacker.sample is not None and self.attacker.sample.share is not None:
             return self.attacker.sample.share
         return "control" if self.control == "held_out" else None
 
     @property
     def offline(self) -> bool:
-        """Whether it goes by the counts that the store keeps, and asks for no more."""
-        return self.related_by is not None and self.related_by.goes_by_kept
+        """True if only stored counts are used, and no service is asked."""
+        return self.related_by is not None and self.related_by.uses_stored_answers
 
     @property
     def random_release(self) -> bool:
-        return self.anonymise is not None and self.anonymise.random
+        """True if the release depends on the seed."""
+        return self.anonymise is not None and self.anonymise.is_random
 
     @property
     def families(self) -> tuple[str, ...]:
+        """The families to measure."""
         return tuple(map(family_of, self.measure or usual(self.form.name)))
 
     @property
     def listed_families(self) -> tuple[str, ...]:
-        """The families that the list under measure names."""
+        """The families in the list under measure."""
         return tuple(map(family_of, self.measure or ()))
 
     @property
-    def fitting(self) -> tuple[str, ...]:
+    def applicable_families(self) -> tuple[str, ...]:
+        """The families that apply to the form."""
         return fitting(self.form.name)
 
-    def settings_part(self, family: str) -> Part | None:
-        """Return the settings of a family, None where it has none."""
+    def settings_part(self, family: str) -> ConfigSection | None:
+        """Return the settings of the family `family`, None if it has none."""
         return settings_part(family, self.measure or ())
 
     def settings_of(self, family: str) -> dict[str, Any]:
-        """Return the settings of a family by name, defaults included."""
+        """Return the settings of the family `family` by name, including defaults."""
         part = self.settings_part(family)
         return {} if part is None else part.model_dump()
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
+        """The parsed expectations."""
         return tuple(map(Expectation.parse, self.expect))
 
-    def mistakes(self) -> Found:
-        """What the parts say against each other."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield the contradictions between the sections."""
         if self.vary:  # a variant has nothing left that varies
-            yield from super().mistakes()
+            yield from super().config_errors()
         yield from self._stages()
         yield from self._knowledge()
-        yield from self._twice()
+        yield from self._repeated_names()
         if self.attack == "all":
             yield from self._expected(bundled_names())
             return
         # An expectation may name an attack by a rule that is misspelt: that is one mistake, not two.
+        # Rules are checked first, because expectations refer to attacks by their rules.
         unknown = dict(self._unknown())
         yield from unknown.items()
         names = [attack.name for number, attack in enumerate(self.listed) if ("attack", number) not in unknown]
         yield from self._expected(names, all_named=len(names) == len(self.listed))
         for number, plot in enumerate(self.report.plot or ()):
-            faults = plot.unmeasured(self.families, self.fitting, len(self.listed))
+            faults = plot.metric_errors(self.families, self.applicable_families, len(self.listed))
             yield from ((("report", "plot", number, *loc), error) for loc, error in faults)
         if self.figure is not None and not unknown:
-            for loc, error in self.figure.faults(names, self._measured):
+            for loc, error in self.figure.reference_errors(names, self._measured):
                 yield ("figure", *loc), error
 
-    def _unknown(self) -> Found:
-        """Rules that there are not; those in files are looked for when the scenario is planned."""
+    def _unknown(self) -> ConfigErrors:
+        """Yield errors for unknown rules. Rule files are read later, when the run is planned."""
         for number, attack in enumerate(self.listed):
             if not is_path(attack.rule) and attack.rule not in bundled_names():
-                yield ("attack", number), no_rule(attack.rule, bundled_names())
+                yield ("attack", number), unknown_rule_error(attack.rule, bundled_names())
 
-    def _expected(self, attacks: Sequence[str], *, all_named: bool = True) -> Found:
-        """What expectations name and there is not, each once; when a rule is unknown, any attack may be meant by it."""
-        measures = tuple(dict.fromkeys([*self._measured, *figure_titles()]))
-        clocked = [figure.name for figure in figure_titles().values() if figure.clock]
-        released = [figure.name for figure in by_name("exposure").figures]
-        bounds = {figure.name: figure.bounds_of(None) for figure in figure_titles().values()}
+    def _expected(self, attacks: Sequence[str], *, all_named: bool = True) -> ConfigErrors:
+        """Yield an error for each unknown name in expectations, once. If a rule is unknown, it may have any name."""
+        measures = tuple(dict.fromkeys([*self._measured, *metrics_by_key()]))
+        clocked = [key for key, metric in metrics_by_key().items() if metric.clock]
+        released = [
+            key for key, metric in metrics_by_key().items() if metric.of_release or "exposure" in metric.families
+        ]
+        bounds = {key: metric.bounds_of(None) for key, metric in metrics_by_key().items()}
         reported: set[str] = set()
         for number, expectation in enumerate(self.expectations):
             # Controls run without being named, so that they are known but not listed.
             meant = [each for _, each in expectation.measures() if not all_named or each in with_controls(attacks)]
             faults = (*expectation.faults(measures, (*attacks, *meant), released), *expectation.absolute(clocked))
-            faults = (*faults, *self._unmeasured(expectation)) or tuple(expectation.decided(bounds))
+            faults = (*faults, *self._missing_measures(expectation)) or tuple(expectation.decided(bounds))
             for error in faults:
                 if str(error) not in reported:
                     yield ("expect", number), error
@@ -284,58 +304,65 @@ class Scenario(Varying):
 
     @property
     def _measured(self) -> list[str]:
-        """The figures of what is measured, and those that are always counted."""
+        """The figures of the measured families, and those that are always counted."""
         families = (by_name(name) for name in (*self.families, "findings"))
-        return [figure.name for family in families for figure in family.figures]
+        return [metric.key for family in families for metric in family.metrics]
 
-    def _unmeasured(self, expectation: Expectation) -> Iterator[DecloakError]:
+    def _missing_measures(self, expectation: Expectation) -> Iterator[DecloakError]:
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
-            family = missing_family(figure, self.families, self.fitting)
+            family = missing_family(figure, self.families, self.applicable_families)
             if family is not None:
-                yield DecloakError(f"{shown(figure)} is not measured", hint=f"add {family} to the list under measure")
+                yield DecloakError(_unmeasured(figure), hint=f"add {family} under measure")
 
-    def _stages(self) -> Found:
-        """Stages that the kind of data needs or leaves nothing to do."""
+    def _stages(self) -> ConfigErrors:
+        """Yield errors for stages that the data need, or that have nothing to do."""
         if self.relate is not None and not self.form.related:
-            yield ("relate",), DecloakError("distance tables need no 'relate'", hint="delete it")
-        if self.anonymise is None and not self.data.anonymised:
+            yield ("relate",), DecloakError("'relate' does not apply to distance tables", hint="delete it")
+        if self.anonymise is None and not self.data.is_published:
             hint = "add it, or name the published file under data"
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
-        if self.anonymise is not None and self.data.anonymised:
+        if self.anonymise is not None and self.data.is_published:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
         if self.control == "held_out" and self.anonymise is None:
-            message = "these data are published already: no record can be held out"
+            message = "the release is given, so no record can be held out"
             place = ("measure", self.families.index("exposure"), "exposure", "control")
-            yield place, DecloakError(message, hint="write control: FILE, records of people who are not in the data")
+            yield (
+                place,
+                DecloakError(message, hint="write `control: FILE` with records of people who are not in the data"),
+            )
         for number, family in enumerate(self.families):
-            if family not in self.fitting:
-                hint = f"measure {' or '.join(self.fitting)}"
-                message = f"{shown(family)} says nothing of {self.form.attacks} data"
+            if family not in self.applicable_families:
+                hint = f"use one of {', '.join(self.applicable_families)}"
+                message = f"the measure {quote(family)} does not apply to {self.form.attacks} data"
                 yield ("measure", number), DecloakError(message, hint=hint)
 
-    def _knowledge(self) -> Found:
+    def _knowledge(self) -> ConfigErrors:
         if self.relate is not None and self.relate.closer not in self.form.closer:
-            message = f"the attacks on {self.form.attacks} data go by distances"
+            message = f"the attacks on {self.form.attacks} data need distances"
             yield ("relate", "closer"), DecloakError(message, hint="give distances, and delete it")
-        yield from ladder_mistakes(self.relate, self.attacker, made_here=self.anonymise is not None)
+        yield from knowledge_errors(self.relate, self.attacker, made_here=self.anonymise is not None)
         if "attacker" in self.model_fields_set:
-            for keys, error in self.form.misfits(self.attacker, marked=self.data.marked, order=self.order):
+            for keys, error in self.form.unsupported_keys(self.attacker, marked=self.data.marked, order=self.order):
                 yield ("attacker", *keys), error
 
-    def _twice(self) -> Found:
+    def _repeated_names(self) -> ConfigErrors:
         names: set[str] = set()
         for number, attack in enumerate(self.listed):
             if attack.name in names:
                 hint = "name one of them: {rule: ..., as: another_name}"
-                yield ("attack", number), DecloakError(f"two attacks are named {shown(attack.name)}", hint=hint)
+                yield ("attack", number), DecloakError(f"two attacks are named {quote(attack.name)}", hint=hint)
             names.add(attack.name)
         kinds = self.families
         for number, kind in enumerate(kinds):
             if kind in kinds[:number]:
-                yield ("measure", number), DecloakError(f"{shown(kind)} is measured twice", hint="delete one")
+                yield ("measure", number), DecloakError(f"{quote(kind)} is measured twice", hint="delete one")
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files, as editors read it."""
+    """Return the JSON Schema of scenario files, for editors."""
     schema = Scenario.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}
+
+
+def _unmeasured(figure: str) -> str:
+    return f"the expectation needs {quote(figure)}, which this run does not measure"

@@ -1,4 +1,4 @@
-"""What was published before a scenario was written: files of releases, or of distance tables."""
+"""Data that were published before the scenario: releases or distance tables in files."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
@@ -6,38 +6,39 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
-from decloak.anonymisers.method import NewRelease
+from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.attack.unmarked import mark
+from decloak.attack.written_order import MEMBERS_BY_ORDER, orders_vary, revealed_members
+from decloak.data.alignment import check_alignment, likely_misspellings
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import GENERALISATION
-from decloak.data.formats.look_fit import check_ids
-from decloak.data.formats.readers import read
+from decloak.data.formats.look_check import check_ids
+from decloak.data.formats.plain_files import read
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
-from decloak.data.pair import check_pair, misspelt
 from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_header, read_release
-from decloak.data.repeats import WARNING, copies_of
+from decloak.data.repeats import WARNING, find_copies
 from decloak.data.tables import DistanceTable
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.distances import made_of_tables
-from decloak.releases.handed_out import read_store, read_store_header
-from decloak.scenario.data_part import DataPart
+from decloak.releases.distances import release_of_tables
+from decloak.releases.public_store import read_store, read_store_header
+from decloak.scenario.data_section import DataPart
 from decloak.scenario.originals import Original
 from decloak.store.opening import is_store
-from decloak.yaml.part import File, Found, Part
+from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
 __all__ = ["DistancesData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
 
 FEW = 3
-"""Items that are warned about one by one."""
+"""Largest number of items that get a warning each."""
 
 
-class PublishedFile(Part):
+class PublishedFile(ConfigSection):
     """A file of set-generalised transactions: `heart disease, (icd, limbs), weakness`, or a release file (.jsonl)."""
 
     FILES: ClassVar = ("file",)
@@ -45,30 +46,33 @@ class PublishedFile(Part):
     file: File
     """The path of the file."""
     ids: bool = False
-    """Whether the first name of a line is the transaction's id."""
+    """True if the first name of a line is the id of the transaction."""
     marked: bool = True
-    """Whether brackets show which items are generalised; if not, the attacker goes by k and utility."""
+    """True if brackets show which items are generalised. If not, the attacker uses k and utility."""
     as_said: bool = False
-    """Whether to read the file as said even where it does not look so."""
+    """True to read the file as described here even if its content contradicts."""
     repeats: bool = False
-    """Whether records and ids that repeat are meant: the file was not written twice."""
+    """True if records and ids repeat on purpose: the file was not written twice."""
 
     @property
     def is_release(self) -> bool:
+        """True for a release file."""
         return self.file.endswith(".jsonl")
 
-    def mistakes(self) -> Found:
-        """A release file says both itself."""
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors for keys that a release file states itself."""
         for key in sorted({"as_said", "ids", "marked"} & self.model_fields_set):
             if self.is_release:
-                yield (key,), DecloakError(f"a release file says itself what {shown(key)} would", hint="delete it")
+                yield (key,), DecloakError(f"a release file says itself what {quote(key)} would", hint="delete it")
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
-        """To insist on how a file is read changes nothing of what is read."""
+        """Return the key of the file in the store. `digest_of` gives digests of files. `as_said` does not change the
+        content.
+        """
         return {key: value for key, value in super().identity(digest_of).items() if key != "as_said"}
 
     def read(self, folder: Folder, attacker: Attacker) -> Published:
-        """What is published; where nothing is marked, as the attacker takes it."""
+        """Return the release in `folder`. If nothing is marked, `attacker` decides which items are generalised."""
         path = folder / self.file
         if self.is_release:
             release = read_generalised(path).published
@@ -84,84 +88,95 @@ class PublishedFile(Part):
 
 class _WithRelease(DataPart):
     FILES: ClassVar[tuple[str, ...]] = ("published",)
-    anonymised: ClassVar = True
+    is_published: ClassVar = True
 
     published: File | PublishedFile
-    """What was published: a path, or a file and how to read it."""
+    """The release: a path, or a file and its options."""
 
     @property
     def published_file(self) -> PublishedFile:
+        """The file with its options."""
         return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
-        """A file is the same whether its path stands alone or with options that say nothing."""
+        """Return the key of the data in the store, equal for a path alone and for one with default options. `digest_of`
+        gives digests of files.
+        """
         return super().identity(digest_of) | {"published": self.published_file.identity(digest_of)}
 
     @property
     def form(self) -> FormName:
-        """Release files are of labels."""
+        """The form: a release file has labels."""
         return FormName.GENERALISED if self.published_file.is_release else FormName.SET_GENERALISED
 
     @property
     def marked(self) -> bool:
+        """True if the release shows which items are generalised."""
         return self.published_file.marked
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
-        """What the file publishes, and what it suppressed."""
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
+        """Return the release in `folder` as `attacker` sees it, with the number of items of `original` that it
+        suppressed.
+        """
         published = self.published_file.read(folder, attacker)
         notes = [] if self.marked else [_taken_for_generalised(published, attacker)]
-        if not self.published_file.repeats and (copies := copies_of(published.rows, ordered=True)) is not None:
+        if not self.published_file.repeats and (copies := find_copies(published.rows, ordered=True)) is not None:
             notes.append(f"{WARNING}{self.published_file.file}: {copies}; {copies.remedy}")
         if original is None:
-            return NewRelease(published, "unknown", {}, notes=notes)
+            unknown = {MEMBERS_BY_ORDER: None} if orders_vary(published) else {}
+            return NewRelease(published, "unknown", {}, unknown, notes=notes)
         try:
-            suppressed = check_pair(original, published)
+            suppressed = check_alignment(original, published)
         except DecloakError as error:
             place = str(folder.path / (error.place or self.published_file.file))
             raise DecloakError(error.message, place, error.hint) from None
-        for item, near in misspelt(original, published)[:FEW]:
-            words = f"nothing shows {shown(item)} of {original.origin}, and nobody has {shown(near)}, which is shown"
+        for item, near in likely_misspellings(original, published)[:FEW]:
+            words = f"nothing shows {quote(item)} of {original.origin}, and nobody has {quote(near)}, which is shown"
             notes.append(f"{WARNING}{words}: write the same name in both files")
+        # Labels match one to one: check_alignment made sure of it.
         place_of = {label: place for place, label in enumerate(original.labels)}
         truth = np.array([place_of[label] for label in published.labels], np.int64)
-        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, truth=truth, notes=notes)
+        revealed = revealed_members(published, original)
+        told = {} if revealed is None else {MEMBERS_BY_ORDER: revealed}
+        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, told, truth=truth, notes=notes)
 
     def read_header(self, folder: Folder) -> Header | None:
-        """What the release file says, None where it is text."""
+        """Return the header of the release file in `folder`, None if it is text."""
         return (
-            read_header(folder.once(self.published_file.file), GENERALISATION)
+            read_header(folder.read_once(self.published_file.file), GENERALISATION)
             if self.published_file.is_release
             else None
         )
 
 
 def _taken_for_generalised(published: Published, attacker: Attacker) -> str:
-    """What an attacker makes of a file in which nothing is marked, who may be wrong."""
+    """Return the note about items that an attacker assumes to be generalised, perhaps wrongly."""
     taken = len({item for members in published.generalised for item in members})
     items = f"{taken:,} of {len(published.items):,} items"
     rule = f"what is in {attacker.k} transactions or more is taken for generalised, {items}"
-    return f"nothing is marked: {rule}; that they are is not known"
+    assumed = "" if "k" in attacker.model_fields_set else f"; k = {attacker.k} is assumed, since attacker has no k"
+    return f"nothing is marked: {rule}; that they are is not known{assumed}"
 
 
 class PairData(_WithRelease, Original):
-    """The original transactions, and what was published of them."""
+    """The original transactions, and their release."""
 
     FILES: ClassVar = ("file", "published")
 
-    def mistakes(self) -> Found:
-        """A part of what was published together."""
-        yield from super().mistakes()
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors for a sample: it would not match the release."""
+        yield from super().config_errors()
         for key in ("sample", "density"):
             if key in self.model_fields_set:
                 yield (key,), DecloakError("a sample would not be what was published of the data", hint="delete it")
 
 
 class PublishedData(_WithRelease):
-    """Only what was published."""
+    """A release without its original."""
 
 
 class DistancesData(DataPart):
-    """Distance tables made elsewhere, to be attacked as they are."""
+    """Distance tables from elsewhere, attacked as they are."""
 
     FILES: ClassVar = ("distances",)
 
@@ -170,17 +185,18 @@ class DistancesData(DataPart):
 
     @property
     def form(self) -> FormName:
+        """The form of distance tables."""
         return FormName.DISTANCES
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
-        return made_of_tables(read_distances(folder / self.distances), self.distances)
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
+        return release_of_tables(read_distances(folder / self.distances), self.distances)
 
     def read_tables(self, folder: Folder) -> Iterable[DistanceTable]:
         return read_distances(folder / self.distances).tables
 
 
 class ReleaseData(DataPart):
-    """A release file: disassociated, or generalised in a hierarchy, as it says itself; or a store with one release."""
+    """A release file, disassociated or generalised in a hierarchy, as its header says; or a store with one release."""
 
     FILES: ClassVar = ("release",)
 
@@ -190,29 +206,30 @@ class ReleaseData(DataPart):
 
     @property
     def form(self) -> FormName:
-        """What the file says, where it could be looked at."""
+        """The form in the header of the file, if that could be read."""
         return self._form
 
     @model_validator(mode="after")
-    def _look(self, info: ValidationInfo) -> Self:
-        """See which form the release has, by a file that is there: else nothing can be said of what fits."""
+    def _read_form(self, info: ValidationInfo) -> Self:
+        """Read the form from the header if the file exists: it decides which attacks and measures apply."""
         folder: Folder | None = (info.context or {}).get("folder")
+        # A missing file is reported when the run is planned.
         if folder is None or not (folder.path / self.release).exists():
             return self
         if self.read_header(folder).method == GENERALISATION:
             self._form = FormName.GENERALISED
         return self
 
-    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease:
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
         path = folder / self.release
         release = read_store(path) if is_store(path) else read_release(path)
         if not isinstance(release, Generalised):
             return NewRelease(release, "unknown", {})
-        copies = copies_of(release.rows, ordered=True)
-        notes = [] if copies is None else [f"{WARNING}{self.release}: {copies}; keep {copies.kept}"]
+        copies = find_copies(release.rows, ordered=True)
+        notes = [] if copies is None else [f"{WARNING}{self.release}: {copies}; keep {copies.without_copies}"]
         return NewRelease(release.published, "unknown", {}, notes=notes)
 
     def read_header(self, folder: Folder) -> Header:
-        """Its first line, or what a store says in its place."""
-        path = folder.once(self.release)
+        """Return the first line of the file in `folder`, or the equivalent of a store."""
+        path = folder.read_once(self.release)
         return read_store_header(path) if is_store(path) else read_header(path)

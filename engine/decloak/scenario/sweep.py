@@ -1,4 +1,4 @@
-"""Every combination of what a scenario varies, each with a name, and what is wrong with some of them."""
+"""Combinations of the settings that vary, their names, and errors that only some of them have."""
 
 import json
 import math
@@ -8,30 +8,31 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from decloak.errors import DecloakError, Faults, shown
+from decloak.errors import DecloakError, Faults, quote
 from decloak.yaml.source import Fault, Source
-from decloak.yaml.tree import Node, Place, number_or_text
+from decloak.yaml.tree import Location, Node, number_or_text
 
 __all__ = [
     "MOST_VARIANTS", "combination_name", "combinations", "compact", "merged_faults", "overlapping", "short_names",
 ]  # fmt: skip
 
 MOST_VARIANTS = 10_000
-"""Variants a scenario may have, repetitions counted."""
+"""Largest number of variants of a scenario, including repetitions."""
 
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
 def combination_name(settings: Mapping[str, Any]) -> str:
+    """Return the name of a combination of `settings`."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
 
 _NAMING = ("method", "model", "measure", "generate", "rule", "by", "source", "file", "release", "published")
-"""Keys whose value alone says what a mapping is."""
+"""Keys whose value alone identifies a mapping."""
 
 
 def short_names(values: Sequence[Any]) -> list[str]:
-    """What different values of one key are called: mappings by what makes the difference between them.
+    """Return short names for different `values` of one key. Mappings are named by their differences.
 
     >>> short_names([{"method": "cut", "k": 5}, {"method": "coat", "k": 5}])
     ['cut', 'coat']
@@ -52,10 +53,13 @@ def short_names(values: Sequence[Any]) -> list[str]:
 
 
 def combinations(source: Source, times: int) -> Iterator[Source]:
-    """The scenario that each combination makes; `vary` must be a mapping to lists."""
+    """Yield the document of each combination in `source`, where `vary` must be a mapping to lists. `times` counts the
+    repetitions.
+    """
     vary = source.root.children.get("vary", Node({}, source.root.place))
+    # Before the product is built: a hostile scenario may have billions of combinations.
     _check_size(vary, times)
-    fixed = Source(source.name, source.root.without("vary"))
+    fixed = Source(source.name, source.root.without_key("vary"))
     for values in product(*(node.children.values() for node in vary.children.values())):
         settings = dict(zip(map(str, vary.children), values, strict=True))
         variant = replace(fixed, settings=settings)
@@ -65,9 +69,10 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
 
 
 def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
-    """The faults of all variants of a document as one error, in the order of the file.
+    """Return the faults of all variants of a document as one error, in the order of the file.
 
-    What several have is told once; what only some have is told with the settings that make the difference.
+    `faults` has those of each of `variants`. Faults of all variants are reported once, those of some with the settings
+    that make the difference.
     """
     places: dict[str, Fault] = {}
     having: dict[str, list[Source]] = {}
@@ -79,13 +84,14 @@ def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]])
     everywhere = {key: _chosen(key, variants) for key in variants[0].settings}
     merged = []
     for text, (place, error) in sorted(places.items(), key=lambda entry: entry[1][0][1:]):
+        # A fault of all variants needs no settings in its message.
         affected = having[text] if len(having[text]) < len(variants) else []
         merged.append(_with_settings(error, place, affected, everywhere))
     return Faults(merged)
 
 
 def overlapping(key: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether one of two keys, in parts, is the other, or inside it."""
+    """Return True if `key`, in parts, is `other`, or one is inside the other."""
     return all(part == another for part, another in zip(key, other, strict=False))
 
 
@@ -94,21 +100,21 @@ def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
 
 
 def _with_settings(
-    error: DecloakError, place: Place, affected: Sequence[Source], everywhere: Mapping[str, set[int]]
+    error: DecloakError, place: Location, affected: Sequence[Source], everywhere: Mapping[str, set[int]]
 ) -> DecloakError:
-    """A fault of some variants with the settings of the first of them that the others have not.
+    """Return the fault of some variants, with the settings of the first of them that other variants do not have.
 
-    A value that is at fault itself is told by its place.
+    A faulty value itself is identified by its location.
     """
     settings = affected[0].settings if affected else {}
     telling = {key: node for key, node in settings.items() if _chosen(key, affected) < everywhere[key]} or settings
     name = combination_name({key: node.value for key, node in telling.items() if place not in _places(node)})
-    message = f"{error.message} in the variant {shown(name, 300)[1:-1]}" if name else error.message
+    message = f"{error.message} in the variant {quote(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
 
 
-def _places(node: Node) -> Iterator[Place]:
-    """The places of a value and of all inside it."""
+def _places(node: Node) -> Iterator[Location]:
+    """Yield the locations of a value and of all values inside it."""
     yield node.place
     yield from node.keys.values()
     for child in node.children.values():
@@ -123,7 +129,7 @@ def _check_size(vary: Node, times: int) -> None:
 
 
 def compact(value: object) -> str:
-    """A value as YAML on one line; different values never look alike.
+    """Return `value` as YAML on one line. Different values have different texts.
 
     >>> compact({"file": "a.csv", "sets": [["x", "3"], [3, None, True]]})
     '{file: a.csv, sets: [[x, "3"], [3, null, true]]}'

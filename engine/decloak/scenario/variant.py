@@ -1,8 +1,8 @@
-"""The variants of a scenario: every combination of what varies, repeated, each with a seed of its own.
+"""Variants of a scenario: every combination of the settings that vary, repeated, each with its own seed.
 
-A seed is drawn from what the data hold, `repeat.seed` and the repetition, and of nothing else, neither a path nor a
-format: variants that are compared, whatever they vary, are dealt the same hand. Two measures of relatedness are tried
-on the same release, two values of k in the same random hierarchy, and one attack more changes nothing for the others.
+A seed depends only on the content of the data, `repeat.seed` and the repetition, not on a path or a format. So variants
+that are compared use the same random choices, whatever varies: two measures of relatedness are tested on the same
+release, two values of k in the same random hierarchy. A further attack changes nothing for the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from itertools import zip_longest
 from typing import Any
 
 from decloak.digest import digest
-from decloak.scenario.by_form import SPLIT
 from decloak.scenario.document import Document
 from decloak.scenario.model import Scenario
+from decloak.scenario.split_by_form import SPLIT
 from decloak.scenario.sweep import compact, short_names
 
-__all__ = ["OF_A_KIND", "DataOf", "Variant", "data_set_keys", "pools", "seed_of", "variants"]
+__all__ = ["DATA_SET_KEYS", "DataOf", "Variant", "data_set_keys", "pool_variants", "seed_of", "variants"]
 
 DataOf = Callable[[Scenario], Mapping[str, Any]]
 
@@ -32,20 +32,23 @@ class Variant:
     config: Mapping[str, Any]
     scenario: Scenario
     whole: Mapping[str, Any] = field(default_factory=dict)
-    """The lists of the file of which only some entries fit the form of a variant, here or in another."""
+    """The full lists of the document, of which only some entries apply to the form of a variant."""
 
     @property
     def title(self) -> str:
+        """The name, with the number of the repetition if there are several."""
         return f"{self.name} #{self.repetition}" if self.scenario.repeat.times > 1 else self.name
 
     @property
-    def place(self) -> str:
-        """Where what its method cannot do is told to be."""
+    def location(self) -> str:
+        """The location in errors of the method."""
         return self.title if self.settings else "anonymise"
 
 
 def variants(document: Document, data_of: DataOf) -> list[Variant]:
-    """Every combination in the order of the file, the last key varying fastest, each repeated."""
+    """Return every combination of `document` in the order of the file, the last key varying fastest, each repeated.
+    `data_of` identifies data by content.
+    """
     names = _names([case.settings for case in document.cases])
     split = any(case.fitted is not case.source for case in document.cases)
     whole = {key: document.raw.get(key) for key in SPLIT} if split else {}
@@ -59,15 +62,15 @@ def variants(document: Document, data_of: DataOf) -> list[Variant]:
     ]  # fmt: skip
 
 
-OF_A_KIND = ("seed", "file")
-"""The keys under data that say which data set of a kind is meant."""
+DATA_SET_KEYS = ("seed", "file")
+"""The keys under data that select a data set of the same kind."""
 
 
-def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What to call variants together that differ in nothing but the data set of a kind; `variants` are their settings
-    by name.
+def pool_variants(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return groups of variants that differ only in the data set, by a common name. `variants` are their settings by
+    name.
 
-    >>> pools({f"data.seed={seed}, anonymise.k=3": {"data.seed": seed, "anonymise.k": 3} for seed in (1, 2)})
+    >>> pool_variants({f"data.seed={seed}, anonymise.k=3": {"data.seed": seed, "anonymise.k": 3} for seed in (1, 2)})
     {'anonymise.k=3, over 2 data sets': ['data.seed=1, anonymise.k=3', 'data.seed=2, anonymise.k=3']}
     """
     cases = list(variants.values())
@@ -75,7 +78,7 @@ def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     which = data_set_keys(cases)
     groups: dict[str, list[str]] = {}
     for name in variants:
-        groups.setdefault(_without(name, keys, which), []).append(name)
+        groups.setdefault(_drop_keys(name, keys, which), []).append(name)
     return {
         ", ".join(filter(None, (rest, f"over {len(names)} data sets"))): names
         for rest, names in groups.items()
@@ -84,13 +87,13 @@ def pools(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def data_set_keys(cases: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys that say which data set of a kind a variant is of, by the settings of all variants."""
-    named = {f"data.{name}" for name in OF_A_KIND}
+    """Return the keys that select the data set, given the settings of all variants in `cases`."""
+    named = {f"data.{name}" for name in DATA_SET_KEYS}
     return [key for key in (cases[0] if cases else ()) if key in named or _of_a_kind(key, cases)]
 
 
-def _without(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
-    """The name of a variant, made of the values of these keys in this order, without some of them."""
+def _drop_keys(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
+    """Return the name of a variant, made of the values of these keys in this order, without some of them."""
     parts = []
     for key, following in zip_longest(keys, keys[1:]):
         end = name.find(f", {following}=") if following else len(name)
@@ -101,15 +104,16 @@ def _without(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
 
 
 def _of_a_kind(key: str, cases: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether data as a whole vary in nothing but which of a kind they are."""
+    """Return True if the data vary only in the data set."""
     if key != "data" or not all(isinstance(case[key], Mapping) for case in cases):
         return False
-    rests = [{name: value for name, value in case[key].items() if name not in OF_A_KIND} for case in cases]
+    rests = [{name: value for name, value in case[key].items() if name not in DATA_SET_KEYS} for case in cases]
     return all(rest == rests[0] for rest in rests)
 
 
 def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What combinations are called among each other."""
+    """Return a name for each combination that differs from the others."""
+    # Names are made per key, so that a variant has the same name for one value everywhere.
     short: dict[str, dict[str, str]] = {}
     for key in settings[0]:
         values = {compact(combination[key]): combination[key] for combination in settings}
@@ -121,6 +125,6 @@ def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def seed_of(scenario: Scenario, repetition: int, data_of: DataOf) -> int:
-    """The seed of one repetition, below 2^63; `data_of` says what the data are, by their content."""
+    """Return the seed of one `repetition` of `scenario`, below 2^63. `data_of` identifies data by content."""
     # SQLite keeps whole numbers of 63 bits and a sign.
     return int(digest([{"data": data_of(scenario)}, scenario.repeat.seed, repetition])[:16], 16) >> 1

@@ -34,7 +34,7 @@ def attacker_of(connection: sqlite3.Connection, attack: int) -> tuple[int, str |
 
 
 def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[str, ...]] | None:
-    """The itemsets an attacker knows; None for the strong attacker, who knows every pair."""
+    """the itemsets that an attacker knows. The strong attacker knows every pair and has none."""
     (model,) = connection.execute("select model from attacker where id = ?", (attacker,)).fetchone()
     if model == "strong":
         return None

@@ -16,13 +16,13 @@ import numpy as np
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows
 from decloak.store import distance_tables, pair_scores
-from decloak.store.arrays import damaged
 from decloak.store.inserting import insert_rows
+from decloak.store.lists import damaged
 from decloak.store.numbering import Numbering, Rows
 from decloak.store.opening import unusable
+from decloak.store.records import BLOCK, element_rows
 from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import quoted
-from decloak.store.transactions import BLOCK, element_rows
 
 __all__ = ["AttackersDatabase", "Earlier", "Rows"]
 
@@ -124,9 +124,7 @@ class AttackersDatabase:
     def _context(self) -> Rows:
         if self._scope.scoring is None:
             return []
-        heights = [len(d) for d in distance_tables.read_distances(self._store, self._scope.scoring)]
-        places = [(table, row) for table, height in enumerate(heights) for row in range(height)]
-        rows = distance_tables.read_contexts(self._store, self._scope.scoring, places)
+        rows = distance_tables.read_contexts(self._store, self._scope.scoring)
         return sorted((table, row, self._nodes.items[item]) for table, row, item in rows)
 
     def _related(self) -> Rows:
@@ -158,8 +156,8 @@ class AttackersDatabase:
 
     def _subrecord_item(self) -> Rows:
         rows = self._store.execute(
-            "select l.number, k.number, s.number, h.item from cluster l join chunk k on k.cluster = l.id "
-            "join subrecord s on s.chunk = k.id join has_item h on h.subrecord = s.id "
+            "select l.number, k.number, s.number, h.value from cluster l join chunk k on k.cluster = l.id "
+            "join subrecord s on s.chunk = k.id, json_each(s.items) h "
             "where l.release = ? and k.kind = 'record'",
             (self._scope.release,),
         )
@@ -167,7 +165,7 @@ class AttackersDatabase:
 
     def _term(self) -> Rows:
         rows = self._store.execute(
-            "select l.number, h.item from cluster l join chunk k on k.cluster = l.id join shows h on h.chunk = k.id "
+            "select l.number, h.value from cluster l join chunk k on k.cluster = l.id, json_each(k.items) h "
             "where l.release = ? and k.kind = 'term'",
             (self._scope.release,),
         )
@@ -219,6 +217,6 @@ def _told(scope: Scope) -> Iterator[None]:
     try:
         yield
     except (sqlite3.IntegrityError, KeyError, IndexError):
-        raise damaged(scope.dataset, "elements") from None
+        raise damaged(f"data set {scope.dataset} has elements that are not there") from None
     except sqlite3.OperationalError as error:
         raise unusable(error) from None

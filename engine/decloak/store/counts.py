@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from decloak.data.query import Both, Query
+from decloak.data.document_counter import Query, QueryPair
 from decloak.errors import DecloakError
 from decloak.store.opening import Store, connect_readonly
 
@@ -43,7 +43,7 @@ class StoredCounts:
         answers = _answers(self._store.connection, origin, queries)
         return {query: documents for query, (_, documents) in answers.items()}
 
-    def known_pairs(self, origin: str, pairs: Sequence[Both]) -> dict[Both, int | None]:
+    def known_pairs(self, origin: str, pairs: Sequence[QueryPair]) -> dict[QueryPair, int | None]:
         connection = self._store.connection
         numbers = _numbers(connection, origin, pairs)
         answers = {}
@@ -56,7 +56,7 @@ class StoredCounts:
                     answers[pair] = row[0]
         return answers
 
-    def keep(self, origin: str, counts: Mapping[Query, int | None]) -> None:
+    def keep_counts(self, origin: str, counts: Mapping[Query, int | None]) -> None:
         with self._store.stage() as connection:
             source = _source(connection, origin)
             connection.executemany(
@@ -65,7 +65,7 @@ class StoredCounts:
                 ((source, query.text, _FORMS[query.words], documents) for query, documents in counts.items()),
             )
 
-    def keep_pairs(self, origin: str, counts: Mapping[Both, int | None]) -> None:
+    def keep_pairs(self, origin: str, counts: Mapping[QueryPair, int | None]) -> None:
         """Keep answers to pairs of queries whose own answers are kept."""
         with self._store.stage() as connection:
             numbers = _numbers(connection, origin, counts)
@@ -99,6 +99,6 @@ def _answers(
     return answers
 
 
-def _numbers(connection: sqlite3.Connection, origin: str, pairs: Iterable[Both]) -> dict[Query, int]:
+def _numbers(connection: sqlite3.Connection, origin: str, pairs: Iterable[QueryPair]) -> dict[Query, int]:
     queries = dict.fromkeys(query for pair in pairs for query in pair)
     return {query: number for query, (number, _) in _answers(connection, origin, queries).items()}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.store.relations import taken
 from decloak.store.sandbox import Sandbox, quoted
 
@@ -31,7 +31,7 @@ def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Mapping[str, 
 def _check_name(name: str, place: str | None) -> None:
     """Refuse what the check of a rule refuses, however the rule got here."""
     if problem := taken(name):
-        raise DecloakError(f"{shown(name)} {problem}", place, "choose another name")
+        raise DecloakError(f"{quote(name)} {problem}", place, "choose another name")
 
 
 def derive(sandbox: Sandbox, sql: str, columns: Sequence[str], place: str | None) -> list[Derived]:

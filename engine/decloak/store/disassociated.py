@@ -3,15 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, chain, groupby, islice, repeat
 from typing import Any
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.rows import CodedRows
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.transactions import write_transactions
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, next_number
+from decloak.store.lists import damaged, json_lists, read_lists, read_object
+from decloak.store.records import write_records
 
-__all__ = ["read_clusters", "write_clusters"]
+__all__ = ["read_clusters", "write_clusters", "write_totals"]
 
 _StoredChunk = tuple[int | None, int | None, int, str, Chunk]
 """The cluster or the joint cluster it is of, its number and kind as the store has them, and the chunk."""
@@ -24,25 +25,40 @@ def write_clusters(
     method: str,
     parameters: Mapping[str, Any],
     notes: Sequence[str] = (),
+    loss: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write a disassociated release; every row of a cluster becomes a transaction that shows its anchor."""
+    """Write a disassociated `release` and return its number.
+
+    Every row of a cluster becomes a record that shows its anchor. `digest` is the key of the stage; `method`,
+    `parameters` and `notes` tell how the release was made.
+    """
     dataset = insert(
         connection, "dataset", digest=digest, kind="published", origin=release.origin, format="disassociated"
     )
     settings = {"k": release.k, "m": release.m, **parameters}
+    if release.cover is not None:
+        settings["cover"] = release.cover
     number = insert(
         connection, "release",
         digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings), notes=json.dumps(list(notes)),
+        loss=json.dumps(dict(loss or {})),
     )  # fmt: skip
     items = item_numbers(connection, _names(release))
-    sizes = ((number, position, cluster.size) for position, cluster in enumerate(release.clusters))
-    clusters = insert_numbered(connection, "cluster (release, number, size)", sizes)
-    write_transactions(connection, dataset, CodedRows.of(release.transactions), release.ids, items.__getitem__)
+    begins = accumulate((cluster.size for cluster in release.clusters), initial=next_number(connection, "record"))
+    sizes = ((number, position, cluster.size, first)
+             for position, (cluster, first) in enumerate(zip(release.clusters, begins, strict=False)))  # fmt: skip
+    clusters = insert_numbered(connection, "cluster (release, number, size, first)", sizes)
+    of_row = chain.from_iterable(
+        repeat(cluster, data.size) for cluster, data in zip(clusters, release.clusters, strict=True)
+    )
+    rows = CodedRows.of(release.transactions)
+    write_records(connection, dataset, rows, release.ids, items.__getitem__, of_row)
     joints = insert_numbered(connection, "joint (release, number)", ((number, n) for n in range(len(release.joints))))
     members = zip(joints, release.joints, strict=True)
     joins = ((joint, clusters[position]) for joint, data in members for position in data.clusters)
     insert_rows(connection, "joins (joint, cluster)", joins)
     _write_chunks(connection, list(_chunks(release, clusters, joints)), items)
+    write_totals(connection, number, release.totals)
     return number
 
 
@@ -69,19 +85,21 @@ def _names(release: Disassociated) -> Iterator[str]:
 
 
 def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[_StoredChunk], items: Mapping[str, int]) -> None:
-    heads = insert_numbered(connection, "chunk (cluster, joint, number, kind)", (head for *head, _ in chunks))
-    numbered = [(number, chunk) for number, (*_, chunk) in zip(heads, chunks, strict=True)]
-    shows = ((number, items[item]) for number, chunk in numbered for item in chunk.items)
-    insert_rows(connection, "shows (chunk, item)", shows)
-    rows = ((number, position) for number, chunk in numbered for position in range(len(chunk.subrecords)))
-    numbers = insert_numbered(connection, "subrecord (chunk, number)", rows)
-    subrecords = (subrecord for _, chunk in numbered for subrecord in chunk.subrecords)
-    holds = ((number, items[item]) for number, subrecord in zip(numbers, subrecords, strict=True) for item in subrecord)
-    insert_rows(connection, "has_item (subrecord, item)", holds)
+    listed = json_lists([[items[item] for item in chunk.items] for *_, chunk in chunks])
+    heads = ((*head, text) for (*head, _), text in zip(chunks, listed, strict=True))
+    numbers = insert_numbered(connection, "chunk (cluster, joint, number, kind, items)", heads)
+    places = (
+        (number, position)
+        for number, (*_, chunk) in zip(numbers, chunks, strict=True)
+        for position in range(len(chunk.subrecords))
+    )
+    subrecords = [[items[item] for item in subrecord] for *_, chunk in chunks for subrecord in chunk.subrecords]
+    rows = ((*place, text) for place, text in zip(places, json_lists(subrecords), strict=True))
+    insert_rows(connection, "subrecord (chunk, number, items)", rows)
 
 
 def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated:
-    """A disassociated release as it was written."""
+    """Return the disassociated `release` as it was written."""
     origin, parameters = connection.execute(
         "select d.origin, r.parameters from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
     ).fetchone()
@@ -102,40 +120,62 @@ def read_clusters(connection: sqlite3.Connection, release: int) -> Disassociated
         (release,),
     )
     joints = [
-        Joint(tuple(cluster for _, cluster in group), tuple(chunks.get(("joint", number, "shared"), ())))
+        JointCluster(tuple(cluster for _, cluster in group), tuple(chunks.get(("joint", number, "shared"), ())))
         for number, group in groupby(members, key=lambda row: row[0])
     ]
     settings = json.loads(parameters)
-    return Disassociated(tuple(clusters), tuple(joints), settings.get("k"), settings.get("m"), origin)
+    return Disassociated(
+        tuple(clusters), tuple(joints), settings.get("k"), settings.get("m"), origin,
+        cover=settings.get("cover"), totals=_read_totals(connection, release),
+    )  # fmt: skip
+
+
+def write_totals(connection: sqlite3.Connection, release: int, totals: Sequence[tuple[str, int]]) -> None:
+    """Write the supports that `release` publishes of single items: item and support in `totals`."""
+    if totals:
+        items = item_numbers(connection, [item for item, _ in totals])
+        text = json.dumps({items[item]: support for item, support in totals}, separators=(",", ":"))
+        connection.execute("update release set totals = ? where id = ?", (text, release))
+
+
+def _read_totals(connection: sqlite3.Connection, release: int) -> tuple[tuple[str, int], ...]:
+    (text,) = connection.execute("select totals from release where id = ?", (release,)).fetchone()
+    totals = {} if text is None else read_object(text, f"the totals of release {release}")
+    names = dict(connection.execute("select id, name from item"))
+    if not names.keys() >= totals.keys() or not all(type(support) is int for support in totals.values()):
+        raise damaged(f"the totals of release {release} are of items that are not there")
+    return tuple((names[item], support) for item, support in totals.items())
 
 
 def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str, int, str], list[Chunk]]:
+    """Return the chunks by what they belong to: cluster or joint, its number, and the kind of chunk."""
     of_release = (
         "from chunk k left join cluster c on c.id = k.cluster left join joint j on j.id = k.joint {} "
         "where coalesce(c.release, j.release) = ? order by k.id"
     )
-    names = connection.execute(
-        "select k.id, i.name "
-        + of_release.format("join shows s on s.chunk = k.id join item i on i.id = s.item")
-        + ", i.name",
-        (release,),
-    )
-    items = {number: tuple(name for _, name in group) for number, group in groupby(names, key=lambda row: row[0])}
-    contents = connection.execute(
-        "select k.id, b.number, i.name "
-        + of_release.format(
-            "join subrecord b on b.chunk = k.id join has_item h on h.subrecord = b.id join item i on i.id = h.item"
-        )
-        + ", b.number, i.name",
-        (release,),
-    )
+    heads = connection.execute(
+        "select k.id, k.cluster, k.joint, k.kind, k.items " + of_release.format(""), (release,)
+    ).fetchall()
+    parts = connection.execute(
+        "select k.id, b.items " + of_release.format("join subrecord b on b.chunk = k.id") + ", b.number", (release,)
+    ).fetchall()
+    names = dict(connection.execute("select id, name from item"))
+    shown = _named([text for *_, text in heads], names)
     subrecords: dict[int, list[tuple[str, ...]]] = {}
-    for (number, _), group in groupby(contents, key=lambda row: row[:2]):
-        subrecords.setdefault(number, []).append(tuple(name for *_, name in group))
+    for (number, _), items in zip(parts, _named([text for _, text in parts], names), strict=True):
+        subrecords.setdefault(number, []).append(items)
     chunks: dict[tuple[str, int, str], list[Chunk]] = {}
-    for number, cluster, joint, kind in connection.execute(
-        "select k.id, k.cluster, k.joint, k.kind " + of_release.format("") + ", k.number", (release,)
-    ):
+    for (number, cluster, joint, kind, _), items in zip(heads, shown, strict=True):
         owner = ("cluster", cluster, kind) if joint is None else ("joint", joint, kind)
-        chunks.setdefault(owner, []).append(Chunk(items.get(number, ()), tuple(subrecords.get(number, ()))))
+        chunks.setdefault(owner, []).append(Chunk(items, tuple(subrecords.get(number, ()))))
     return chunks
+
+
+def _named(texts: Sequence[str], names: Mapping[int, str]) -> list[tuple[str, ...]]:
+    """Return the names of the items of each list, ascending."""
+    lengths, numbers = read_lists(texts, "the items of chunks")
+    try:
+        listed = iter([names[number] for number in numbers.tolist()])
+    except KeyError:
+        raise damaged("a chunk has an item that is not there") from None
+    return [tuple(sorted(islice(listed, length))) for length in lengths.tolist()]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 __all__ = [
-    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_tables", "schema_text", "texts_of",
+    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_statements", "schema_tables", "schema_text",
 ]  # fmt: skip
 
 
@@ -47,10 +47,10 @@ def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
-def texts_of(kind: Literal["TABLE", "VIEW"]) -> dict[str, str]:
-    """The statements that make tables or views, by name."""
-    objects = (match for match in _OBJECT.finditer(schema_text()) if match["kind"] == kind)
-    return {match["name"]: f"CREATE {kind} {match['name']}{match['body']}" for match in objects}
+def schema_statements(kind: Literal["TABLE", "VIEW", "INDEX"]) -> list[tuple[str, str]]:
+    """Return the statements that make tables, views or indexes, by name, in the order of schema.sql."""
+    matches = re.finditer(rf"^CREATE {kind} (\w+).*?(?=;$)", schema_text(), re.MULTILINE | re.DOTALL)
+    return [(match[1], match[0]) for match in matches]
 
 
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:

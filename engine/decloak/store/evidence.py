@@ -37,17 +37,36 @@ class JudgedCell(NamedTuple):
 
 
 def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[JudgedCell]:
-    rows = connection.execute(
-        'select n.scoring, n.distance_table, n."table", n.row, n.col, n.generalised, n.d, f.id, '
-        "coalesce(s.weight, p.weight) from attack a join named_cell n on n.scoring = a.scoring "
-        "left join (struck s join finding f on f.id = s.finding) on f.attack = a.id "
-        "  and s.distance_table = n.distance_table and s.row = n.row and s.col = n.col "
-        "left join spared p on p.attack = a.id and p.distance_table = n.distance_table "
-        "  and p.row = n.row and p.col = n.col "
-        'where a.id = ? and n."transaction" = ? and n.item = ? order by n."table"',
+    """Return the cells of an item in a transaction, by their names, that `attack` judged."""
+    cells = connection.execute(
+        "select t.scoring, t.id, t.number, r.row, m.key, g.label, c.d, r.row * t.columns + m.key "
+        "from attack a join release l on l.id = a.release join txn x on x.dataset = l.dataset "
+        "join distance_row r on r.txn = x.id join distance_table t on t.id = r.distance_table "
+        "and t.scoring = a.scoring join generalised g on g.id = t.generalised "
+        "join json_each(t.members) m join item i on i.id = m.value "
+        "join cell c on c.distance_table = t.id and c.row = r.row and c.col = m.key "
+        "where a.id = ? and x.label = ? and i.name = ? order by t.number",
         (attack, transaction, item),
     )
-    return [JudgedCell(*row) for row in rows]
+    return [JudgedCell(*row, *_judgement(connection, attack, row[1], cell)) for *row, cell in cells.fetchall()]
+
+
+def _judgement(
+    connection: sqlite3.Connection, attack: int, table: int, cell: int
+) -> tuple[int, float | None] | tuple[None, float | None]:
+    """Return the finding of an attack on a cell of a table, None where it kept the cell, and the weight."""
+    found = connection.execute(
+        "select s.finding, s.weight from attack a join elimination e on e.attack = a.id join eliminated_member x "
+        "on x.elimination = e.id and x.finding >= a.first and x.finding < a.first + a.findings "
+        "join eliminated s on s.finding = x.finding where a.id = ? and e.distance_table = ? and x.cell = ?",
+        (attack, table, cell),
+    ).fetchone()
+    kept = connection.execute(
+        "select null, k.weight from kept k join distance_table t on t.id = k.distance_table "
+        "where k.attack = ? and k.distance_table = ? and k.row * t.columns + k.col = ?",
+        (attack, table, cell),
+    ).fetchone()
+    return found or kept or (None, None)
 
 
 def strikes_named(
@@ -61,7 +80,7 @@ def strikes_named(
         "join txn t on t.dataset = r.dataset "
         "join published_as p on p.txn = t.id join generalised g on g.id = p.generalised "
         "join member_of m on m.generalised = g.id join item i on i.id = m.item "
-        f"left join (select s.*, f.attack from {quoted(f'found_{relation}')} s join finding f on f.id = s.finding) x "
+        f"left join (select s.*, f.attack from {quoted(f'found_{relation}')} s join fact f on f.id = s.finding) x "
         "on x.attack = a.id and x.txn = t.id and x.generalised = g.id and x.item = i.id "
         "where a.id = ? and t.label = ? and i.name = ? order by g.id",
         (attack, transaction, item),
@@ -77,11 +96,11 @@ class ScoredItem(NamedTuple):
 
 def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[ScoredItem]:
     rows = connection.execute(
-        "select i.name, e.score from context x join item i on i.id = x.item "
+        "select i.name, "
+        "(select e.score from related e where e.relatedness = s.relatedness and e.a = i.id and e.b = k.item) "
+        "from context x join item i on i.id = x.item "
         "join distance_col k on k.distance_table = x.distance_table and k.col = ? "
-        "join scoring s on s.id = ? "
-        "left join related e on e.relatedness = s.relatedness and e.a = x.item and e.b = k.item "
-        "where x.distance_table = ? and x.row = ? order by i.name",
+        "join scoring s on s.id = ? where x.distance_table = ? and x.row = ? order by i.name",
         (cell.col, cell.scoring, cell.distance_table, cell.row),
     )
     return [ScoredItem(*row) for row in rows]
@@ -92,9 +111,9 @@ def units_given(
 ) -> list[tuple[int, float | None, str]]:
     """Every finding of an attack that gave a unit with an item to a record: its number, value and unit."""
     return connection.execute(
-        "select f.id, s.value, (select group_concat(value, ', ') from json_each(s.unit)) from finding f "
-        "join assigned s on s.finding = f.id join txn x on x.id = s.txn where f.attack = ? and x.label = ? "
-        "and exists (select 1 from json_each(s.unit) where value = ?)",
+        "select s.finding, s.value, (select group_concat(value, ', ') from json_each(s.unit)) from attack a "
+        "join assigned s on s.finding >= a.first and s.finding < a.first + a.findings join txn x on x.id = s.txn "
+        "where a.id = ? and x.label = ? and exists (select 1 from json_each(s.unit) where value = ?)",
         (attack, transaction, item),
     ).fetchall()
 
@@ -102,12 +121,10 @@ def units_given(
 def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[ScoredItem]:
     """The items of the anchor of the record a unit was given to, with the mean of their scores for the unit."""
     rows = connection.execute(
-        "select i.name, avg(e.score) from assigned s join finding f on f.id = s.finding "
-        "join attack a on a.id = f.attack left join scoring c on c.id = a.scoring "
+        "select i.name, avg((select e.score from related e where e.relatedness = c.relatedness and e.a = i.id "
+        "and e.b = b.id)) from assigned s join attack a on a.id = s.attack left join scoring c on c.id = a.scoring "
         "join contains t on t.txn = s.txn join item i on i.id = t.item, json_each(s.unit) u "
-        "join item b on b.name = u.value "
-        "left join related e on e.relatedness = c.relatedness and e.a = i.id and e.b = b.id "
-        "where s.finding = ? group by i.name order by i.name",
+        "join item b on b.name = u.value where s.finding = ? group by i.name order by i.name",
         (finding,),
     )
     return [ScoredItem(*row) for row in rows]
@@ -118,9 +135,10 @@ def finding_sentences(
 ) -> list[tuple[int, str]]:
     """The findings of an attack with their sentences; `because` is SQL over `x`, a row of `table`."""
     return connection.execute(
-        f"select x.finding, {because} from {table} x join finding f on f.id = x.finding "
-        "where f.attack = ? group by x.finding order by x.finding limit ?",
-        (attack, most),
+        f"select x.finding, {because} from attack a join {table} x on x.finding >= a.first "
+        "and x.finding < a.first + iif(?1 < 0, a.findings, min(?1, a.findings)) "
+        "where a.id = ?2 group by x.finding order by x.finding",
+        (most, attack),
     ).fetchall()
 
 
@@ -131,7 +149,7 @@ def reason_sentence(connection: sqlite3.Connection, finding: int, because: str, 
 
 def facts_sql(relation: str) -> str:
     """The facts of a relation with their rounds, as a table expression."""
-    return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join finding f on f.id = x.finding)"
+    return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join fact f on f.id = x.finding)"
 
 
 def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
@@ -161,8 +179,8 @@ def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Find
     row = connection.execute(
         "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters, "
         "(select relatedness from scoring where id = a.scoring) "
-        "from finding f join attack a on a.id = f.attack join rule u on u.id = a.rule "
-        "join release r on r.id = a.release join run_attack ra on ra.attack = a.id where f.id = ? and ra.run = ?",
+        "from attack a join rule u on u.id = a.rule join release r on r.id = a.release "
+        "join run_attack ra on ra.attack = a.id where a.first <= ?1 and ?1 < a.first + a.findings and ra.run = ?2",
         (finding, run),
     ).fetchone()
     if row is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
-from decloak.store.inserting import insert, insert_numbered
+from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.relations import Derives
 from decloak.store.sandbox import quoted
 
@@ -56,7 +56,11 @@ def write_facts(
     """Write the findings of a rule that derives a relation of its own, into the table found_<relation>."""
     _make_relation(connection, relation, columns)
     facts = list(facts)
-    numbers = insert_numbered(connection, "finding (attack, round)", ((attack, fact.round) for fact in facts))
+    first = next_number(connection, "finding")
+    numbers = range(first, first + len(facts))
+    connection.execute("update attack set first = ?, findings = ? where id = ?", (first, len(facts), attack))
+    rows = ((number, attack, fact.round) for number, fact in zip(numbers, facts, strict=True))
+    insert_rows(connection, "fact (id, attack, round)", rows)
     marks = ", ".join("?" * (1 + len(columns)))
     connection.executemany(
         f"insert into {quoted(f'found_{relation}')} values ({marks})",
@@ -69,7 +73,7 @@ def _make_relation(connection: sqlite3.Connection, relation: str, columns: Seque
     present = [row[1] for row in connection.execute(f"pragma table_info({quoted(table)})")]
     if not present:
         connection.execute(
-            f"create table {quoted(table)} (finding integer primary key references finding (id) on delete cascade, "
+            f"create table {quoted(table)} (finding integer primary key references fact (id) on delete cascade, "
             f"{', '.join(map(quoted, columns))})"
         )
     elif present != ["finding", *columns]:
@@ -86,7 +90,7 @@ def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str
         connection,
         f"why_{rule}",
         f"select x.*, {because} as because from {named} x "
-        f"join finding f on f.id = x.finding join attack a on a.id = f.attack join rule u on u.id = a.rule "
+        f"join attack a on a.id = x.attack_number join rule u on u.id = a.rule "
         f"where u.digest = '{digest}'",
     )
 
@@ -98,7 +102,7 @@ def write_why_derived(connection: sqlite3.Connection, rule: str, digest: str, re
         f"why_{rule}",
         f"select ra.run, ra.label as attack, x.*, {because} as because "
         f"from (select f.round, f.attack as of_attack, x.* from {quoted(f'found_{relation}')} x "
-        f"join finding f on f.id = x.finding) x "
+        f"join fact f on f.id = x.finding) x "
         f"join attack a on a.id = x.of_attack join rule u on u.id = a.rule "
         f"join run_attack ra on ra.attack = a.id where u.digest = '{digest}'",
     )
@@ -140,7 +144,7 @@ def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) ->
     """Read the facts that an attack derived, in the order in which it found them."""
     chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
     return connection.execute(
-        f"select {chosen} from finding f join {quoted(f'found_{derives.name}')} x on x.finding = f.id "
+        f"select {chosen} from fact f join {quoted(f'found_{derives.name}')} x on x.finding = f.id "
         "where f.attack = ? order by f.id",
         (attack,),
     )

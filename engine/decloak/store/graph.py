@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import networkx as nx
 
 from decloak.data.formats.jsonvalue import json_text
-from decloak.errors import MARKS, DecloakError, nearest, shown
-from decloak.store.rivals import Comparison
+from decloak.errors import MARKS, DecloakError, quote, suggest
+from decloak.store.alternatives import Comparison
 
 __all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "serialise", "whole"]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
-WITH_ORIGINALS = "originals included: not to be handed out"
+WITH_ORIGINALS = "CONFIDENTIAL: the graph contains original data"
 """What a graph that shows more than what is published is called in every format."""
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -88,9 +88,9 @@ def _unknown(connection: sqlite3.Connection, name: str, nodes: str, originals: b
     labels = [row[0] for row in connection.execute(f"select distinct label from ({nodes}) limit 100000")]
     hidden = not originals and connection.execute("select 1 from truth_node where label = ?", (name,)).fetchone()
     if hidden:
-        return DecloakError(f"nothing published is called {shown(name)}", hint="--originals takes in what is not")
-    hint = nearest(name, labels) or '`decloak sql "select kind, label from node"` lists the names'
-    return DecloakError(f"nothing in the store is called {shown(name)}", hint=hint)
+        return DecloakError(f"nothing published is called {quote(name)}", hint="--originals takes in what is not")
+    hint = suggest(name, labels) or '`decloak sql "select kind, label from node"` lists the names'
+    return DecloakError(f"nothing in the store is called {quote(name)}", hint=hint)
 
 
 def _widen(connection: sqlite3.Connection, edges: str) -> None:
@@ -114,14 +114,14 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
     for finding in findings:
         _add_nodes(graph, keys, [("finding", finding, f"finding {finding}")])
         rests_on = connection.execute(
-            "select f.kind, f.id, n.label from derived_from f join node n on n.kind = f.kind and n.id = f.id "
-            "where f.finding = ?", (finding,)
+            "select f.kind, f.id, iif(f.kind = 'txn', (select label from txn x where x.id = f.id), "
+            "(select name from item i where i.id = f.id)) from derived_from f where f.finding = ?", (finding,)
         ).fetchall()  # fmt: skip
         _add_nodes(graph, keys, rests_on)
         edges = [("finding", finding, "derived_from", kind, number, None) for kind, number, _ in rests_on]
         _add_edges(graph, keys, edges)
         scores = connection.execute(
-            "select 'item', e.a, 'related', 'item', e.b, e.score from struck s "
+            "select 'item', e.a, 'related', 'item', e.b, e.score from eliminated s "
             "join distance_table t on t.id = s.distance_table join scoring c on c.id = t.scoring "
             "join context x on x.distance_table = t.id and x.row = s.row "
             "join distance_col k on k.distance_table = t.id and k.col = s.col "

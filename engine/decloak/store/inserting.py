@@ -1,13 +1,12 @@
-"""What every writer of the store begins with: whether a stage is there, the numbers of items and of new rows."""
+"""Tools of every writer of the store: look up a stage, number items and new rows, insert rows."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Protocol
 
-from decloak.store.opening import Store
-from decloak.store.sandbox import quoted
+from decloak.store.identifiers import quoted
 
 __all__ = [
     "find",
@@ -23,39 +22,39 @@ __all__ = [
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
 
-def find(store: Store, stage: str, digest: str) -> int | None:
-    """The number of a stage that was finished before."""
+class OpenStore(Protocol):
+    """An open store: migrations use this module, so it cannot name the class."""
+
+    connection: sqlite3.Connection
+
+
+def find(store: OpenStore, stage: str, digest: str) -> int | None:
+    """Return the number of the stage with the key `digest` in `store`, None where it has not finished."""
     return finished(store.connection, stage, digest)
 
 
 def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
-    """The same, of a store that is open for reading alone."""
+    """Return the number of the stage with the key `digest`, None where it has not finished."""
     assert stage in _STAGES
     row = connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
-    """The numbers of items by name; new names get one, which goes by the name alone.
+    """Return the numbers of items by name; new names get the next free numbers, in the order of `names`.
 
-    Rules read these numbers: counted up, they would tell which names the original data had before a hierarchy came,
-    and which of its leaves it has not got.
+    Names that come early get short numbers. No rule sees these numbers: they tell the order in which names came.
     """
-    rows = [(name,) for name in sorted(set(names))]
+    rows = [(name,) for name in dict.fromkeys(names)]
     # A table to join with: one statement takes a few thousand values at most, a data set may have more items.
-    connection.execute("create temp table if not exists wanted (name text primary key)")
+    connection.execute("create temp table if not exists wanted (place integer primary key, name text)")
     connection.execute("delete from temp.wanted")
-    connection.executemany("insert into temp.wanted values (?)", rows)
-    new = connection.execute("select name from temp.wanted where name not in (select name from main.item) order by 1")
-    _number_new(connection, [name for (name,) in new])
+    connection.executemany("insert into temp.wanted (name) values (?)", rows)
+    connection.execute(
+        "insert into main.item (name) select name from temp.wanted where name not in (select name from main.item) "
+        "order by place"
+    )
     return dict(connection.execute("select i.name, i.id from temp.wanted w join main.item i on i.name = w.name"))
-
-
-def _number_new(connection: sqlite3.Connection, names: Sequence[str]) -> None:
-    if names:
-        taken = {number for (number,) in connection.execute("select id from item")}
-        numbered = ((number, name) for name, number in numbers_by_name(names, taken))
-        connection.executemany("insert into item (id, name) values (?, ?)", numbered)
 
 
 def numbers_by_name(names: Iterable[str], taken: set[int]) -> Iterator[tuple[str, int]]:
@@ -106,16 +105,14 @@ def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Se
     return range(first, int(last) + 1)
 
 
-_KEPT = {
-    "txn": "select coalesce(max(first + transactions), 1) from extent",
-    "finding": "select coalesce(max(first + findings), 1) from "
-    "(select first, findings from attack_extent union all select first, findings from assigned_extent)",
+_FREE = {
+    "record": "select coalesce(max(first + records), 1) from dataset",
+    "finding": "select coalesce(max(first + findings), 1) from attack",
 }
-"""Numbers that are taken by what no rows show yet."""
+"""SQL for the first free number of rows that follow each other within their owner."""
 
 
 def next_number(connection: sqlite3.Connection, table: str) -> int:
-    """The first number that no row has, nor is to have once it is made."""
-    (free,) = connection.execute(f"select coalesce(max(id), 0) + 1 from {table}").fetchone()
-    (kept,) = connection.execute(_KEPT.get(table, "select 1")).fetchone()
-    return max(int(free), int(kept))
+    """Return the first free number of `table`."""
+    sql = _FREE.get(table, f"select coalesce(max(id), 0) + 1 from {table}")
+    return int(connection.execute(sql).fetchone()[0])

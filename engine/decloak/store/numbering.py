@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.store import distance_tables, pair_scores
-from decloak.store.arrays import damaged
 from decloak.store.inserting import numbers_by_name
+from decloak.store.lists import damaged, read_lists
+from decloak.store.records import Extent, StoredRecords, extent, read_records
 from decloak.store.relations import NODES, Scope
-from decloak.store.transactions import Extent, StoredTransactions, extent, read_transactions
 
 __all__ = ["Numbering", "Rows"]
 
@@ -38,7 +38,7 @@ class Numbering:
         if not isinstance(value, int):
             return None
         if kind == "txn":
-            return value + self.extent.first - 1 if 0 < value <= self.extent.transactions else None
+            return value + self.extent.first - 1 if 0 < value <= self.extent.records else None
         return self._stored[kind].get(value)
 
     def facts(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
@@ -56,7 +56,7 @@ class Numbering:
     def _fact(self, kind: str, column: str, value: Any) -> int:
         number = self.stored(kind, value)
         if number is None:
-            message = f"the column {column} has {shown(str(value))}, the number of no {_CALLED[kind]}"
+            message = f"the column {column} has {quote(str(value))}, the number of no {_CALLED[kind]}"
             raise DecloakError(message, hint=f"select the column {kind} of a relation, or give the column another name")
         return number
 
@@ -71,7 +71,7 @@ class Numbering:
 
     def _published(self, kind: str, number: int) -> int | None:
         if kind == "txn":
-            known = 0 <= number - self.extent.first < self.extent.transactions
+            known = 0 <= number - self.extent.first < self.extent.records
             return number - self.extent.first + 1 if known else None
         return (self.items if kind == "item" else self.generalised).get(number)
 
@@ -80,13 +80,13 @@ class Numbering:
         return extent(self._store, self._scope.dataset)
 
     @cached_property
-    def transactions(self) -> StoredTransactions:
-        return read_transactions(self._store, self._scope.dataset)
+    def transactions(self) -> StoredRecords:
+        return read_records(self._store, self._scope.dataset)
 
     @cached_property
-    def beside(self) -> StoredTransactions:
+    def beside(self) -> StoredRecords:
         assert self._scope.auxiliary is not None
-        return read_transactions(self._store, self._scope.auxiliary)
+        return read_records(self._store, self._scope.auxiliary)
 
     @cached_property
     def generalised(self) -> dict[int, int]:
@@ -111,13 +111,13 @@ class Numbering:
     def in_release(self) -> set[int]:
         """The items that the release shows, by number in the store."""
         chunks = self._store.execute(
-            "select h.item from cluster l join chunk k on k.cluster = l.id join shows h on h.chunk = k.id "
-            "where l.release = ?1 union select h.item from joint j join chunk k on k.joint = j.id "
-            "join shows h on h.chunk = k.id where j.release = ?1",
+            "select k.items from cluster l join chunk k on k.cluster = l.id where l.release = ?1 "
+            "union all select k.items from joint j join chunk k on k.joint = j.id where j.release = ?1",
             (self._scope.release,),
         )
+        _, shown_items = read_lists((text for (text,) in chunks), "the items of chunks")
         plain = {number for number in self.transactions.rows.names if number > 0}
-        return plain.union((item for *_, item in self.members), (item for (item,) in chunks))
+        return plain.union((item for *_, item in self.members), shown_items.tolist())
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -133,7 +133,7 @@ class Numbering:
             numbers.update(item for _, item in self.known)
         names = {number: name for number, name in self._store.execute("select id, name from item") if number in numbers}
         if len(names) < len(numbers):
-            raise damaged(scope.dataset, "elements")
+            raise damaged("a list has an item that is not there")
         return names
 
     @cached_property

@@ -8,13 +8,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from decloak.data.formats.lines import SQLITE, FilePath, opened, place
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import SQLITE, FilePath, location, open_file
+from decloak.errors import DecloakError, quote
 from decloak.files import check_is_file
 from decloak.store.migrations import MIGRATIONS, Migration
 from decloak.store.schema_check import check_schema, distrust
+from decloak.store.seals import forget_gone, seal_new
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -25,7 +27,7 @@ __all__ = [
     "Store",
     "add_functions",
     "connect_readonly",
-    "is_copy",
+    "current_file",
     "is_store",
     "open_store",
     "unusable",
@@ -59,15 +61,19 @@ class Store:
 
     @contextmanager
     def stage(self, *, checked: bool = True) -> Iterator[sqlite3.Connection]:
-        """Everything written inside is visible together when the block ends, or not at all.
+        """Make everything written inside visible together when the block ends, or not at all.
 
-        References are checked at each row; for rows that are made of arrays, which say how many there are, not.
+        References are checked at each row, and new stages sealed, unless `checked` is false, which is for migrations.
         """
         connection = self.connection
         try:
             connection.execute(f"pragma foreign_keys = {'on' if checked else 'off'}")
             connection.execute("begin immediate")
+            if checked:
+                forget_gone(connection)
             yield connection
+            if checked:
+                seal_new(connection)
             connection.execute("commit")
         except BaseException as error:
             if connection.in_transaction:
@@ -164,12 +170,14 @@ def connect_readonly(path: FilePath) -> sqlite3.Connection:
     """
     path = Path(path)
     if not path.exists():
-        raise DecloakError("no store there", place(path), "make one with `decloak run SCENARIO.yaml`")
+        raise DecloakError("no store there", location(path), "make one with `decloak run SCENARIO.yaml`")
     connection = _connect(path, readonly=True)
     with _closed_on_error(connection, path):
         version = _version(connection, path)
         if version is None:
-            raise DecloakError("an empty file, not a store", place(path), "make one with `decloak run SCENARIO.yaml`")
+            raise DecloakError(
+                "an empty file, not a store", location(path), "make one with `decloak run SCENARIO.yaml`"
+            )
         if version < VERSION:
             return _copied(path, connection, version)
         if version > VERSION:
@@ -191,16 +199,26 @@ def _copied(path: Path, file: sqlite3.Connection, version: int) -> sqlite3.Conne
     return copy
 
 
-def is_copy(connection: sqlite3.Connection) -> bool:
-    """Tell whether a connection is to a copy of an older store."""
-    return not connection.execute("select file from pragma_database_list where name = 'main'").fetchone()[0]
+@contextmanager
+def current_file(path: FilePath) -> Iterator[Path]:
+    """Yield the file of the store at `path`; of an older store a copy that is brought up to date, for as long."""
+    with closing(connect_readonly(path)) as connection:
+        (file,) = connection.execute("select file from pragma_database_list where name = 'main'").fetchone()
+        if file:
+            yield Path(path)
+            return
+        with TemporaryDirectory(prefix="decloak-", ignore_cleanup_errors=True) as folder:
+            copy = Path(folder) / "store.db"
+            with closing(sqlite3.connect(copy)) as target:
+                connection.backup(target)
+            yield copy
 
 
 def is_store(path: FilePath) -> bool:
     """Whether a file is a SQLite database, by its first bytes."""
     if not Path(path).is_file():
         return False
-    with opened(path, again=True) as file:
+    with open_file(path, again=True) as file:
         return file.read(len(SQLITE)) == SQLITE
 
 
@@ -233,9 +251,9 @@ def add_functions(connection: sqlite3.Connection) -> None:
 
 def _check_place(path: Path) -> None:
     if path.is_dir():
-        raise DecloakError("a folder, not a store", place(path), "name a file in it, such as store.db")
+        raise DecloakError("a folder, not a store", location(path), "name a file in it, such as store.db")
     if "\0" in str(path) or not path.parent.is_dir():
-        raise DecloakError("no such folder", place(path.parent), "make it first")
+        raise DecloakError("no such folder", location(path.parent), "make it first")
 
 
 def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
@@ -279,7 +297,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int | None:
     if application == APPLICATION:
         return int(version)
     if tables or version or application:
-        raise DecloakError("a SQLite database, but no store of decloak", place(path), _NOT_OURS)
+        raise DecloakError("a SQLite database, but no store of decloak", location(path), _NOT_OURS)
     return None
 
 
@@ -304,31 +322,31 @@ def _migrate(store: Store, present: int, version: int, migrations: Mapping[int, 
     if present > version:
         raise _newer(store.path, present, version)
     if present < 1:
-        raise DecloakError(f"a store of version {present}, which there never was", place(store.path), _NOT_OURS)
+        raise DecloakError(f"a store of version {present}, which there never was", location(store.path), _NOT_OURS)
     for step in range(present + 1, version + 1):
-        with store.stage() as connection:
+        with store.stage(checked=False) as connection:
             migrations[step](store.database)
             connection.execute(f"pragma user_version = {step}")
 
 
 def _newer(path: Path, present: int, version: int) -> DecloakError:
     message = f"a store of version {present}, newer than this decloak, which reads version {version}"
-    return DecloakError(message, place(path), "install a newer decloak, or name another store")
+    return DecloakError(message, location(path), "install a newer decloak, or name another store")
 
 
 def unusable(error: BaseException, path: Path | None = None) -> DecloakError:
     """What SQLite says of a store, as what a user can mend; damage is often met long after a store was opened."""
-    text, where = str(error), None if path is None else place(path)
+    text, where = str(error), None if path is None else location(path)
     if isinstance(error, UnicodeDecodeError) or any(word in text for word in _DAMAGED):
         if path is None:
             return DecloakError("the store is damaged", hint="run its scenario into a new one, or take a copy of it")
         return DecloakError("not a SQLite database, or a damaged one", where, _NOT_OURS)
     if "readonly" in text or "unable to open" in text or "disk I/O" in text:
         return DecloakError(
-            "the store cannot be written here", where, "see who may write it and what room there is, or name another"
+            "the store cannot be written here", where, "check the permissions and the free space, or name another file"
         )
     if "locked" in text:
         return DecloakError("another run holds the store", where, "wait for it to end, or name another store")
     if "full" in text:
         return DecloakError("the disk is full", where, "make room, then run again: finished stages are kept")
-    return DecloakError(f"SQLite says {shown(text)}", where)
+    return DecloakError(f"SQLite says {quote(text)}", where)

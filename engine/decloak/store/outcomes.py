@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
-from decloak.store.arrays import damaged
 from decloak.store.distance_tables import read_distances
+from decloak.store.eliminations import read_strikes
+from decloak.store.lists import damaged, read_lists
 from decloak.store.reading import knows_originals
+from decloak.store.records import dataset_of, extent, read_marked, read_origins, read_records
 from decloak.store.relations import STRIKES, Derives
 from decloak.store.sandbox import quoted
-from decloak.store.strikes import read_strikes
-from decloak.store.transactions import dataset_of, extent, read_marked, read_origin_places, read_transactions
 
 __all__ = [
     "Exposure", "TableOutcome", "TrueTable", "exposure", "fact_outcomes", "outcomes", "scoring_of", "true_tables",
@@ -64,11 +64,11 @@ class _Truth(NamedTuple):
         whole = extent(connection, dataset)
         (items,) = connection.execute("select coalesce(max(id), 0) + 1 from item").fetchone()
         none = np.zeros(0, np.int64)
-        origins, held = none, none
+        origins: Ints = none
+        held: Ints = none
         row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
-        if row is not None and (places := read_origin_places(connection, dataset)) is not None:
-            rows = read_transactions(connection, *row).rows
-            origins, held = places.astype(np.int64), np.sort(_pairs(rows, items))
+        if row is not None and (places := read_origins(connection, dataset, *row)) is not None:
+            origins, held = places, np.sort(_pairs(read_records(connection, *row).rows, items))
         marks = read_marked(connection, dataset)
         marked = np.sort(marks[:, 0] * items + marks[:, 1])
         return cls(connection, whole.first, origins, held, marked, items)
@@ -83,7 +83,7 @@ class _Truth(NamedTuple):
 
 
 def _pairs(rows: CodedRows[int], items: int) -> Ints:
-    return rows.row * items + np.array(rows.names, np.int64)[rows.codes]
+    return rows.row_of_code * items + np.array(rows.names, np.int64)[rows.codes]
 
 
 def _among(values: Ints, ascending: Ints) -> Mask:
@@ -96,30 +96,34 @@ def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]
     (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
     truth = _Truth.of(connection, release)
     tables = connection.execute(
-        "select t.id, t.number, (select count(*) from member_of m where m.generalised = t.generalised) "
+        "select t.id, t.number, t.members, (select count(*) from member_of m where m.generalised = t.generalised) "
         "from distance_table t where t.scoring = ? order by t.number",
         (scoring,),
-    )
-    rows, distances = tables.fetchall(), read_distances(connection, scoring)
-    if len(rows) != len(distances):
-        raise damaged(scoring, "heights", "scoring_array")
-    return [_table(truth, scoring, d, *table) for d, table in zip(distances, rows, strict=True)]
+    ).fetchall()
+    lengths, items = read_lists([members for _, _, members, _ in tables], f"the members of scoring {scoring}")
+    rows = connection.execute(
+        "select r.txn from distance_table t join distance_row r on r.distance_table = t.id "
+        "where t.scoring = ? order by t.number, r.row",
+        (scoring,),
+    ).fetchall()
+    distances = read_distances(connection, scoring)
+    names = dict(connection.execute("select id, name from item"))
+    of_table = np.split(items, np.cumsum(lengths)[:-1])
+    txns = np.split(np.array(rows, np.int64).reshape(-1), np.cumsum([len(d) for d in distances])[:-1])
+    return [
+        _table(truth, d, table, number, whole, txn, item, names)
+        for (table, number, _, whole), d, txn, item in zip(tables, distances, txns, of_table, strict=False)
+    ]
 
 
-def _table(truth: _Truth, scoring: int, d: Floats, table: int, number: int, whole: int) -> TrueTable:
-    sides = "select txn from distance_row {0} order by row", "select item from distance_col {0} order by col"
-    txns, items = (_column(truth.connection, sql, table) for sql in sides)
-    if d.shape != (len(txns), len(items)):
-        raise damaged(scoring, "heights", "scoring_array")
+def _table(
+    truth: _Truth, d: Floats, table: int, number: int, whole: int, txns: Ints, items: Ints, names: Mapping[int, str]
+) -> TrueTable:
+    if d.shape != (len(txns), len(items)) or not set(items.tolist()).issubset(names):
+        raise damaged(f"distance table {table} has other columns than members")
     scored = (d >= 0) & (d < np.inf)  # neither is true of NaN: no score
-    names = "select i.name from distance_col k join item i on i.id = k.item where k.distance_table = ? order by k.col"
-    members = tuple(name for (name,) in truth.connection.execute(names, (table,)))
+    members = tuple(names[item] for item in items.tolist())
     return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members, len(items) == whole)
-
-
-def _column(connection: sqlite3.Connection, sql: str, table: int) -> Ints:
-    rows = connection.execute(sql.format("where distance_table = ?"), (table,))
-    return np.fromiter((value for (value,) in rows), np.int64)
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
@@ -134,7 +138,7 @@ def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueT
             order[strikes.rows[places], strikes.cols[places]] = np.arange(len(places))
             weight[strikes.spared_rows[others], strikes.spared_cols[others]] = strikes.spared_weights[others]
         except IndexError:
-            raise damaged(attack, "rows", "attack_array") from None
+            raise damaged(f"attack {attack} is on other cells than those of its distance tables") from None
         yield TableOutcome(table, order, weight)
 
 
@@ -153,7 +157,7 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
     (release,) = connection.execute("select release from attack where id = ?", (attack,)).fetchone()
     truth = _Truth.of(connection, release)
     facts = connection.execute(
-        f"select x.generalised, x.txn, x.item, f.round from finding f join {quoted(f'found_{relation}')} x "
+        f"select x.generalised, x.txn, x.item, f.round from fact f join {quoted(f'found_{relation}')} x "
         "on x.finding = f.id where f.attack = ? order by f.id",
         (attack,),
     )
@@ -185,10 +189,10 @@ def _by_number(rows: Ints) -> dict[int, Ints]:
 def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, Ints]]:
     """Every generalised item of a release, and the transactions that show it, ascending."""
     dataset = dataset_of(connection, release)
-    rows = read_transactions(connection, dataset).rows
+    rows = read_records(connection, dataset).rows
     elements = np.array(rows.names, np.int64)[rows.codes]
     hidden = elements < 0
-    places = np.column_stack((-elements[hidden], rows.row[hidden] + extent(connection, dataset).first))
+    places = np.column_stack((-elements[hidden], rows.row_of_code[hidden] + extent(connection, dataset).first))
     for generalised, txns in sorted(_by_number(places).items()):
         yield generalised, np.sort(txns[:, 0])
 
@@ -211,10 +215,7 @@ class Exposure(NamedTuple):
 
 
 def exposure(connection: sqlite3.Connection, attack: int, derives: Derives, most: int) -> Exposure | None:
-    """The spread of an attack, `most` items of it; None where it struck nothing or nobody can say what was right.
-
-    It goes by arrays: a store that shows no rows is left as it is.
-    """
+    """The spread of an attack, `most` items of it; None where it struck nothing or nobody can say what was right."""
     release, scoring, dataset = connection.execute(
         "select a.release, a.scoring, r.dataset from attack a join release r on r.id = a.release where a.id = ?",
         (attack,),
@@ -234,6 +235,6 @@ def exposure(connection: sqlite3.Connection, attack: int, derives: Derives, most
     hit = Counter(count for count in records.values() if count)
     if not hit:
         return None
-    counts = {0: extent(connection, dataset).transactions - hit.total(), **dict(sorted(hit.items()))}
+    counts = {0: extent(connection, dataset).records - hit.total(), **dict(sorted(hit.items()))}
     ranked = sorted((-times, item) for item, times in items.items() if times)
     return Exposure(counts, [(item, -times) for times, item in ranked[:most]])

@@ -1,4 +1,4 @@
-"""How sure an attack is of what it found: findings with the probability it gave them."""
+"""The probabilities that attacks give their findings."""
 
 import json
 import sqlite3
@@ -9,46 +9,65 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
-from decloak.store.arrays import damaged, read_array, write_array
 from decloak.store.assigned import read_given
-from decloak.store.strikes import findings_count
+from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
 
 __all__ = [
-    "ProbableGift", "no_probabilities", "probabilities", "probability_teller", "probable_gifts",
+    "ProbableGift", "findings_count", "no_probabilities", "probabilities", "probability_teller", "probable_gifts",
     "write_probabilities",
 ]  # fmt: skip
 
 
 class ProbableGift(NamedTuple):
-    """A unit given to one row, and the probability."""
+    """A unit assigned to one row, and the probability that this is right."""
 
     assignment: Assignment
     probability: float
 
 
+def findings_count(connection: sqlite3.Connection, attack: int) -> int:
+    """Return the number of findings of `attack`."""
+    return int(connection.execute("select findings from attack where id = ?", (attack,)).fetchone()[0])
+
+
 def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats | None) -> None:
-    """Keep the probabilities of the findings of an attack, in order."""
-    if p is not None:
-        write_array(connection, attack, "probabilities", p, table="attack_array")
+    """Write the probabilities `p` of the findings of `attack`, in order; None for an attack that does not tell."""
+    if p is None:
+        return
+    (numbers,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
+    first, references = write_numbers(connection, p)
+    numbers = first if numbers is None else numbers
+    references[references >= 0] += first - numbers
+    (text,) = json_lists([json_references(references)])
+    connection.execute("update attack set numbers = ?, probabilities = ? where id = ?", (numbers, text, attack))
 
 
 def probabilities(connection: sqlite3.Connection, attack: int) -> Floats | None:
-    """The probabilities of the findings of an attack, in order, NaN where none is known; None where there are none."""
-    p = read_array(connection, attack, "probabilities", table="attack_array")
-    if p is not None and (p.dtype.kind != "f" or len(p) != findings_count(connection, attack)):
-        raise damaged(attack, "probabilities", "attack_array")
-    return p
+    """Return the probabilities of the findings of `attack`, in order, NaN where one is not known.
+
+    Return None where the attack does not tell.
+    """
+    first, findings, text = connection.execute(
+        "select numbers, findings, probabilities from attack where id = ?", (attack,)
+    ).fetchone()
+    if text is None:
+        return None
+    _, references = read_references([text], f"the probabilities of attack {attack}")
+    if len(references) != findings:
+        raise damaged(f"attack {attack} has other probabilities than findings")
+    return read_numbers(connection, first or 1, references)
 
 
 def no_probabilities(connection: sqlite3.Connection, attack: int) -> str:
+    """Return the reason why `attack` has no probabilities."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
     return str(json.loads(parameters).get("unsure") or "it is of a store that kept none")
 
 
 def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[[int], float | None]:
-    """Tells the probability of a finding of an attack by its number, None where it has none."""
+    """Return a function from the number of a finding of `attack` to its probability, None where it has none."""
     p = probabilities(connection, attack)
-    (first,) = connection.execute("select min(id) from finding where attack = ?", (attack,)).fetchone()
+    (first,) = connection.execute("select first from attack where id = ?", (attack,)).fetchone()
 
     def tell(finding: int) -> float | None:
         return None if p is None or not np.isfinite(p[finding - first]) else float(p[finding - first])
@@ -57,13 +76,13 @@ def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[
 
 
 def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[ProbableGift]:
-    """What a reassociate rule gave, a row at a time, as far as its probability is known."""
+    """Return what a reassociate rule assigned, a row at a time, as far as its probability is known."""
     all_p = probabilities(connection, attack)
     if all_p is None:
         return []
     gifts = read_given(connection, attack)
     return [
         ProbableGift(gift, p)
-        for gift, p in zip(gifts, all_p.tolist(), strict=bool(gifts))  # strikes are no gifts
+        for gift, p in zip(gifts, all_p.tolist(), strict=bool(gifts))  # eliminations assign nothing
         if np.isfinite(p)
     ]

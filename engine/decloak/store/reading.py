@@ -13,9 +13,9 @@ from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows
-from decloak.store.arrays import damaged
+from decloak.store.lists import damaged
+from decloak.store.records import read_records
 from decloak.store.sandbox import quoted
-from decloak.store.transactions import read_transactions
 
 __all__ = [
     "hides_nothing",
@@ -37,15 +37,15 @@ def _item_names(connection: sqlite3.Connection) -> dict[int, str]:
 
 def _named(dataset: int, rows: CodedRows[int], names: Mapping[int, T]) -> CodedRows[T]:
     try:
-        return rows.named(names.__getitem__)
+        return rows.with_names(names.__getitem__)
     except KeyError:
-        raise damaged(dataset, "elements") from None
+        raise damaged(f"data set {dataset} has elements that are not there") from None
 
 
 def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
     """The plain transactions of a data set."""
     (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
-    stored = read_transactions(connection, dataset)
+    stored = read_records(connection, dataset)
     return Dataset(_named(dataset, stored.rows, _item_names(connection)), stored.labels, origin)
 
 
@@ -63,7 +63,7 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
     for (number, label), group in groupby(rows, key=lambda row: row[:2]):
         members = tuple(item for _, _, item in group)
         element[-number], names[members] = members, label
-    stored = read_transactions(connection, dataset)
+    stored = read_records(connection, dataset)
     return Published(_named(dataset, stored.rows, element), stored.labels, origin, names)
 
 
@@ -81,7 +81,8 @@ def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
     """Whether the evaluator knows which members were original."""
     (knows,) = connection.execute(
         "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from release r "
-        "join truth_array a on a.dataset = r.dataset and a.name = 'marked' where r.id = ?1)",
+        "join dataset d on d.id = r.dataset join truth_marked m on m.txn >= d.first and m.txn < d.first + d.records "
+        "where r.id = ?1)",
         (release,),
     ).fetchone()
     return bool(knows)
@@ -128,9 +129,9 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
     ).fetchone()
     if without_tables is None:
         return False
-    rows = read_transactions(connection, *without_tables).rows
+    rows = read_records(connection, *without_tables).rows
     plain = np.array(rows.names, np.int64)[rows.codes] > 0
-    shows = [np.bincount(rows.row[mask], minlength=len(rows)) > 0 for mask in (plain, ~plain)]
+    shows = [np.bincount(rows.row_of_code[mask], minlength=len(rows)) > 0 for mask in (plain, ~plain)]
     return not (shows[0] & shows[1]).any()
 
 
@@ -141,7 +142,7 @@ def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> l
     """
     return connection.execute(
         "select x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name "
-        f"from finding f join {quoted(f'found_{relation}')} x on x.finding = f.id "
+        f"from fact f join {quoted(f'found_{relation}')} x on x.finding = f.id "
         "left join item i on i.id = x.item left join item c on c.id = x.covered "
         "where f.attack = ? order by x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name",
         (attack,),

@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["NODES", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "taken"]
+__all__ = ["COVER_COLUMNS", "NODES", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "taken"]
 
 
 class Relation(NamedTuple):
@@ -29,6 +29,9 @@ STRIKES = frozenset({"txn", "generalised", "item"})
 """The columns of a relation whose facts say that an item is not what is meant by a generalised one in a transaction."""
 NODES = {"item": "name", "txn": "label", "generalised": "label"}
 """The kinds of nodes that columns hold the numbers of, and the column that names a node of each kind."""
+
+COVER_COLUMNS = frozenset({"cluster", "chunk", "item", "earlier", "covered", "size", "support"})
+"""Columns of a relation of cover problems: `covered` holds items, as `item` does."""
 
 
 class Scope(NamedTuple):
@@ -99,7 +102,7 @@ RELATIONS: dict[str, Relation] = {
     "shown": Relation(
         ("txn", "position", "label"),
         ("txn", "position"),
-        "what the published transactions show, by name: plain items and generalised ones alike",
+        "the items and generalised items of the published records, by name",
     ),
     "member_of": Relation(
         ("generalised", "position", "item"),
@@ -110,7 +113,7 @@ RELATIONS: dict[str, Relation] = {
     "auxiliary": Relation(
         ("line", "label", "position", "item"),
         ("line", "position"),
-        "the items of what the attacker has beside the release, transactions in the order of its file",
+        "the items of the auxiliary file, with records in the order of the file",
         ("item",),
     ),
     "cluster": Relation(
@@ -132,7 +135,7 @@ RELATIONS: dict[str, Relation] = {
     "knows": Relation(
         ("itemset", "item"),
         ("itemset", "item"),
-        "the itemsets an attacker knows; none for the strong attacker, who knows every pair",
+        "the itemsets that an attacker knows. The strong attacker knows every pair and has none",
         ("item",),
     ),
     "attacker": Relation(

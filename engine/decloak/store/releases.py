@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import Any
 
 from decloak.data.content import Element
-from decloak.data.formats.published import written
+from decloak.data.formats.published import format_element
 from decloak.data.published import Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.transactions import dataset_of, read_transactions, write_marked, write_transactions
+from decloak.store.records import by_frequency, dataset_of, read_records, write_marked, write_records
 
 __all__ = ["generalised_numbers", "mark_originals", "mark_suppressed", "write_release", "write_tree"]
 
@@ -43,12 +43,12 @@ def write_release(
         notes=json.dumps(list(notes)),
     )
     generalised = _write_generalised(connection, release, data)
-    items = item_numbers(connection, [element for element in data.rows.used if isinstance(element, str)])
+    items = item_numbers(connection, [element for element in by_frequency(data.rows) if isinstance(element, str)])
 
     def number(element: Element) -> int:
         return items[element] if isinstance(element, str) else -generalised[frozenset(element)]
 
-    write_transactions(connection, dataset, data.rows, data.labels, number)
+    write_records(connection, dataset, data.rows, data.labels, number)
     return release
 
 
@@ -56,9 +56,9 @@ def _write_generalised(connection: sqlite3.Connection, release: int, data: Publi
     """Number the generalised items; the same members in another order are the same generalised item."""
     distinct = {frozenset(members): members for members in reversed(data.generalised)}
     ordered = list(reversed(distinct.values()))  # filled backwards, so that of equal sets the first stays
-    labels = ((release, data.names.get(members) or written(members)) for members in ordered)
+    labels = ((release, data.names.get(members) or format_element(members)) for members in ordered)
     numbers = insert_numbered(connection, "generalised (release, label)", labels)
-    items = item_numbers(connection, (item for members in ordered for item in members))
+    items = item_numbers(connection, [item for members in ordered for item in members])
     rows = (
         (number, position, items[item])
         for number, members in zip(numbers, ordered, strict=True)
@@ -105,6 +105,6 @@ def mark_originals(connection: sqlite3.Connection, release: int, marked: Sequenc
     if not marked:
         return
     dataset = dataset_of(connection, release)
-    place = {label: place for place, label in enumerate(read_transactions(connection, dataset).labels)}
-    items = item_numbers(connection, {item for _, item in marked})
+    place = {label: place for place, label in enumerate(read_records(connection, dataset).labels)}
+    items = item_numbers(connection, sorted({item for _, item in marked}))
     write_marked(connection, dataset, sorted({(place[label], items[item]) for label, item in marked}))

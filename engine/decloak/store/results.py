@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 from decloak.store.opening import connect_readonly
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "find_release",
     "find_run",
     "holds_originals",
+    "last_requests",
     "measured_families",
     "notes_of",
     "pooled_figures",
@@ -82,18 +83,25 @@ def runs(connection: sqlite3.Connection) -> Rows:
 
 
 def find_run(connection: sqlite3.Connection, text: str) -> int:
-    """The run of a number, `last`, or the newest run of a variant's name."""
+    """Return the run that `text` names: a number, `last`, or of a variant's name the run that was asked for last."""
     if text == "last":
-        row = connection.execute("select max(id) from run").fetchone()
+        row = connection.execute("select run from request order by id desc limit 1").fetchone()
     elif text.isdecimal() and len(text) < 19:
         row = connection.execute("select id from run where id = ?", (int(text),)).fetchone()
     else:
-        row = connection.execute("select max(id) from run where variant = ?", (text,)).fetchone()
-    if row is None or row[0] is None:
+        requested = "select q.run from request q join run r on r.id = q.run where r.variant = ? order by q.id desc"
+        row = connection.execute(f"{requested} limit 1", (text,)).fetchone()
+    if row is None:
         names = [name for (name,) in connection.execute("select distinct variant from run")]
-        hint = nearest(text, names) or "`decloak runs` lists the runs"
-        raise DecloakError(f"no run {shown(text)}", hint=hint)
+        hint = suggest(text, names) or "`decloak runs` lists the runs"
+        raise DecloakError(f"no run {quote(text)}", hint=hint)
     return int(row[0])
+
+
+def last_requests(connection: sqlite3.Connection, most: int) -> list[int]:
+    """Return the runs that were asked for last, `most` of them, the last one at the end."""
+    rows = connection.execute("select run from request order by id desc limit ?", (most,)).fetchall()
+    return [run for (run,) in reversed(rows)]
 
 
 def run_title(connection: sqlite3.Connection, run: int) -> str:
@@ -122,11 +130,9 @@ def release_of(connection: sqlite3.Connection, run: int) -> int:
 
 
 def records_of(connection: sqlite3.Connection, run: int) -> int:
-    """How many records the release of a run has, whether or not their rows are there."""
-    sql = (
-        "select e.transactions from run r join release l on l.id = r.release "
-        "join extent e on e.dataset = l.dataset where r.id = ?"
-    )
+    """Return the number of records of the release of `run`."""
+    of_release = "release l on l.id = r.release join dataset d on d.id = l.dataset"
+    sql = f"select d.records from run r join {of_release} where r.id = ?"
     row = connection.execute(sql, (run,)).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -230,7 +236,7 @@ class ClaimCount(NamedTuple):
 def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
     """The claims of every attack of a run of which somebody could say what was right."""
     claims = "r.measure in ('precision', 'accuracy') and r.whole > 0"
-    return [ClaimCount(*row) for row in _with_beside(connection, run, "chance", "r.whole, r.part, b.part", claims)]
+    return [ClaimCount(*row) for row in _with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims)]
 
 
 class WonBack(NamedTuple):
@@ -248,7 +254,7 @@ class WonBack(NamedTuple):
 def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
     """What every attack of a run that had something to go by won back."""
     recall = "r.measure = 'recall' and r.value is not null"
-    return [WonBack(*row) for row in _with_beside(connection, run, "chance", "r.part, b.part, r.whole", recall)]
+    return [WonBack(*row) for row in _with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall)]
 
 
 class Sureness(NamedTuple):

@@ -16,7 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
+from decloak.store.identifiers import quoted
 from decloak.store.opening import add_functions
 from decloak.store.relations import RELATIONS, taken
 
@@ -49,10 +50,6 @@ def is_denied(error: Exception) -> bool:
     """Whether an authorizer has denied something, be it by an exception of its own."""
     code = getattr(error, "sqlite_errorcode", None)
     return code == sqlite3.SQLITE_AUTH or str(error).startswith("not authorized to use function")
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Sandbox:
@@ -234,7 +231,7 @@ class Sandbox:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":
             return self._refuse("a rule may not call a table-valued function such as json_each")
-        return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {shown(name) if name else ''}".rstrip())
+        return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {quote(name) if name else ''}".rstrip())
 
     def _reading(self, table: str, where: str | None) -> int:
         if table in self._shows:
@@ -274,8 +271,8 @@ def _names_in(connection: sqlite3.Connection) -> frozenset[str]:
 
 def _hidden(table: str) -> str:
     if table.startswith("truth_"):
-        return f"a rule may not read {shown(table)}: only the evaluator knows the truth"
-    return f"a rule may not read {shown(table)} of the store itself"
+        return f"a rule may not read {quote(table)}: only the evaluator knows the truth"
+    return f"a rule may not read {quote(table)} of the store itself"
 
 
 def explained(error: Exception, place: str | None) -> DecloakError:
@@ -290,7 +287,7 @@ def explained(error: Exception, place: str | None) -> DecloakError:
         table = text.removeprefix("no such table: ").lower().removeprefix("main.").removeprefix("temp.")
         if table not in RELATIONS and taken(table):
             return DecloakError(_hidden(table), place, _ONE_SELECT)
-        hint = nearest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
+        hint = suggest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
     elif "one statement at a time" in text or "syntax error" in text:
         hint = _ONE_SELECT
-    return DecloakError(f"SQL: {shown(text, 120)[1:-1]}", place, hint)
+    return DecloakError(f"SQL: {quote(text, 120)[1:-1]}", place, hint)

@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.store import sandbox_frames as frames
 from decloak.store.opening import connect_readonly
 from decloak.store.sandbox import Sandbox, explained
@@ -177,7 +177,7 @@ def _explaining() -> Iterator[None]:
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         hint = "write one SELECT: the store is open for reading" if "readonly" in str(error) else None
         hint = hint or "`decloak schema` lists tables and columns"
-        raise DecloakError(f"SQL: {shown(error, 200)[1:-1]}", hint=hint) from None
+        raise DecloakError(f"SQL: {quote(error, 200)[1:-1]}", hint=hint) from None
 
 
 _CALLS: dict[str, Callable[..., Any]] = {

@@ -29,15 +29,15 @@ _SECONDS_EMPTY = 10
 
 
 def open_sandbox(
-    database: "AttackersDatabase", relations: Collection[str], earlier: Sequence["Earlier"], stranger: str | None
+    database: "AttackersDatabase", relations: Collection[str], earlier: Sequence["Earlier"], untrusted_name: str | None
 ) -> Sandbox:
     """Open the attacker's database for a rule that reads these relations, and those of earlier attacks.
 
-    `stranger` is what errors call the rule, None when it came with decloak. The process of a stranger's rule is given a
-    file with the database. The file is gone once the process has opened it.
+    `untrusted_name` is what errors call the rule, None when it came with decloak. The process of an untrusted rule is
+    given a file with the database. The file is gone once the process has opened it.
     """
     names = [*relations, *(one.derives.name for one in earlier)]
-    if stranger is None:
+    if untrusted_name is None:
         connection = sqlite3.connect(":memory:", isolation_level=None)
         database.write(connection, relations, earlier)
         return Sandbox(connection, names)
@@ -46,7 +46,7 @@ def open_sandbox(
         file = Path(folder) / "attacker.db"
         with closing(_made(file)) as connection:
             database.write(connection, relations, earlier)
-        return GuardedSandbox(stranger, limits, limits.seconds, "of", str(file), names)
+        return GuardedSandbox(untrusted_name, limits, limits.seconds, "of", str(file), names)
 
 
 def _made(file: Path) -> sqlite3.Connection:
@@ -60,13 +60,13 @@ def _made(file: Path) -> sqlite3.Connection:
     return connection
 
 
-def empty_sandbox(relations: Mapping[str, Sequence[str]], stranger: str | None) -> Sandbox:
+def empty_sandbox(relations: Mapping[str, Sequence[str]], untrusted_name: str | None) -> Sandbox:
     """Open a store of nothing, where a rule is checked and tested."""
-    if stranger is None:
+    if untrusted_name is None:
         return Sandbox.empty(relations)
     limits = Limits.current()
     seconds = min(limits.seconds, _SECONDS_EMPTY)
-    return GuardedSandbox(stranger, limits, seconds, "empty", dict(relations))
+    return GuardedSandbox(untrusted_name, limits, seconds, "empty", dict(relations))
 
 
 @contextmanager
@@ -122,8 +122,8 @@ def _taken(limits: Limits) -> Process:
 class GuardedSandbox(Sandbox):
     """A sandbox in a process of its own: the same methods with the same results, and an end when asked for."""
 
-    def __init__(self, stranger: str, limits: Limits, seconds: float, call: str, *arguments: Any) -> None:
-        self._statement = Statement(stranger, limits, seconds, None)
+    def __init__(self, untrusted_name: str, limits: Limits, seconds: float, call: str, *arguments: Any) -> None:
+        self._statement = Statement(untrusted_name, limits, seconds, None)
         self._process = _taken(limits)
         self.read = set()
         try:

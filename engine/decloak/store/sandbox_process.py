@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.store import sandbox_frames as frames
 
 __all__ = ["Limits", "Process", "Statement"]
@@ -51,14 +51,14 @@ class Limits(NamedTuple):
 def _number(variable: str, usual: int, least: int) -> int:
     text = os.environ.get(variable, "").strip() or str(usual)
     if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) >= least):
-        raise DecloakError(f"{variable} is {shown(text)}", hint=f"give a whole number from {least}; {usual} is usual")
+        raise DecloakError(f"{variable} is {quote(text)}", hint=f"give a whole number from {least}; {usual} is usual")
     return int(text)
 
 
 class Statement(NamedTuple):
     """Whose SQL it is, where it is written, and what it may take."""
 
-    stranger: str | None
+    untrusted_name: str | None
     limits: Limits
     seconds: float
     place: str | None
@@ -66,7 +66,7 @@ class Statement(NamedTuple):
 
     @property
     def owner(self) -> str:
-        return f"the SQL of {self.stranger}" if self.stranger else "the SQL"
+        return f"the SQL of {self.untrusted_name}" if self.untrusted_name else "the SQL"
 
     def exceeds(self, what: str) -> DecloakError:
         """The error for one that takes too much memory, or gives too much."""
@@ -76,7 +76,9 @@ class Statement(NamedTuple):
             hint = f"let it keep less, or set DECLOAK_SQL_MEMORY={2 * limits.memory}"
         else:
             message = f"gives rows of over {limits.room} MB"
-            way = "let it give fewer or shorter ones" if self.stranger else "ask for --format csv, which holds none"
+            way = (
+                "let it give fewer or shorter ones" if self.untrusted_name else "ask for --format csv, which holds none"
+            )
             hint = f"{way}, or set DECLOAK_SQL_MEMORY={2 * limits.memory}"
         return DecloakError(f"{self.owner} {message}", self.place, hint)
 
@@ -182,5 +184,5 @@ class Process:
 
 def _error_of(statement: Statement, message: str, place: str | None, hint: str | None) -> DecloakError:
     """An error the process tells, which says at least which rule it is about."""
-    plain = [text and shown(text, 2_000)[1:-1] for text in (message, place, hint)]
-    return DecloakError(str(plain[0]), plain[1] or statement.place or statement.stranger, plain[2])
+    plain = [text and quote(text, 2_000)[1:-1] for text in (message, place, hint)]
+    return DecloakError(str(plain[0]), plain[1] or statement.place or statement.untrusted_name, plain[2])

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from decloak.data.formats.lines import place
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.lines import location
+from decloak.errors import DecloakError, quote
 from decloak.store.documentation import schema_text
 
 __all__ = ["check_schema", "distrust"]
@@ -24,10 +24,15 @@ _STATEMENT = re.compile(r"^CREATE (TABLE|VIEW|INDEX) (\w+).*?(?=;$)", re.MULTILI
 _BLANK_OR_QUOTED = re.compile(r"""(?P<blank>(?:--[^\n]*|\s)+)|'[^']*'|"[^"]*\"""")
 _NAME = r'(?:"(?:[^"]|"")+"|\w+)'
 _FACTS = re.compile(
-    rf"create table {_NAME} \(finding integer primary key references finding \(id\) on delete cascade(?:, {_NAME})+\)",
+    rf"create table {_NAME} \(finding integer primary key references (?:fact|finding) \(id\) on delete cascade"
+    rf"(?:, {_NAME})+\)",
     re.IGNORECASE,
 )
 """The table of what a rule derived, as decloak makes it: columns without types."""
+_RETIRED = {
+    "contains_item", "published_as_generalised", "finding_attack", "struck_cell", "assigned_txn", "subrecord_chunk",
+}  # fmt: skip
+"""Indexes that versions before 9 have."""
 _FAMILIES = {"found_": "table", "why_": "view", "start_": "view"}
 """What the names of what rules add begin with."""
 
@@ -49,9 +54,9 @@ def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -
     rows: list[Row] = connection.execute(
         "select type, lower(name), lower(tbl_name), coalesce(sql, '') from sqlite_master"
     ).fetchall()
-    for fault in (*_strangers(rows, _modules(connection)), *(_differing(rows) if current else ())):
+    for fault in (*_strangers(rows, _modules(connection), current), *(_differing(rows) if current else ())):
         hint = "it may do harm: ask for one made by `decloak publish`, or drop from yours what was added"
-        raise DecloakError(f"not as decloak makes a store: {fault}", place(path), hint)
+        raise DecloakError(f"not as decloak makes a store: {fault}", location(path), hint)
 
 
 def _modules(connection: sqlite3.Connection) -> frozenset[str]:
@@ -59,21 +64,22 @@ def _modules(connection: sqlite3.Connection) -> frozenset[str]:
     return frozenset(name.lower() for (name,) in connection.execute("select name from pragma_module_list"))
 
 
-def _strangers(rows: list[Row], modules: frozenset[str]) -> Iterator[str]:
+def _strangers(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
     """What may run, or be taken for something else, whatever version the store is of."""
+    known = _own().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:
         if kind == "trigger":
-            yield f"the trigger {shown(name)}"
+            yield f"the trigger {quote(name)}"
         elif kind == "table" and not sql.lower().startswith("create table "):
-            yield f"the virtual table {shown(name)}"
+            yield f"the virtual table {quote(name)}"
         elif name in modules or name.startswith("pragma_"):
-            yield f"the {kind} {shown(name)}, called like a function"
+            yield f"the {kind} {quote(name)}, called like a function"
         elif name.startswith("sqlite_") and kind == "view":
-            yield f"the view {shown(name)}, called like what is SQLite's"
-        elif kind == "index" and table in _own() and name not in _own() and sql:
-            yield f"the index {shown(name)} on {table}"
+            yield f"the view {quote(name)}, called like what is SQLite's"
+        elif kind == "index" and table in _own() and name not in known and sql:
+            yield f"the index {quote(name)} on {table}"
         elif not _fits_family(kind, name, sql):
-            yield f"the {kind} {shown(name)}"
+            yield f"the {kind} {quote(name)}"
 
 
 def _fits_family(kind: str, name: str, sql: str) -> bool:
@@ -88,9 +94,9 @@ def _differing(rows: list[Row]) -> Iterator[str]:
     present = {name: (kind, sql) for kind, name, _, sql in rows}
     for name, (kind, sql) in _own().items():
         if count[name] != 1:
-            yield f"{'no' if name not in present else 'more than one'} {kind} {shown(name)}"
+            yield f"{'no' if name not in present else 'more than one'} {kind} {quote(name)}"
         elif present[name] != (kind, sql) and (present[name][0], _plain(present[name][1])) != (kind, _plain(sql)):
-            yield f"another {kind} {shown(name)}"
+            yield f"another {kind} {quote(name)}"
 
 
 @cache

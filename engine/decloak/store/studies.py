@@ -31,10 +31,11 @@ class StudyRun(NamedTuple):
 
 
 def read_runs(connection: sqlite3.Connection, numbers: Iterable[int] | None = None) -> list[StudyRun]:
-    """The runs of these numbers in this order, or all there are."""
+    """Return the runs of `numbers` in this order, or all there are, the one that was asked for last at the end."""
     sql = "select id, scenario, variant, repetition, seed, started, config from run"
     if numbers is None:
-        return [_run(row) for row in connection.execute(f"{sql} order by id")]
+        requested = "(select q.id from request q where q.run = run.id)"
+        return [_run(row) for row in connection.execute(f"{sql} order by {requested}, id")]
     return [_run(connection.execute(f"{sql} where id = ?", (number,)).fetchone()) for number in numbers]
 
 

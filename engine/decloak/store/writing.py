@@ -7,9 +7,9 @@ from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.store.inserting import insert, insert_rows, item_numbers
-from decloak.store.transactions import write_transactions
+from decloak.store.records import by_frequency, write_records
 
-__all__ = ["write_dataset", "write_measurement", "write_run"]
+__all__ = ["write_dataset", "write_measurement", "write_requests", "write_run"]
 
 
 def write_dataset(
@@ -17,8 +17,8 @@ def write_dataset(
 ) -> int:
     """Write plain transactions; the plain items of a release go the same way."""
     number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format, note=note)
-    items = item_numbers(connection, data.items)
-    write_transactions(connection, number, data.rows, data.labels, items.__getitem__)
+    items = item_numbers(connection, by_frequency(data.rows))
+    write_records(connection, number, data.rows, data.labels, items.__getitem__)
     return number
 
 
@@ -48,4 +48,13 @@ def write_run(
         "insert or ignore into run_measurement (run, measurement) values (?, ?)",
         ((run, measurement) for measurement in measurements),
     )
+    write_requests(connection, [run])
     return run
+
+
+def write_requests(connection: sqlite3.Connection, runs: Iterable[int]) -> None:
+    """Note that `runs` were asked for in this order, after all others."""
+    connection.executemany(
+        "insert or replace into request (id, run) values ((select coalesce(max(id), 0) + 1 from request), ?)",
+        ((run,) for run in runs),
+    )

@@ -1,13 +1,14 @@
-"""YAML documents whose every mistake is answered with file:line:col, what was expected, and the remedy.
+"""YAML documents with validation: every error has file:line:col, the expected value, and a remedy.
 
-`check` validates a document with a pydantic model. pydantic's own words and locations are for programmers:
-here each of its errors is followed along the model's core schema to the document's own path, where the
-schema says in plain words what was expected.
+`check` validates a document with a pydantic model. pydantic's own messages and locations are for programmers. Here each
+of its errors is followed along the model's core schema to the location in the document, where the schema describes the
+expected value in plain words.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -15,40 +16,50 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from decloak.errors import DecloakError, Faults, nearest, shown
+from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.files import file_to_read
-from decloak.yaml.tree import Node, Place, compose, end_of
-from decloak.yaml.wording import ANY, Schema, Wording, branches, described, fields, part
+from decloak.yaml.messages import ANY, Schema, Wording, branches, described, fields, part
+from decloak.yaml.tree import Location, Node, compose, end_of
 
-__all__ = ["LARGEST_YAML", "Fault", "Loc", "Mistakes", "Source", "check", "read_source", "source_text", "validated"]
+__all__ = [
+    "LARGEST_YAML",
+    "Fault",
+    "Loc",
+    "LocatedErrors",
+    "Source",
+    "check",
+    "read_source",
+    "source_text",
+    "validated",
+]
 
 LARGEST_YAML = 1_000_000
-"""Bytes a file may have."""
+"""Largest size of a file in bytes."""
 
 Loc = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
-Fault = tuple[Place, DecloakError]
-"""A mistake and its place, by which mistakes are put in order."""
+Fault = tuple[Location, DecloakError]
+"""An error and its location, which determines the order of errors."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A YAML document: its plain `value`, and where each part of it is written.
+    """A YAML document: its plain `value`, and the location of each part.
 
     >>> source = Source.parse("data: {file: a.csv}", "x.yaml")
-    >>> source.value, source.place(("data", "file"))
+    >>> source.value, source.location(("data", "file"))
     ({'data': {'file': 'a.csv'}}, 'x.yaml:1:14')
     """
 
     name: str
     root: Node
     settings: Mapping[str, Node] = field(default_factory=dict)
-    """The variant of the document that this is: the value of each key that varies."""
+    """The variant of the document: the value of each key that varies."""
 
     @classmethod
     def parse(cls, text: str, name: str) -> "Source":
-        """Read YAML text; `name` stands for the file in messages."""
-        name = shown(name, 300)[1:-1]
+        """Read YAML `text` and return the document. Messages name the file `name`."""
+        name = quote(name, 300)[1:-1]
         return cls(name, compose(text, name))
 
     @property
@@ -57,9 +68,9 @@ class Source:
         return self.root.value
 
     def find(self, loc: Loc) -> Node:
-        """The node at `loc`, or the last one on the way to it that exists.
+        """Return the node at `loc`, or the last existing node on the path to it.
 
-        Where a part may be written as a list, this list is the part's `of`.
+        If a section may also be written as a list, this list is its key `of`.
         """
         node = self.root
         for key in loc:
@@ -70,34 +81,36 @@ class Source:
             node = node.children[key]
         return node
 
-    def spot(self, loc: Loc, *, key: bool = False) -> Place:
-        """The place of the value at `loc`, or of its key; of what encloses it when it is absent."""
+    def position(self, loc: Loc, *, key: bool = False) -> Location:
+        """Return the location of the value at `loc`, or of its `key`. If it is absent, that of the enclosing value."""
         node = self.find(loc)
         return self.find(loc[:-1]).keys.get(str(loc[-1]), node.place) if key and loc else node.place
 
-    def place(self, loc: Loc, key: bool = False) -> str:
-        """The same as "file:line:col"."""
-        return str(self.spot(loc, key=key))
+    def location(self, loc: Loc, key: bool = False) -> str:
+        """Return the location of `loc`, or of its `key`, as "file:line:col"."""
+        return str(self.position(loc, key=key))
 
     def error(self, loc: Loc, message: str, hint: str | None = None) -> DecloakError:
-        return DecloakError(message, self.place(loc), hint)
+        """Return the error `message` with the remedy `hint` at `loc`."""
+        return DecloakError(message, self.location(loc), hint)
 
-    def put(self, keys: tuple[str, ...], node: Node, key_place: Place) -> "Source":
-        """This document with another node under the given keys."""
+    def put(self, keys: tuple[str, ...], node: Node, key_place: Location) -> "Source":
+        """Return the document with `node` under `keys`. Missing mappings are created at `key_place`."""
         return replace(self, root=self.root.put(keys, node, key_place))
 
-    def without(self, key: str) -> "Source":
-        return replace(self, root=self.root.without(key))
+    def without_key(self, key: str) -> "Source":
+        """Return the document without `key`."""
+        return replace(self, root=self.root.without_key(key))
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a YAML file of at most 1 MB."""
-    return Source.parse(source_text(path), shown(path, 300)[1:-1])
+    """Read the YAML file at `path`, of at most 1 MB, and return it."""
+    return Source.parse(source_text(path), quote(path, 300)[1:-1])
 
 
 def source_text(path: str | Path) -> str:
-    """The text of a YAML file of at most 1 MB."""
-    name = shown(path, 300)[1:-1]
+    """Return the text of the YAML file at `path`, of at most 1 MB."""
+    name = quote(path, 300)[1:-1]
     try:
         with file_to_read(path) as file, BufferedReader(file) as buffered:
             data = buffered.read(LARGEST_YAML + 1)
@@ -121,8 +134,8 @@ def _decoded(data: bytes, name: str) -> str:
         raise DecloakError("not UTF-8 text", str(end_of(before, name)), "save the file as UTF-8") from None
 
 
-class Mistakes(ValueError):
-    """What a validator raises to report mistakes in its own words, each at a path below its value.
+class LocatedErrors(ValueError):
+    """An error that a validator raises, with one or more messages, each at a path below its value.
 
     `raise Mistakes((("attacker", "k"), DecloakError("k says nothing here", hint="delete it")))`
     """
@@ -133,7 +146,9 @@ class Mistakes(ValueError):
 
 
 def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
-    """Validate the value at `loc`; raise `Faults` with all mistakes in the order of the file."""
+    """Validate the value at `loc` of `source` with `model` and return it; raise `Faults` with all errors in the order
+    of the file.
+    """
     value, faults = validated(source, model, loc)
     if value is None:
         raise Faults(fault for _, fault in sorted(faults, key=lambda fault: fault[0][1:]))
@@ -143,7 +158,9 @@ def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
 def validated(
     source: Source, model: type[Model], loc: Loc = (), context: Mapping[str, Any] | None = None
 ) -> tuple[Model | None, list[Fault]]:
-    """Validate the value at `loc`: the model, or None and the mistakes, each once; validators may see the context."""
+    """Validate the value at `loc` of `source` with `model`; return it, or None, and all errors, each once. Validators
+    receive `context`.
+    """
     model.model_rebuild()  # parts are built when they are first checked
     core: Any = model.__pydantic_core_schema__
     node = source.find(loc)
@@ -152,28 +169,29 @@ def validated(
         return model.model_validate_json(json.dumps(node.value), context=context), []
     except ValidationError as error:
         problems = [(problem["loc"], dict(problem)) for problem in error.errors(include_url=False)]
-        faults = {str(fault[1]): fault for fault in _Reader(source, core).faults(problems, core, loc)}
+        faults = {str(fault[1]): fault for fault in _ErrorReader(source, core).faults(problems, core, loc)}
         return None, list(faults.values())
     except DecloakError as error:
         raise DecloakError(error.message, error.place or str(node.place), error.hint) from None
 
 
 Problem = tuple[Loc, dict[str, Any]]
-"""What is left of pydantic's location below the schema at hand, and pydantic's account of the error."""
+"""The rest of pydantic's location below the current schema, and pydantic's description of the error."""
 
 _BY_SCHEMA = set(get_args(ErrorType)) - {"value_error", "assertion_error"}
-"""The errors that "expected this, found that" answers; all others bring words of their own."""
+"""The errors whose message is "expected this, found that". All others have their own message."""
 
 
-class _Reader:
-    """Turns pydantic's errors into faults, following each location along the core schema."""
+class _ErrorReader:
+    """A converter of pydantic's errors into faults. It follows each location along the core schema."""
 
     def __init__(self, source: Source, core: Schema) -> None:
         self.source = source
         self.wording = Wording(core)
 
     def faults(self, problems: list[Problem], schema: Schema, path: Loc) -> Iterator[Fault]:
-        schema = self.wording.bare(schema)
+        """Yield the faults of `problems` in the value at `path`, described by `schema`."""
+        schema = self.wording.unwrap(schema)
         for head, group in _grouped(problems).items():
             if head is None:
                 for _, problem in group:
@@ -187,19 +205,24 @@ class _Reader:
             yield from self.union([(loc, problem) for loc, problem in problems if loc], schema, path)
 
     def refuted(self, problem: Schema, path: Loc) -> bool:
-        """Whether a list is called too short only because pydantic left its faulty entries out."""
+        """Return True if a list is called too short only because pydantic dropped its faulty entries. `problem` is that
+        error at `path`.
+        """
         least = problem.get("ctx", {}).get("min_length", 0)
         return problem["type"] == "too_short" and bool(len(self.source.find(path).value) >= least)
 
     def inside(self, head: str | int, group: list[Problem], schema: Schema, path: Loc) -> Iterator[Fault]:
-        """The faults of one key of a mapping, or of one entry of a list."""
+        """Yield the faults of the key or entry `head` at `path`: those of `group` in a value of `schema`."""
         deeper = []
         for loc, problem in group:
+            value = self.source.find(path).value
+            given = list(value) if isinstance(value, dict) else []
             if problem["type"] == "missing" and not loc:
-                yield self.at(path, f"missing key {shown(head)}", "add it")
+                if not any(suggest(str(key), [str(head)]) for key in given if key not in fields(schema)):
+                    yield self.fault_at(path, f"missing key {quote(head)}", "add it")  # else a misspelt key names it
             elif problem["type"] == "extra_forbidden" and not loc:
-                hint = _meant(str(head), tuple(fields(schema)))
-                yield self.at((*path, head), f"unknown key {shown(head)}", hint, key=True)
+                hint = _suggest_key(str(head), tuple(fields(schema)), given)
+                yield self.fault_at((*path, head), f"unknown key {quote(head)}", hint, key=True)
             elif loc == ("[key]",):
                 yield from self.worded(problem, schema["keys_schema"], (*path, head), key=True)
             else:
@@ -207,7 +230,9 @@ class _Reader:
         yield from self.faults(deeper, part(schema, head), (*path, head))
 
     def union(self, problems: list[Problem], schema: Schema, path: Loc) -> Iterator[Fault]:
-        """Only the choice that took the value's shape speaks; when none did, one line names them all."""
+        """Yield the faults of the choice that matches the value at `path`; if none does, one line with all choices of
+        `schema`. `problems` are the errors of all choices.
+        """
         groups = _grouped(problems)
         choices = branches(schema)
         if len(choices) != len(groups):
@@ -224,44 +249,49 @@ class _Reader:
             yield from self.worded(problems[0][1], schema, path)
 
     def worded(self, problem: Schema, schema: Schema, path: Loc, key: bool = False) -> Iterator[Fault]:
-        """One error of the value at `path` itself, in plain words."""
+        """Yield the fault of the value at `path` itself, or of its `key`: `problem` in plain words, given its
+        `schema`.
+        """
         cause = problem.get("ctx", {}).get("error")
         tag = schema.get("discriminator")
         value = path[-1] if key else self.source.find(path).value
         words = self.wording.expected(schema) if problem["type"] in _BY_SCHEMA else None
-        if isinstance(cause, Mistakes):
+        if isinstance(cause, LocatedErrors):
             for loc, error in cause.mistakes:
-                yield self.at((*path, *loc), error.message, error.hint, key=bool(loc))
+                yield self.fault_at((*path, *loc), error.message, error.hint, key=bool(loc))
         elif isinstance(tag, str) and problem["type"].startswith("union_tag"):
             yield from self.tagged(tag, schema, path)
         elif words is None:
-            yield self.at(path, str(cause or problem["msg"]), key=key)
+            yield self.fault_at(path, str(cause or problem["msg"]), key=key)
         else:
             hint = self.wording.hint(value, schema)
-            yield self.at(path, f"expected {words}, found {described(value)}", hint, key=key)
+            yield self.fault_at(path, f"expected {words}, found {described(value)}", hint, key=key)
 
     def tagged(self, tag: str, schema: Schema, path: Loc) -> Iterator[Fault]:
-        """A mapping whose kind is named by the key `tag`, which is absent or holds no known kind."""
+        """Yield the fault of a mapping at `path` without a valid kind under the key `tag`; `schema` has the kinds."""
         if tag not in self.source.find(path).value:
-            yield self.at(path, f"missing key {shown(tag)}", "add it")
+            yield self.fault_at(path, f"missing key {quote(tag)}", "add it")
         else:
             kinds: Schema = {"type": "literal", "expected": list(schema["choices"])}
             yield from self.worded({"type": "literal_error"}, kinds, (*path, tag))
 
-    def at(self, path: Loc, message: str, hint: str | None = None, *, key: bool = False) -> Fault:
-        place = self.source.spot(path, key=key)
+    def fault_at(self, path: Loc, message: str, hint: str | None = None, *, key: bool = False) -> Fault:
+        """Return the fault `message` with the remedy `hint` at `path`, or at its `key`."""
+        place = self.source.position(path, key=key)
         return place, DecloakError(message, str(place), hint)
 
 
-def _meant(key: str, keys: Sequence[str]) -> str:
-    """The remedy for an unknown key: a near one, the one that it begins, or all there are."""
-    longer = [name for name in keys if name.startswith(key)]
-    near = nearest(key, keys) or (nearest(longer[0], longer) if len(longer) == 1 else None)
-    return near or f"known here: {', '.join(keys)}"
+def _suggest_key(key: str, keys: Sequence[str], given: Collection[str] = ()) -> str:
+    """Return the remedy for an unknown `key`: a similar one of `keys` that is not `given`, or all of them."""
+    open_keys = [name for name in keys if name not in given]
+    longer = [name for name in open_keys if name.startswith(key)]
+    near = suggest(key, open_keys) or (suggest(longer[0], longer) if len(longer) == 1 else None)
+    twice = get_close_matches(key, keys, n=1, cutoff=0.75)  # a key that is given already must be very similar
+    return near or (suggest(key, twice) if twice else None) or f"known here: {', '.join(keys)}"
 
 
 def _grouped(problems: list[Problem]) -> dict[str | int | None, list[Problem]]:
-    """By the first part of what is left of the location; None: nothing is left."""
+    """Return the problems by the next part of their location; None if nothing is left."""
     groups: dict[str | int | None, list[Problem]] = {}
     for loc, problem in problems:
         groups.setdefault(loc[0] if loc else None, []).append((loc[1:], problem))

@@ -1,11 +1,11 @@
-"""YAML text read into a tree that knows the place of every key and value.
+"""YAML text as a tree with the location of every key and value.
 
-The text is parsed once, event by event, and bounded as the events come: neither deep nesting nor an alias
-bomb ever grows, where the YAML library's own composer recurses without a bound.
+The text is parsed once, event by event, with bounds on every event: neither deep nesting nor an alias bomb ever grows,
+where the YAML library's own composer recurses without a bound.
 
-Scalars follow the core schema of YAML 1.2: `true`/`false` and `null` (also `True`, `TRUE`, `~`, …) are the
-only words with a meaning, so `no`, `on` and `12:30` are text; `1e-3` is a number, `0x1f` and `0o17` are whole
-numbers. One departure: digits with a leading zero (`010`) stay text, because item codes look like that.
+Scalars follow the core schema of YAML 1.2: `true`/`false` and `null` (also `True`, `TRUE`, `~`, …) are the only words
+with a meaning, so `no`, `on` and `12:30` are text; `1e-3` is a number, `0x1f` and `0o17` are integers. One departure:
+digits with a leading zero (`010`) stay text, because item codes look like that.
 """
 
 import math
@@ -18,16 +18,17 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
-__all__ = ["Node", "Place", "compose", "end_of", "number_or_text"]
+__all__ = ["Location", "Node", "compose", "end_of", "number_or_text"]
 
+# Both bounds count aliases as expanded: an alias bomb has few nodes and billions of values.
 MOST = 100_000
-"""Nodes a document may have, every alias counted as what it stands for."""
+"""Largest number of nodes of a document, with aliases expanded."""
 DEEPEST = 50
-"""Levels of nesting, aliases again expanded."""
+"""Largest number of levels of nesting, with aliases expanded."""
 WIDEST = 2**63 - 1
-"""The largest whole number: what a database column holds."""
+"""The largest integer: a database column holds no larger one."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -44,8 +45,8 @@ _ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _BASES = {"decimal": 10, "octal": 8, "hexadecimal": 16}
 
 
-class Place(NamedTuple):
-    """Where something is written; line 0 means that the name alone says it (an option, say)."""
+class Location(NamedTuple):
+    """The file, line and column of a value. Line 0 means that only the name is known, for example of an option."""
 
     name: str
     line: int = 0
@@ -57,32 +58,37 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """One value of a document, and the places of everything inside it."""
+    """A value of a document, and the locations of everything inside it."""
 
     value: Any
-    place: Place
-    keys: dict[str, Place] = field(default_factory=dict)
+    place: Location
+    keys: dict[str, Location] = field(default_factory=dict)
     children: dict[str | int, "Node"] = field(default_factory=dict)
 
     @classmethod
-    def mapping(cls, place: Place, keys: dict[str, Place], children: dict[str | int, "Node"]) -> "Node":
+    def mapping(cls, place: Location, keys: dict[str, Location], children: dict[str | int, "Node"]) -> "Node":
+        """Return a mapping at `place` with the locations `keys` of its keys and the values `children`."""
         return cls({key: child.value for key, child in children.items()}, place, keys, children)
 
     @classmethod
-    def sequence(cls, place: Place, items: Sequence["Node"]) -> "Node":
+    def sequence(cls, place: Location, items: Sequence["Node"]) -> "Node":
+        """Return a list of `items` at `place`."""
         return cls([item.value for item in items], place, {}, dict(enumerate(items)))
 
     @cached_property
     def size(self) -> int:
-        """Keys and values below this node and itself, an alias counted as what it stands for."""
+        """The number of keys and values in this node, including itself, with aliases expanded."""
         return 1 + len(self.keys) + sum(child.size for child in self.children.values())
 
     @cached_property
     def height(self) -> int:
+        """The number of levels of nesting."""
         return 1 + max((child.height for child in self.children.values()), default=0)
 
-    def put(self, keys: tuple[str, ...], node: "Node", key_place: Place) -> "Node":
-        """This tree with `node` under the given keys, * for every entry of a list; mappings on the way are made."""
+    def put(self, keys: tuple[str, ...], node: "Node", key_place: Location) -> "Node":
+        """Return this tree with `node` under `keys`, where * stands for every entry of a list. Missing mappings are
+        created at `key_place`.
+        """
         if not keys:
             return node
         head, rest = keys[0], keys[1:]
@@ -94,26 +100,27 @@ class Node:
             items = self.children | {index: self.children[index].put(rest, node, key_place)}
             return Node.sequence(self.place, list(items.values()))
         if self.value is not None and not isinstance(self.value, dict):
-            message = f"{shown(head)} cannot be set inside {shown(self.value)}, which holds no keys"
+            message = f"{quote(head)} cannot be set inside {quote(self.value)}, which holds no keys"
             raise DecloakError(message, str(key_place), f"write keys and values at {self.place}")
         inner = self.children.get(head, Node(None, node.place)).put(rest, node, key_place)
         keys_now = self.keys | {head: self.keys.get(head, key_place)}
         return Node.mapping(self.place, keys_now, self.children | {head: inner})
 
-    def without(self, key: str) -> "Node":
+    def without_key(self, key: str) -> "Node":
+        """Return this mapping without `key`."""
         keys = {name: place for name, place in self.keys.items() if name != key}
         return Node.mapping(self.place, keys, {name: self.children[name] for name in keys})
 
-    def _index(self, text: str, place: Place) -> int:
+    def _index(self, text: str, place: Location) -> int:
         last = len(self.value) - 1
         if text.isascii() and text.isdigit() and len(text) < 10 and str(int(text)) == text and int(text) <= last:
             return int(text)
         hint = f"count from 0 to {last}" if last >= 0 else "the list is empty"
-        raise DecloakError(f"no entry {shown(text)} in the list at {self.place}", str(place), hint)
+        raise DecloakError(f"no entry {quote(text)} in the list at {self.place}", str(place), hint)
 
 
 def number_or_text(text: str) -> str | int | float | bool | None:
-    """The value of a scalar that stands without quotes.
+    """Return the value of `text`, a scalar without quotes.
 
     >>> [number_or_text(text) for text in ("3", "1e-3", "0x1f", "no", "true", "010", "")]
     [3, 0.001, 31, 'no', True, '010', None]
@@ -123,7 +130,7 @@ def number_or_text(text: str) -> str | int | float | bool | None:
     if whole := _WHOLE.fullmatch(text):
         return _whole(whole)
     if _ENDLESS.fullmatch(text) or (_REAL.fullmatch(text) and not math.isfinite(float(text))):
-        raise DecloakError(f"{shown(text)} is not a finite number", hint="write a number below 1e308")
+        raise DecloakError(f"{quote(text)} is not a finite number", hint="write a number below 1e308")
     return float(text) if _REAL.fullmatch(text) else text
 
 
@@ -132,19 +139,20 @@ def _whole(match: re.Match[str]) -> int:
     digits = match[base]
     number = int(digits, _BASES[base]) if len(digits) <= 64 else WIDEST + 1
     if abs(number) > WIDEST:
-        raise DecloakError(f"{shown(match[0])} is too large", hint=f"write a whole number up to {WIDEST}")
+        raise DecloakError(f"{quote(match[0])} is too large", hint=f"write a whole number up to {WIDEST}")
     return number
 
 
-def end_of(text: str, name: str) -> Place:
-    return Place(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
+def end_of(text: str, name: str) -> Location:
+    """Return the location of the end of `text` in the file `name`."""
+    return Location(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
 def compose(text: str, name: str, *, marks: bool = True) -> Node:
-    """Read YAML text into its tree; without `marks` every place is the bare name.
+    """Read YAML `text` of the file `name` and return its tree. Without `marks` every location is only the name.
 
     >>> compose("{k: 3}", "x.yaml").children["k"].place
-    Place(name='x.yaml', line=1, column=5)
+    Location(name='x.yaml', line=1, column=5)
     """
     if text.lstrip().startswith(("{", "[")):  # JSON
         text = _PAIR.sub(_joined, text)
@@ -154,12 +162,12 @@ def compose(text: str, name: str, *, marks: bool = True) -> Node:
 
 
 def _joined(pair: re.Match[str]) -> str:
-    """Two escapes that JSON makes one character of, and YAML does not know."""
+    """Return one character for two escapes that JSON joins and YAML does not."""
     return bytes.fromhex(pair[1] + pair[2]).decode("utf-16-be")
 
 
 class _Composer:
-    """Builds the tree from the parser's events, one method call a node."""
+    """A builder of the tree from the events of the parser, one method call per node."""
 
     def __init__(self, text: str, name: str, marks: bool) -> None:
         self.name, self.marks = name, marks
@@ -170,7 +178,9 @@ class _Composer:
     def document(self) -> Node:
         next(self.events)  # the stream starts
         if isinstance(next(self.events), yaml.StreamEndEvent):
-            raise DecloakError("nothing is written here", self.name, "write keys and values")
+            raise DecloakError(
+                "the file is empty", self.name, "write keys and values; `decloak init` writes an example"
+            )
         root = self._node(next(self.events), 1)
         next(self.events)  # the document ends
         after = next(self.events)
@@ -180,8 +190,8 @@ class _Composer:
 
     def _events(self, text: str) -> Generator[yaml.Event]:
         if bad := _UNREADABLE.search(text):
-            place = end_of(text[: bad.start()], self.name) if self.marks else Place(self.name)
-            message = f"{shown(bad[0])} is not a readable character"
+            place = end_of(text[: bad.start()], self.name) if self.marks else Location(self.name)
+            message = f"{quote(bad[0])} is not a readable character"
             raise DecloakError(message, str(place), "delete it, or save the file as text")
         try:
             yield from yaml.parse(text, Loader=_LOADER)
@@ -190,17 +200,17 @@ class _Composer:
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             raise DecloakError(f"cannot read the YAML: {str(error)[:60]!r}", self.name, "save it as text") from None
 
-    def _place(self, mark: Any) -> Place:
-        return Place(self.name, mark.line + 1, mark.column + 1) if self.marks else Place(self.name)
+    def _location(self, mark: Any) -> Location:
+        return Location(self.name, mark.line + 1, mark.column + 1) if self.marks else Location(self.name)
 
     def _fault(self, event: yaml.Event, message: str, hint: str) -> DecloakError:
-        return DecloakError(message, str(self._place(event.start_mark)), hint)
+        return DecloakError(message, str(self._location(event.start_mark)), hint)
 
     def _syntax(self, error: yaml.MarkedYAMLError) -> DecloakError:
         problem, mark = error.problem or "", error.problem_mark or error.context_mark
         hint = next((hint for part, hint in _SYNTAX.items() if part in problem), None)
         hint = hint or "check indentation, brackets and quotes" + self._since(error.context_mark, mark)
-        return DecloakError(f"cannot read the YAML: {problem}", str(self._place(mark)), hint)
+        return DecloakError(f"cannot read the YAML: {problem}", str(self._location(mark)), hint)
 
     def _since(self, began: Any, ended: Any) -> str:
         several = self.marks and began is not None and began.line < ended.line
@@ -211,11 +221,11 @@ class _Composer:
             return self._counted(event, self._alias(event), depth)
         if (tag := getattr(event, "tag", None)) is not None:
             tag = str(tag).replace("tag:yaml.org,2002:", "!!")  # as people write it
-            raise self._fault(event, f"the tag {shown(tag)} is not allowed", "delete it")
+            raise self._fault(event, f"the tag {quote(tag)} is not allowed", "delete it")
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
             self.anchors[anchor] = None
-        self._counted(event, Node(None, self._place(event.start_mark)), depth)
+        self._counted(event, Node(None, self._location(event.start_mark)), depth)
         node = self._built(event, depth)
         if anchor is not None:
             self.anchors[anchor] = node
@@ -226,7 +236,7 @@ class _Composer:
             return self._mapping(event, depth)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._sequence(event, depth)
-        return Node(self._scalar(event), self._place(event.start_mark))
+        return Node(self._scalar(event), self._location(event.start_mark))
 
     def _counted(self, event: yaml.Event, node: Node, depth: int) -> Node:
         self.count += node.size
@@ -239,15 +249,15 @@ class _Composer:
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name not in self.anchors:
-            raise self._fault(event, f"no anchor {shown(name)} before this alias", "write & and the name there")
+            raise self._fault(event, f"no anchor {quote(name)} before this alias", "write & and the name there")
         node = self.anchors[name]
         if node is None:
-            raise self._fault(event, f"the alias {shown(name)} holds itself", "write the value out")
+            raise self._fault(event, f"the alias {quote(name)} holds itself", "write the value out")
         return node
 
     def _scalar(self, event: Any) -> Any:
         if _UNUSABLE.search(event.value):
-            raise self._fault(event, f"{shown(event.value)} holds a character no text may hold", "delete it")
+            raise self._fault(event, f"{quote(event.value)} holds a character no text may hold", "delete it")
         try:
             return number_or_text(event.value) if event.implicit[0] else event.value
         except DecloakError as error:
@@ -257,18 +267,18 @@ class _Composer:
         items: list[Node] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             items.append(self._node(event, depth + 1))
-        return Node.sequence(self._place(start.start_mark), items)
+        return Node.sequence(self._location(start.start_mark), items)
 
     def _mapping(self, start: yaml.Event, depth: int) -> Node:
-        keys: dict[str, Place] = {}
+        keys: dict[str, Location] = {}
         children: dict[str | int, Node] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key = self._key(event, depth, keys)
-            keys[key] = self._place(event.start_mark)
+            keys[key] = self._location(event.start_mark)
             children[key] = self._node(next(self.events), depth + 1)
-        return Node.mapping(self._place(start.start_mark), keys, children)
+        return Node.mapping(self._location(start.start_mark), keys, children)
 
-    def _key(self, event: yaml.Event, depth: int, earlier: Mapping[str, Place]) -> str:
+    def _key(self, event: yaml.Event, depth: int, earlier: Mapping[str, Location]) -> str:
         if getattr(event, "value", None) == "<<" and getattr(event, "implicit", (False,))[0]:
             raise self._fault(event, "merge keys '<<' are not read", "write the keys out")
         key = self._node(event, depth + 1).value
@@ -276,7 +286,7 @@ class _Composer:
             raise self._fault(event, "a key must be text", "put it in quotes")
         if key in earlier:
             hint = f"it was first written at {earlier[key]}; delete one of the two"
-            raise self._fault(event, f"the key {shown(key)} is written twice", hint)
+            raise self._fault(event, f"the key {quote(key)} is written twice", hint)
         return key
 
 

@@ -1,4 +1,4 @@
-"""k^m-anonymity by generalisation with one cut for all records: direct (DA) and apriori-based anonymisation (AA).
+"""Direct (DA) and apriori-based anonymisation (AA): k^m-anonymity by generalisation with one cut for all records.
 
 DA walks the count tree of all itemsets of at most m nodes, AA one tree for each size 1..m, of the records extended
 under the cut as it is by then. Every itemset met that fewer than k records hold is cured at once by the cheapest
@@ -23,7 +23,7 @@ __all__ = ["aa", "da"]
 
 
 def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walked:
-    """The cut that direct anonymisation finds, with the size of its count tree.
+    """Return the cut of direct anonymisation of `records` in `tree` for `k` and `m`, with the size of its count tree.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in da(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
@@ -35,7 +35,9 @@ def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walke
 
 
 def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Walked:
-    """The cut that apriori-based anonymisation finds, from the leaves or from the cut `start`; its largest count tree.
+    """Return the cut of apriori-based anonymisation of `records` in `tree` for `k` and `m`, and its largest count tree.
+
+    It starts from the leaves, or from the cut `start`.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in aa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
@@ -47,7 +49,7 @@ def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: I
 
 
 class _Search:
-    """A cut that is raised by walks over count trees of the same records, in one tree order."""
+    """A cut that walks over count trees of the same records raise, in one tree order."""
 
     def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int, start: Ints | None = None) -> None:
         self._tree, self._k = tree, k
@@ -58,12 +60,12 @@ class _Search:
         self._raised = Raised(tree, counts, None if start is None else tree.above(start))
 
     def raised_by(self, sizes: Iterable[int]) -> Walked:
-        """The cut after a walk for each size."""
+        """Return the cut after a walk for each of `sizes`."""
         largest = max((self._walk(size) for size in sizes), default=0)
         return Walked(self._raised.cut, largest)
 
     def _walk(self, size: int) -> int:
-        """Cure what a walk over the itemsets of at most `size` nodes meets; the nodes of the tree it went over."""
+        """Cure the itemsets of at most `size` nodes that a walk meets; return the number of nodes of its tree."""
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[~dead & (nodes > 0)]

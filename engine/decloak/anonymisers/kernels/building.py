@@ -1,8 +1,8 @@
-"""Hierarchies made from the data: consecutive items are grouped, so what counts is the order they stand in.
+"""Hierarchies made from the data. Consecutive items are grouped, so only their order matters.
 
-`learned` puts items next to each other that go together: average linkage over distances, its leaves in the order
-that keeps neighbours close. Groups of `fanout` are then cut from any order alike, so that trees differ by order only;
-the merges themselves, cut into groups, make lopsided trees whose labels are used up at once (NCP 1 on clickstreams).
+`learned` brings related items together: average linkage over distances, with leaves in the order that keeps neighbours
+close. Groups of `fanout` are cut from any order in the same way, so that trees differ only in the order. Cutting the
+merges themselves gives lopsided trees whose labels are exhausted at once (NCP 1 on clickstreams).
 """
 
 import random
@@ -19,15 +19,17 @@ from decloak.errors import DecloakError
 __all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
 
 GROUPINGS = ("names", "file", "popularity", "random")
-"""Orders that need nothing but the data."""
+"""Orders that need only the data."""
 MOST = 8_000
-"""Items a learned order is worked out for: distances of all pairs are held in memory, 8 bytes each."""
+"""Largest number of items for a learned order: the distances of all pairs are in memory, 8 bytes each."""
 FEW = 1_000
-"""Items whose leaf order is made optimal, which takes time by their square and more."""
+"""Largest number of items with an optimal leaf order, which takes more than quadratic time."""
 
 
 def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
-    """Group the items in the order of their names (numbers as numbers), of the file, of popularity, or at random."""
+    """Return a hierarchy of groups of `fanout` items of `data`, in the order `by`: names (numbers as numbers), file,
+    popularity, or random with `seed`.
+    """
     items = list(_order(data, by, seed))
     return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
@@ -55,7 +57,9 @@ def _supports(data: Dataset) -> dict[str, int]:
 
 
 def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
-    """Items that stand in the same transactions generalise together: 1 - cosine of their columns is the distance."""
+    """Return a hierarchy of groups of `fanout` items of `data` that share transactions: 1 - cosine of their columns is
+    the distance.
+    """
     items = sorted(data.items, key=natural)
     check_items(items, "cooccurrence")
     records = Hierarchy.balanced(items, max(2, len(items))).code(data.transactions).astype(np.float64)
@@ -65,7 +69,9 @@ def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
 
 
 def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float | None], fanout: int) -> Hierarchy:
-    """Related items generalise together: `scores` are distances; pairs without a finite one are the farthest apart."""
+    """Return a hierarchy of groups of `fanout` related `items`: `scores` are distances; pairs without a finite one are
+    the farthest apart.
+    """
     names = sorted(items, key=natural)
     check_items(names, "relatedness")
     place = {name: position for position, name in enumerate(names)}
@@ -79,7 +85,7 @@ def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float 
 
 
 def check_items(items: Sequence[str], by: str) -> None:
-    """Refuse more items than a hierarchy can be learned of, and no items at all."""
+    """Raise an error if there are no `items`, or too many for a hierarchy learned in the order `by`."""
     if not items:
         raise DecloakError("no items to make a hierarchy of", hint="leave some in the data that are not sensitive")
     if by not in GROUPINGS and len(items) > MOST:

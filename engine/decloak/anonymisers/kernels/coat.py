@@ -1,4 +1,4 @@
-"""COAT: items are generalised with what utility constraints allow, only as far as privacy constraints ask.
+"""COAT: items are generalised as utility constraints allow, and only as far as privacy constraints require.
 
 Vocabulary, after Loukides et al. 2011. φ sends an item to its generalised item, the set of items published in its
 place, or to none when it is suppressed; the generalised items part the items that are left. A record supports a set of
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from decloak.anonymisers.kernels.coat_partners import Seen, best_partner, seen_of
+from decloak.anonymisers.kernels.coat_partners import ConstraintSupport, best_partner, constraint_support
 from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging
 from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import rare_patterns
@@ -31,18 +31,19 @@ from decloak.arrays import Ints
 from decloak.checks import check_whole
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
+from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.lines import FilePath
 from decloak.data.forms import FormName
-from decloak.data.ordering import Arranged
+from decloak.data.ordering import SortedRelease
 from decloak.data.published import Published
-from decloak.data.share import Share
-from decloak.errors import DecloakError, shown
+from decloak.data.representation import Represented, Summary
+from decloak.errors import DecloakError, quote
 
 __all__ = ["Coat", "CoatStep", "coat"]
 
 
 class CoatStep(NamedTuple):
-    """What was done for a privacy constraint: `item` was merged with `partner`, or suppressed, which has none."""
+    """A step for a privacy constraint: `item` was merged with `partner`, or suppressed if there is none."""
 
     done: Literal["merge", "suppress"]
     constraint: tuple[str, ...]
@@ -50,45 +51,49 @@ class CoatStep(NamedTuple):
     partner: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Coat:
-    """What COAT made: φ of every item (None: suppressed), the loss UL, and every step in order."""
+@dataclass(frozen=True, repr=False)
+class Coat(Represented):
+    """The result of COAT: φ of every item (None: suppressed), the loss UL, and every step in order."""
 
     form: ClassVar = FormName.SET_GENERALISED
 
     published: Published
     phi: Mapping[str, tuple[str, ...] | None]
-    ul: Share
+    ul: ExactRatio
     trace: tuple[CoatStep, ...]
     method: str = field(default="coat", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    def summary(self) -> Summary:
+        """Return the release in short."""
+        return self.published.summary()
+
     @property
     def suppressed(self) -> tuple[str, ...]:
-        """The items that are published nowhere, in code point order."""
+        """The suppressed items, in code point order."""
         return tuple(item for item, generalised in self.phi.items() if generalised is None)
 
     @property
     def transactions(self) -> Sequence[tuple[Element, ...]]:
-        """The published transactions, empty where all items of one were suppressed."""
+        """The published transactions, empty if all items of one were suppressed."""
         return self.published.transactions
 
     @property
     def ids(self) -> Sequence[str]:
-        """What they are called."""
+        """The names of the rows."""
         return self.published.ids
 
-    def arranged(self) -> Arranged[Self]:
-        """The same in an order that only what it shows decides, numbered from 1."""
-        published, places, alike = self.published.arranged()
-        return Arranged(replace(self, published=published), places, alike)
+    def sorted_by_content(self) -> SortedRelease[Self]:
+        """Return the release in an order that depends only on its content, with rows numbered from 1."""
+        published, places, alike = self.published.sorted_by_content()
+        return SortedRelease(replace(self, published=published), places, alike)
 
     def renumbered(self) -> Self:
-        """The same with its rows numbered from 1."""
+        """Return the release with its rows numbered from 1."""
         return replace(self, published=self.published.renumbered())
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write what is published; of φ, the loss and the steps nothing."""
+        """Write the published data to `path`, with `ids` if set; not φ, the loss or the steps."""
         self.published.write(path, ids=ids)
 
 
@@ -101,10 +106,12 @@ def coat(
     suppress: float = 1.0,
     items: Iterable[str] = (),
 ) -> Coat:
-    """Generalise until every combination of items of a privacy constraint has support 0 or at least k.
+    """Return `data` generalised until every combination of items of a constraint of `privacy` has support 0 or at least
+    `k`.
 
-    Utility constraints must not overlap; an item in none of them stays as it is or is suppressed. At most the share
-    `suppress` of the items may be, else DecloakError. `items` names items of the domain that no transaction holds.
+    Constraints of `utility` must be disjoint; an item in none of them is kept or suppressed. At most the share
+    `suppress` of the items may be suppressed, else DecloakError. `items` names items of the domain that no transaction
+    has.
 
     >>> data = Dataset((("a", "d"), ("a", "b", "g"), ("c", "f"), ("e", "h")), ("1", "2", "3", "4"))
     >>> made = coat(data, [["a", "b"], ["e", "f"]], [["b", "d", "g"], ["c", "e", "f"]], k=2)
@@ -120,7 +127,7 @@ def coat(
     state = Merging(data.transactions, domain, allowed)
     trace = tuple(_protect(state, protected, k))
     phi = state.phi()
-    release = Coat(_published(data, phi), phi, Share(state.loss()), trace)
+    release = Coat(_published(data, phi), phi, ExactRatio(state.loss()), trace)
     _check_suppressed(release, len(domain), suppress)
     return release
 
@@ -128,7 +135,7 @@ def coat(
 def _check(data: Dataset, k: int, suppress: float) -> None:
     check_whole(1, k=k)
     if isinstance(suppress, bool) or not isinstance(suppress, int | float) or not 0 <= suppress <= 1:
-        raise DecloakError(f"suppress is {shown(suppress)}", hint="give a share of the items between 0 and 1")
+        raise DecloakError(f"suppress is {quote(suppress)}", hint="give a share of the items between 0 and 1")
     size = sum(map(bool, data.transactions))
     if k > size:
         hint = "give more data, or less k"
@@ -163,7 +170,7 @@ class _Constraint(NamedTuple):
 
 
 def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[CoatStep]:
-    """Satisfy one constraint after the other; what is done for one can violate another."""
+    """Yield the steps that satisfy one constraint after the other; a step for one can violate another."""
     constraints = [
         _Constraint(names, np.array([state.number[item] for item in names]), f"privacy constraint {number}")
         for number, names in enumerate(privacy, 1)
@@ -193,8 +200,8 @@ def _protect(state: Merging, privacy: Constraints, k: int) -> Iterator[CoatStep]
 
 
 def _violated(state: Merging, p: _Constraint, k: int) -> int | None:
-    """The support of a violated constraint, None of a satisfied one."""
-    seen = seen_of(state, p.items)
+    """Return the support of a violated constraint, None of a satisfied one."""
+    seen = constraint_support(state, p.items)
     if not len(rare_patterns(seen.patterns, seen.counts, k)):
         return None
     whole = NOWHERE not in state.phi_of[p.items]
@@ -202,8 +209,8 @@ def _violated(state: Merging, p: _Constraint, k: int) -> int | None:
 
 
 def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[CoatStep, int]]:
-    """Merge and suppress until p is satisfied; each step with the generalised item that came of it, or went."""
-    while (least := _weakest(state, seen := seen_of(state, p.items), k)) is not None:
+    """Yield merges and suppressions until p is satisfied, each with the resulting or suppressed generalised item."""
+    while (least := _weakest(state, seen := constraint_support(state, p.items), k)) is not None:
         g = int(seen.images[least])
         name, partner = state.names(g), best_partner(state, seen, least, k, p.place)
         if partner is None:
@@ -214,8 +221,8 @@ def _satisfy(state: Merging, p: _Constraint, k: int) -> Iterator[tuple[CoatStep,
             yield CoatStep("merge", p.names, name, partner_name), state.merge(g, partner)
 
 
-def _weakest(state: Merging, seen: Seen, k: int) -> int | None:
-    """The index of the image of least support among those in rare sets, None when there are none."""
+def _weakest(state: Merging, seen: ConstraintSupport, k: int) -> int | None:
+    """Return the index of the image of least support among those in rare sets, None if there are none."""
     rare = rare_patterns(seen.patterns, seen.counts, k)
     if not len(rare):
         return None

@@ -1,8 +1,8 @@
-"""With which partner a generalised item g is merged for a privacy constraint: the last rule of COAT.
+"""Choice of the partner of a generalised item g for a privacy constraint: the last rule of COAT.
 
-Sets of images of the constraint are written in bits, the lowest for the first image; a pattern is the set of all the
-images that some record supports. Partners are looked at together: counts have a row for every pattern and a column for
-every partner g' that stands in a record of a pattern.
+Sets of images of the constraint are bit masks, the lowest bit for the first image. A pattern is the set of all images
+that some record supports. Partners are evaluated together: counts have a row for every pattern and a column for every
+partner g' that occurs in a record of a pattern.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,17 @@ from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging, loss
 from decloak.anonymisers.kernels.rare_sets import PIECE, rare_sets, too_many
 from decloak.arrays import Ints
 
-__all__ = ["Seen", "best_partner", "seen_of"]
+__all__ = ["ConstraintSupport", "best_partner", "constraint_support"]
 
 MOST_WORK = 1 << 37
-"""Products added up in one step before a constraint is refused: some ten seconds."""
+"""Largest number of products in one step before a constraint is refused: some ten seconds."""
 
 
-class Seen(NamedTuple):
-    """What records show of a constraint: its images, the records that support any, and the set each supports.
+class ConstraintSupport(NamedTuple):
+    """The support of a constraint in the records: its images, the records that support any, and the set that each
+    supports.
 
-    Then the patterns, which are these sets once each, and how many records show them.
+    Then the patterns, which are the distinct sets, and the number of records of each.
     """
 
     images: Ints
@@ -33,22 +34,24 @@ class Seen(NamedTuple):
     counts: Ints
 
 
-def seen_of(state: Merging, items: Ints) -> Seen:
-    """Look at a constraint as the items are published now."""
+def constraint_support(state: Merging, items: Ints) -> ConstraintSupport:
+    """Return the support of a constraint over `items` in the current `state`."""
     images = np.unique(state.phi_of[items])
     images = images[images != NOWHERE]
-    records, sets = state.seen(images)
-    return Seen(images, records, sets, *np.unique(sets, return_counts=True))
+    records, sets = state.supporting_records(images)
+    return ConstraintSupport(images, records, sets, *np.unique(sets, return_counts=True))
 
 
-def best_partner(state: Merging, seen: Seen, least: int, k: int, place: str) -> int | None:
-    """Return what is best merged with g, the image at index `least`; None when no utility constraint allows any."""
+def best_partner(state: Merging, seen: ConstraintSupport, least: int, k: int, place: str) -> int | None:
+    """Return the best partner of g, the image at index `least` of `seen`, in `state` for `k`; None if no utility
+    constraint allows any. `place` is for errors.
+    """
     g = int(seen.images[least])
     partners = state.partners(g)
     if not len(partners):
         return None
-    held, _ = state.held_by(state.record[state.places[g]])
-    together = np.bincount(held, minlength=len(state.domain))[partners]
+    items, _ = state.items_of_records(state.record[state.places[g]])
+    together = np.bincount(items, minlength=len(state.domain))[partners]
     support = state.support[g] + state.support[partners] - together
     still_rare = _still_rare(state, seen, least, partners, k, place) + (support < k)
     # The first key alone leaves ties: these go by the loss, then by the label.
@@ -57,7 +60,7 @@ def best_partner(state: Merging, seen: Seen, least: int, k: int, place: str) -> 
 
 
 def _least_loss(partners: Ints, counts: Ints, supports: Ints) -> int:
-    """The partner with which the loss is least, the first of several; of one size the rarest will do."""
+    """Return the partner with the least loss, the first of several. Among equal sizes the rarest is sufficient."""
     choices = []
     for count in np.unique(counts).tolist():
         here = np.flatnonzero(counts == count)
@@ -66,13 +69,13 @@ def _least_loss(partners: Ints, counts: Ints, supports: Ints) -> int:
     return min(choices)[1]
 
 
-def _still_rare(state: Merging, seen: Seen, least: int, partners: Ints, k: int, place: str) -> Ints:
-    """How many sets of images, {g ∪ g'} aside, are rare once g is merged with each of its partners g'.
+def _still_rare(state: Merging, seen: ConstraintSupport, least: int, partners: Ints, k: int, place: str) -> Ints:
+    """Return for each partner g' the number of sets of images, without {g ∪ g'}, that are rare after merging.
 
-    Sets R without g and g' stay as they are, and the records that support R and g or g' support R ∪ {g ∪ g'}.
-    Partners that are far count alike, in the last column.
+    Sets R without g and g' stay the same, and the records that support R and g or g' support R ∪ {g ∪ g'}. Far partners
+    have equal counts, in the last column.
     """
-    beside = _beside(state, seen, least, partners)
+    beside = _other_images(state, seen, least, partners)
     bit_of = {int(image): 1 << bit for bit, image in enumerate(seen.images)}
     bits = np.array([*(bit_of.get(g, 0) for g in partners[beside.near].tolist()), 0])
     total = np.zeros(len(bits), np.int64)
@@ -89,11 +92,12 @@ def _still_rare(state: Merging, seen: Seen, least: int, partners: Ints, k: int, 
     return still_rare
 
 
-class _Beside(NamedTuple):
-    """The patterns of the images but g, and how many records show each: with g, in all, and with a partner of g.
+class _OtherImages(NamedTuple):
+    """The patterns of the images other than g, and the number of records of each: with g, in all, and with a partner of
+    g.
 
-    `near` are the partners in a record of some pattern, and the images, by their index. Of them there is a cell, the
-    pattern and the index among the near, for each that a record holds without g.
+    `near` are the partners in a record of some pattern, and the images, by their index. For each there is a cell, the
+    pattern and the index among the near, for each record that has it without g.
     """
 
     patterns: Ints
@@ -103,9 +107,9 @@ class _Beside(NamedTuple):
     cells: tuple[Ints, Ints]
 
     def blocks(self) -> Iterator[tuple[slice, Ints]]:
-        """Columns of counts in support of g or g', in pieces: the near ones, then that of all others.
+        """Yield columns of counts in the support of g or g', in blocks: the near ones, then that of all others.
 
-        To every piece is joined the column of all records.
+        The column of all records is appended to every block.
         """
         height, width = len(self.patterns), len(self.near) + 1
         step = max(1, PIECE // max(1, height))
@@ -118,19 +122,19 @@ class _Beside(NamedTuple):
             yield slice(begin, end), np.column_stack((counts + self.with_g[:, None], self.in_all))
 
 
-def _beside(state: Merging, seen: Seen, least: int, partners: Ints) -> _Beside:
+def _other_images(state: Merging, seen: ConstraintSupport, least: int, partners: Ints) -> _OtherImages:
     remaining = seen.sets & ~(1 << least)
     nonempty = remaining != 0
     patterns, pattern = np.unique(remaining[nonempty], return_inverse=True)
     has_g = remaining[nonempty] != seen.sets[nonempty]
     index = np.full(len(state.domain), NOWHERE)
     index[partners] = np.arange(len(partners))
-    held, record = state.held_by(seen.records[nonempty][~has_g])
-    partner = index[held]
+    items, record = state.items_of_records(seen.records[nonempty][~has_g])
+    partner = index[items]
     near = np.setdiff1d(np.concatenate((partner, index[seen.images])), NOWHERE)
     is_partner = partner != NOWHERE
     cells = pattern[~has_g][record[is_partner]], np.searchsorted(near, partner[is_partner])
     size = len(patterns)
-    return _Beside(
+    return _OtherImages(
         patterns, np.bincount(pattern[has_g], minlength=size), np.bincount(pattern, minlength=size), near, cells
     )

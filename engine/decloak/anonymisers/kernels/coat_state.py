@@ -1,7 +1,7 @@
-"""Items that are merged into generalised items, step by step: who supports what, and what a record holds now.
+"""State of COAT: items merged into generalised items step by step, and the records that support them.
 
-Items are numbered by name, and a generalised item goes by its least member. A set of generalised items is written in
-bits, the lowest for the first of them.
+Items are numbered by name, and a generalised item is identified by its least member. A set of generalised items is a
+bit mask, the lowest bit for the first of them.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ __all__ = ["NOWHERE", "Merging", "loss"]
 
 
 NOWHERE = -1
-"""In place of the number of a generalised item: none."""
+"""The number of no generalised item."""
 
 
 class Merging:
-    """φ as it is now, and the places where items stand: place by place its record, and the generalised item.
+    """The current φ, and the occurrences of items: for each its record, and the generalised item.
 
-    Where a record holds several members of a generalised item, all places but one are NOWHERE.
+    If a record has several members of a generalised item, all occurrences but one are NOWHERE.
     """
 
     def __init__(
@@ -46,16 +46,17 @@ class Merging:
         self._holds = np.zeros(len(records), np.int64)
 
     def names(self, g: int) -> tuple[str, ...]:
+        """Return the members of the generalised item `g`."""
         return tuple(self.domain[code] for code in sorted(self.members[g]))
 
     def partners(self, g: int) -> Ints:
-        """The other generalised items of the same utility constraint."""
+        """Return the other generalised items in the utility constraint of `g`."""
         alive = self.phi_of == np.arange(len(self.phi_of))
         alive[g] = False
         return np.flatnonzero(alive & (self.utility == self.utility[g]) & (self.utility != NOWHERE))
 
     def merge(self, g: int, partner: int) -> int:
-        """Put g ∪ g' in place of both."""
+        """Replace `g` and `partner` by their union; return its number."""
         # A generalised item goes by its least member, so that the order of labels stays that of numbers.
         g, partner = sorted((g, partner))
         mine, its = self.places[g], self.places[partner]
@@ -72,39 +73,47 @@ class Merging:
         return g
 
     def suppress(self, g: int) -> None:
-        """Publish no item of g; its places stay, but nothing is sent to it any more."""
+        """Suppress all items of `g`. Its occurrences stay, but no item is sent to it any more."""
         self.phi_of[self.members[g]] = NOWHERE
 
-    def held_by(self, records: Ints) -> tuple[Ints, Ints]:
-        """The generalised items of some records, suppressed ones too, and for each the index of its record."""
+    def items_of_records(self, records: Ints) -> tuple[Ints, Ints]:
+        """Return the generalised items of `records`, including suppressed ones, and for each the index of its
+        record.
+        """
+        # Entries of all records at once, without a loop over the records.
         lengths = self.start[records + 1] - self.start[records]
         index = np.repeat(np.arange(len(records)), lengths)
         ends = np.cumsum(lengths)
         held = self.image[np.arange(len(index)) + (self.start[records] - ends + lengths)[index]]
         return held[held != NOWHERE], index[held != NOWHERE]
 
-    def seen(self, images: Ints) -> tuple[Ints, Ints]:
-        """The records that support an image, once each, and the set of images each supports."""
+    def supporting_records(self, images: Ints) -> tuple[Ints, Ints]:
+        """Return the distinct records that support one of `images`, and the set of images of each."""
         holders = [self.record[self.places[g]] for g in images]
         for bit, records in enumerate(holders):
             self._holds[records] |= 1 << bit
         records = np.concatenate([self.record[:0], *holders])
         sets = self._holds[records]
+        # The work array must be zero before the next call: clearing it all would take time by all records.
         self._holds[records] = 0
+        # A record occurs once per image that it supports; the lowest of its images keeps it.
         first = (sets & -sets) == np.repeat(1 << np.arange(len(holders)), self.support[images])
         return records[first], sets[first]
 
     def phi(self) -> dict[str, tuple[str, ...] | None]:
+        """Return φ: the generalised item of every item, None if suppressed."""
         names: dict[int, tuple[str, ...] | None] = {g: self.names(g) for g in set(self.phi_of.tolist()) - {NOWHERE}}
         return {item: names.get(g) for item, g in zip(self.domain, self.phi_of.tolist(), strict=True)}
 
     def loss(self) -> Fraction:
-        """UL of the release."""
+        """Return UL of the release."""
         kept = set(self.phi_of.tolist()) - {NOWHERE}
         lost = sum(loss(int(self.count[g]), int(self.support[g])) for g in kept if self.count[g] > 1)
         return Fraction(lost, loss(len(self.domain), self.size))
 
 
 def loss(count: int, support: int) -> int:
-    """UL of a generalised item but for what all have in common; exact, however many items it has."""
+    """Return UL of a generalised item of `count` items and `support`, without the common factor; exact for any number
+    of items.
+    """
     return ((1 << count) - 1) * support

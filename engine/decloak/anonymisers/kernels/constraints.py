@@ -1,13 +1,13 @@
-"""The constraints COAT works under: reading those listed, and making them at random or from what is related.
+"""Constraints of COAT: parsing of listed ones, and generation at random or by relatedness.
 
-A privacy constraint is a set of items that may be known together: every combination of them is to occur often or
-never. A utility constraint is a set of items that may be generalised together; no item is in two of them.
+A privacy constraint is a set of items that an attacker may know together: every combination of them must be frequent or
+absent. A utility constraint is a set of items that may be generalised together; no item is in two of them.
 """
 
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
     "Constraints",
@@ -23,11 +23,11 @@ __all__ = [
 Constraints = tuple[tuple[str, ...], ...]
 
 WIDEST = 60
-"""Items a privacy constraint may have: COAT writes sets of them as bits of one 64-bit number."""
+"""Largest number of items of a privacy constraint: COAT stores sets of them as bits of one 64-bit number."""
 
 
 def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
-    """Read listed privacy constraints, all of whose items must be known; an item named twice in one counts once.
+    """Return the privacy constraints `listed`, all of whose items must be in `items`. Repeated items count once.
 
     >>> privacy_constraints([["b", "a", "b"]], ["a", "b", "c"])
     (('b', 'a'),)
@@ -43,13 +43,15 @@ def privacy_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
 
 
 def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str]) -> Constraints:
-    """Read listed utility constraints, which must not overlap; with none at all, items can only be suppressed."""
+    """Return the utility constraints `listed` over `items`, which must be disjoint. Without any, items can only be
+    suppressed.
+    """
     constraints = _read(listed, items, "utility constraint")
     owner: dict[str, int] = {}
     for number, constraint in enumerate(constraints, 1):
         for item in constraint:
             if item in owner:
-                message = f"the item {shown(item)} is in utility constraints {owner[item]} and {number}"
+                message = f"the item {quote(item)} is in utility constraints {owner[item]} and {number}"
                 hint = "utility constraints must not overlap: unite them, or keep the item in one"
                 raise DecloakError(message, hint=hint)
             owner[item] = number
@@ -58,19 +60,19 @@ def utility_constraints(listed: Iterable[Sequence[str]], items: Collection[str])
 
 def _read(listed: Iterable[Sequence[str]], items: Collection[str], kind: str) -> Constraints:
     if isinstance(listed, str) or not isinstance(listed, Iterable):
-        raise DecloakError(f"the {kind}s are {shown(listed)}", hint="give a list of lists of items")
+        raise DecloakError(f"the {kind}s are {quote(listed)}", hint="give a list of lists of items")
     domain = set(items)
     return tuple(_items_of(constraint, domain, f"{kind} {number}") for number, constraint in enumerate(listed, 1))
 
 
 def item_names(listed: object, place: str) -> tuple[str, ...]:
-    """Read a list of items, each once; those of a set in code point order."""
+    """Return the names `listed`, each once; those of a set in code point order. `place` is for errors."""
     if isinstance(listed, str) or not isinstance(listed, Iterable):
-        raise DecloakError(f"{shown(listed)} is not a list of items", place, "write one item as [item]")
+        raise DecloakError(f"{quote(listed)} is not a list of items", place, "write one item as [item]")
     items = list(listed)
     for item in items:
         if not isinstance(item, str):
-            raise DecloakError(f"the item {shown(item)} is not a string", place, "write it in quotes")
+            raise DecloakError(f"the item {quote(item)} is not a string", place, "write it in quotes")
     return tuple(sorted(items) if isinstance(listed, Set) else dict.fromkeys(items))
 
 
@@ -80,13 +82,13 @@ def _items_of(constraint: object, domain: set[str], place: str) -> tuple[str, ..
         raise DecloakError("no items", place, "name an item, or remove the constraint")
     for item in items:
         if item not in domain:
-            hint = nearest(item, domain) or "check the spelling, or leave it out"
-            raise DecloakError(f"the item {shown(item)} is in no transaction", place, hint)
+            hint = suggest(item, domain) or "check the spelling, or leave it out"
+            raise DecloakError(f"the item {quote(item)} is in no transaction", place, hint)
     return items
 
 
 def all_items(items: Iterable[str]) -> Constraints:
-    """One utility constraint of all items: any may stand for any other.
+    """Return one utility constraint of all `items`: any may be generalised with any other.
 
     >>> all_items(["b", "a"])
     (('a', 'b'),)
@@ -95,25 +97,27 @@ def all_items(items: Iterable[str]) -> Constraints:
 
 
 def random_items(items: Collection[str], share: float, seed: int) -> Constraints:
-    """Privacy constraints of one item each, for a share of the items drawn at random (Shao & Ong 2017, 6.1.4).
+    """Return privacy constraints of one item each, for a `share` of the `items` drawn with `seed` (Shao & Ong 2017,
+    6.1.4).
 
-    One constraint of all those items would ask for every combination of them, far more than any data have k times.
+    One constraint of all those items would require every combination of them, far more than any data have k times.
 
     >>> random_items("abcd", 0.5, seed=1)
     (('b',), ('c',))
     """
     if not 0 < share <= 1:
-        raise DecloakError(f"a share of {shown(share)} of the items", hint="give a share above 0 and at most 1")
+        raise DecloakError(f"a share of {quote(share)} of the items", hint="give a share above 0 and at most 1")
     ordered = sorted(items)
     drawn = random.Random(seed).sample(ordered, max(1, round(share * len(ordered))) if ordered else 0)
     return tuple((item,) for item in sorted(drawn))
 
 
 def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[int] = (3, 4, 5, 6)) -> Constraints:
-    """Privacy constraints drawn at random, `count` of each size, each inside one of the next size (thesis, 5.1.2).
+    """Return privacy constraints over `items` drawn with `seed`, `count` of each of `sizes`, each inside one of the
+    next size (thesis, 5.1.2).
 
-    All sets of a size are drawn by adding one random item to every set of the size below. So the same seed draws the
-    same sets whatever sizes are asked for, and sizes=(3,) and sizes=(4,) can be compared. Sets may overlap.
+    All sets of a size are drawn by adding one random item to every set of the size below. So one seed gives the same
+    sets for all requested sizes, and sizes=(3,) and sizes=(4,) can be compared. Sets may overlap.
 
     >>> nested_sets("abcdef", 1, seed=1, sizes=(2, 3))
     (('b', 'e'), ('b', 'e', 'a'))
@@ -121,7 +125,7 @@ def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[i
     ordered = sorted(items)
     if count < 1 or not sizes or min(sizes) < 1:
         hint = "give whole numbers of at least 1"
-        raise DecloakError(f"{count} random sets of sizes {shown(list(sizes))}", hint=hint)
+        raise DecloakError(f"{count} random sets of sizes {quote(list(sizes))}", hint=hint)
     if max(sizes) > len(ordered):
         raise DecloakError(f"random sets of {max(sizes)} out of {len(ordered)} items", hint="give smaller sizes")
     rng = random.Random(seed)
@@ -129,12 +133,12 @@ def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[i
     drawn = []
     for size in range(1, max(sizes) + 1):
         # Every size is drawn, asked for or not, so that the draws of a seed do not depend on the sizes.
-        sets = [_with_one_more(itemset, ordered, rng) for itemset in sets]
+        sets = [_extended_by_random_item(itemset, ordered, rng) for itemset in sets]
         drawn += sets if size in sizes else []
     return tuple(drawn)
 
 
-def _with_one_more(itemset: tuple[str, ...], ordered: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+def _extended_by_random_item(itemset: tuple[str, ...], ordered: Sequence[str], rng: random.Random) -> tuple[str, ...]:
     while (item := rng.choice(ordered)) in itemset:
         pass
     return (*itemset, item)
@@ -146,13 +150,13 @@ def related_sets(
     similar: Callable[[str, str], float | None],
     threshold: float = 0.5,
 ) -> Constraints:
-    """Utility constraints of what is related to each privacy constraint (Shao & Ong 2017, 6.2.3).
+    """Return utility constraints of `items` related to each constraint of `privacy` (Shao & Ong 2017, 6.2.3).
 
-    For one privacy constraint after the other: its items, and every item more similar than `threshold` to one of
-    them; `similar` gives None for what it does not know. The paper does not say what becomes of an item related to
-    several; as COAT needs constraints that do not overlap, an item stays in the first that takes it. Connected
-    components would not overlap either, but they chain: through a few common words nearly all items end in one set,
-    which says nothing about meaning. Here every item is one step from an item that is protected.
+    For each privacy constraint in order: its items, and every item more similar than `threshold` to one of them;
+    `similar` returns None for unknown pairs. The paper does not define the set of an item related to several. As COAT
+    needs disjoint constraints, an item stays in the first. Connected components would be disjoint too, but they chain:
+    through a few common words nearly all items end in one set, which has no meaning. Here every item is one step from a
+    protected item.
 
     >>> close = {("ale", "beer"), ("beer", "bread")}
     >>> related_sets(["ale", "beer", "bread"], [["ale"], ["bread"]], lambda a, b: float((a, b) in close))

@@ -1,10 +1,10 @@
-"""The count tree of the papers, walked without ever being built, and the records that hold a node.
+"""The count tree of the papers, walked without being built, and the records with a node.
 
-An extended record is its items and the nodes above them, the root left out and dead nodes left out; `nodes[c]` is the
-node of column c, columns ascend in tree order. An itemset is an ascending tuple of columns, no two of them on one
-path; its children in the count tree are itemsets of one column more. The places of an itemset are the records that
-hold it and, in each, where the columns after its last one begin: the children are counted from them when the walk
-arrives, so that nothing is counted below a node that is dead by then.
+An extended record is its items and the nodes above them, without the root and without dead nodes; `nodes[c]` is the
+node of column c, columns ascend in tree order. An itemset is an ascending tuple of columns, no two of them on one path;
+its children in the count tree are itemsets of one more column. The occurrences of an itemset are the records with it
+and, in each, the position of the columns after its last one. The children are counted from them when the walk arrives,
+so that nothing is counted below a node that is dead by then.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from decloak.arrays import Ints, Mask
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
-__all__ = ["CountTree", "extended", "held", "supporting"]
+__all__ = ["CountTree", "extended", "rows_with_node", "supporting"]
 
 Itemset = tuple[int, ...]
 """Nodes, in tree order."""
 
 
 def extended(tree: Hierarchy, records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """Records × nodes: a record holds its items and every node above them."""
+    """Return a matrix of `records` × nodes of `tree`: a record has its items and every node above them."""
     ends = np.cumsum(tree.leaves)
     position = np.arange(ends[-1]) - np.repeat(ends - tree.leaves - tree.first, tree.leaves)
     node = np.repeat(np.arange(len(tree.labels)), tree.leaves)
@@ -36,8 +36,10 @@ def extended(tree: Hierarchy, records: sparse.csr_array[Any]) -> sparse.csr_arra
     return sparse.csr_array(records @ above)
 
 
-def held(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[int], int]:
-    """What gives the records that hold a node, as the bits of one number."""
+def rows_with_node(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[int], int]:
+    """Return a function that returns the records with a node of `tree`, as bits of one number. `records` are the
+    data.
+    """
     columns = sparse.csc_array(records)
 
     @cache
@@ -51,21 +53,23 @@ def held(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[int], int
 
 
 def supporting(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[Itemset], int]:
-    """What counts the records that hold every one of some nodes."""
-    rows = held(tree, records)
+    """Return a function that counts the `records` with every one of some nodes of `tree`."""
+    rows = rows_with_node(tree, records)
     return lambda itemset: reduce(and_, map(rows, itemset)).bit_count()
 
 
-class _Places(NamedTuple):
+class _Occurrences(NamedTuple):
     record: Ints
     after: Ints
 
 
 class CountTree:
-    """The count tree of some records: what is asked of it is found on a walk in preorder."""
+    """The count tree of some records. Its nodes are found on a walk in preorder."""
 
     def __init__(self, tree: Hierarchy, holding: sparse.csr_array[Any], nodes: Ints) -> None:
-        """`holding` is records × nodes as `extended` gives it, `nodes` those of the tree, in tree order."""
+        """Prepare a walk; `holding` is records × nodes from `extended`, `nodes` are those of the tree, in tree
+        order.
+        """
         columns = sparse.csr_array(holding[:, nodes])
         columns.sort_indices()
         self._nodes = nodes
@@ -73,23 +77,24 @@ class CountTree:
         self._end = self._first + tree.leaves[nodes]
         self._start = columns.indptr.astype(np.int64)
         self._columns = columns.indices
-        self._everywhere = _Places(np.arange(columns.shape[0]), self._start[:-1])
+        self._everywhere = _Occurrences(np.arange(columns.shape[0]), self._start[:-1])
         self._all = np.ones(len(nodes), bool)
         self.nodes = 0  # of the tree, as far as the walk has come: what it would hold if it were built
 
     def breaches(self, raised: Raised, k: int, size: int) -> Iterator[Itemset]:
-        """The leaves that fewer than k records hold: itemsets of `size` nodes, or shorter ones nothing can join.
+        """Yield the leaves in fewer than `k` records: itemsets of `size` nodes, or shorter ones that nothing can
+        extend.
 
-        The cut may be raised as the walk goes on: itemsets with a node that is dead by then are passed over.
+        The cut `raised` may be raised during the walk: itemsets with a node that is dead by then are skipped.
         """
         yield from self._breaches((), self._everywhere, self._all, raised, k, size)
 
     def _breaches(
-        self, itemset: Itemset, places: _Places, free: Mask, raised: Raised, k: int, size: int
+        self, itemset: Itemset, occurrences: _Occurrences, free: Mask, raised: Raised, k: int, size: int
     ) -> Iterator[Itemset]:
-        columns, grown = self._grown(places, free)
+        columns, grown = self._grown(occurrences, free)
         if not len(columns):
-            if itemset and len(places.record) < k:
+            if itemset and len(occurrences.record) < k:
                 yield itemset
         elif len(itemset) + 1 == size:
             counts = np.bincount(columns, minlength=len(self._nodes))
@@ -106,22 +111,22 @@ class CountTree:
                     self.nodes += 1
                     yield from self._breaches(child, below, self._unrelated(free, column), raised, k, size)
 
-    def _grown(self, places: _Places, free: Mask) -> tuple[Ints, _Places]:
-        """Every later column of every place that may join, and the place it leads to."""
-        tails = self._start[places.record + 1] - places.after
+    def _grown(self, occurrences: _Occurrences, free: Mask) -> tuple[Ints, _Occurrences]:
+        """Return every later column of every occurrence that may extend it, and the new occurrence."""
+        tails = self._start[occurrences.record + 1] - occurrences.after
         ends = np.cumsum(tails)
-        entries = np.arange(tails.sum()) + np.repeat(places.after - (ends - tails), tails)
+        entries = np.arange(tails.sum()) + np.repeat(occurrences.after - (ends - tails), tails)
         columns = self._columns[entries]
         joins = free[columns]
-        return columns[joins], _Places(np.repeat(places.record, tails)[joins], entries[joins] + 1)
+        return columns[joins], _Occurrences(np.repeat(occurrences.record, tails)[joins], entries[joins] + 1)
 
     @staticmethod
-    def _children(columns: Ints, places: _Places) -> Iterator[tuple[int, _Places]]:
-        """The places of each column apart."""
+    def _children(columns: Ints, occurrences: _Occurrences) -> Iterator[tuple[int, _Occurrences]]:
+        """Yield the occurrences of each column separately."""
         order = np.argsort(columns, kind="stable")
         distinct, start = np.unique(columns[order], return_index=True)
         for column, group in zip(distinct.tolist(), np.split(order, start[1:]), strict=False):
-            yield column, _Places(places.record[group], places.after[group])
+            yield column, _Occurrences(occurrences.record[group], occurrences.after[group])
 
     def _unrelated(self, free: Mask, column: int) -> Mask:
         apart: Mask = (self._first >= self._end[column]) | (self._end <= self._first[column])

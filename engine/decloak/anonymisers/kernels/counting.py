@@ -1,9 +1,9 @@
-"""Which itemsets too few records hold, counted by products of sparse matrices.
+"""Search for itemsets with a small support, by products of sparse matrices.
 
-Pairs are counted by a product of the matrix X of the records with itself, XᵀX, in blocks of first labels. Larger
-itemsets go by their first label x: X_x, what follows x in the records that hold it, is counted in the same way, so
-triples take X_xᵀX_x for every x, and every further label goes one step deeper. Nothing here is shared with the
-verification of a release, which counts for itself.
+Pairs are counted by the product XᵀX of the matrix X of the records, in blocks of first labels. Larger itemsets are
+split by their first label x: X_x, the later labels in the records with x, is counted in the same way, so triples need
+X_xᵀX_x for every x, and every further label is one level deeper. Nothing here is shared with the verification of a
+release, which has its own counting.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from decloak.anonymisers.kernels.records import Records, entries_of, matrix_of, 
 from decloak.arrays import Ints, Mask
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import narrow
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.lazy import sparse
 
 __all__ = ["RareItemsets", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
 
 BLOCK = 1 << 20
-"""Entries of a product made at once, at most, unless a single label has more."""
+"""Largest number of entries of a product, unless a single label has more."""
 LARGE = 1 << 20
-"""Entries of records that are worth importing numba for."""
+"""Number of entries of records from which importing numba is worthwhile."""
 PIECE = 1 << 18
-"""Neighbours looked up at once."""
+"""Number of neighbours that are looked up at once."""
 
 
-class _Places(NamedTuple):
-    """Where each label stands: label x at the entries `place[start[x]:start[x + 1]]` of these records."""
+class _Occurrences(NamedTuple):
+    """Occurrences of each label: label x at the entries `place[start[x]:start[x + 1]]` of these records."""
 
     start: Ints
     record: Ints
@@ -41,15 +41,16 @@ class _Places(NamedTuple):
 
 
 class RareItemsets(Protocol):
-    """What `rare_itemsets` is."""
+    """The interface of `rare_itemsets`."""
 
     def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
 
 
 def counter(accelerated: bool | None, entries: int) -> RareItemsets:
-    """What finds rare itemsets: the products of this module, or compiled loops, which find the same.
+    """Return the search for rare itemsets: the products of this module, or compiled loops with the same result.
 
-    None takes the loops where numba is installed and the records have many entries: its import takes a moment.
+    `accelerated` chooses; None uses the loops if numba is installed and the records have many `entries`: its import
+    takes a moment.
     """
     if accelerated or (accelerated is None and entries >= LARGE):
         try:
@@ -57,50 +58,55 @@ def counter(accelerated: bool | None, entries: int) -> RareItemsets:
         except Exception as error:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
             if accelerated:
                 hint = f"{install('fast')}, or count without it"
-                raise DecloakError(f"numba cannot be used: {shown(error)}", hint=hint) from None
+                raise DecloakError(f"numba cannot be used: {quote(error)}", hint=hint) from None
         else:
             return rare_compiled
     return rare_itemsets
 
 
 def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
-    """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
+    """Yield the itemsets of `size` >= 2 `alive` labels, the first below `firsts`, in 1 to k - 1 (`k`) of the `records`.
 
-    They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
+    They come in lexicographic order, block by block. A label that dies meanwhile is not in later blocks.
     """
     if size == 2:
         yield from pairs(records, firsts, k, alive)
         return
-    places = places_of(records, len(alive))
-    for label in np.flatnonzero(np.diff(places.start[: firsts + 1])).tolist():
+    occurrences = places_of(records, len(alive))
+    for label in np.flatnonzero(np.diff(occurrences.start[: firsts + 1])).tolist():
         if alive[label]:
-            after = _after(records, places, label, size - 1, alive)
+            after = _labels_after(records, occurrences, label, size - 1, alive)
             for block in rare_itemsets(after, size - 1, len(alive), k, alive):
                 yield np.column_stack((np.full(len(block), label), block))
                 if not alive[label]:
                     break
 
 
-def places_of(records: Records, labels: int) -> _Places:
+def places_of(records: Records, labels: int) -> _Occurrences:
+    """Return the occurrences of the `labels` labels in `records`."""
     shape = (len(records.weight), labels)
-    numbers = np.arange(len(records.held), dtype=np.int32)
-    matrix = sparse.csr_array((numbers, records.held, narrow(records.start)), shape).tocsc()
-    return _Places(matrix.indptr, matrix.indices, matrix.data)
+    numbers = np.arange(len(records.codes), dtype=np.int32)
+    matrix = sparse.csr_array((numbers, records.codes, narrow(records.start)), shape).tocsc()
+    return _Occurrences(matrix.indptr, matrix.indices, matrix.data)
 
 
-def _after(records: Records, places: _Places, label: int, least: int, alive: Mask) -> Records:
-    """What follows a label in the records that hold it, where at least so many labels do; the living of them."""
-    here = slice(places.start[label], places.start[label + 1])
-    record, begin = places.record[here], places.place[here] + 1
+def _labels_after(records: Records, occurrences: _Occurrences, label: int, least: int, alive: Mask) -> Records:
+    """Return the labels after a label in its records, if at least `least` living labels follow."""
+    here = slice(occurrences.start[label], occurrences.start[label + 1])
+    record, begin = occurrences.record[here], occurrences.place[here] + 1
     lengths = records.start[record + 1] - begin
     long = lengths >= least
-    held = records.held[entries_of(begin[long], lengths[long])]
-    living = alive[held]
-    return Records(starts(living)[starts(lengths[long])], held[living], records.weight[record[long]])
+    codes = records.codes[entries_of(begin[long], lengths[long])]
+    living = alive[codes]
+    return Records(starts(living)[starts(lengths[long])], codes[living], records.weight[record[long]])
 
 
 def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK) -> Iterator[Ints]:
-    """Count by products of `block` entries at most: a row is a first label, a column a second one."""
+    """Yield the pairs of labels below `k`, as `rare_itemsets`, counted by products of at most `block` entries: a row is
+    a first label, a column a second one.
+
+    `records`, `firsts` and `alive` are as there.
+    """
     matrix = matrix_of(records, len(alive)).astype(np.int32)
     transposed = matrix.tocsc().T
     weights = records.weight[transposed.indices]
@@ -116,7 +122,7 @@ def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK
 
 
 def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> Ints:
-    """The pairs in order that are counted less than k times, the second label living and after the first."""
+    """Return the pairs in order with a count below k, the second label living and after the first."""
     row = np.repeat(first, np.diff(counts.indptr))
     kept = (counts.data < k) & (counts.indices > row)
     kept[kept] = alive[counts.indices[kept]]
@@ -125,15 +131,17 @@ def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> I
 
 
 def ends(tree: Hierarchy) -> Ints:
-    """The node after the last one below every node: node v and all below it are the numbers v..ends[v] - 1."""
+    """Return the number after the last node below every node of `tree`: node v and all below it are v to ends[v] -
+    1.
+    """
     return np.searchsorted(tree.first, tree.first + tree.leaves)
 
 
 def node_supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
-    """How many records hold each node, that is, an item below it.
+    """Return the number of `records` with each node of `tree`, that is, with an item below it.
 
-    The items of a record below a node are neighbours in it. So their number, less that of neighbours both below the
-    node, is 1 or 0; and neighbours are both below what is above or at their lowest common ancestor.
+    The items of a record below a node are neighbours in it. So their number, minus the number of neighbours that are
+    both below the node, is 1 or 0. Neighbours are both below a node if it is at or above their lowest common ancestor.
     """
     counts = np.zeros(len(tree.labels), np.int64)
     counts[tree.leaf] = tree.occurrences(records)
@@ -149,9 +157,10 @@ def node_supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
 
 
 def _lowest_common(tree: Hierarchy) -> Callable[[NDArray[Any], NDArray[Any]], Ints]:
-    """The lowest common ancestor of leaf positions a < b: the least node of those of the neighbours from a to b.
+    """Return a function for the lowest common ancestor of leaf positions a < b: the minimum over the neighbours from a
+    to b.
 
-    Row j of the table has the least of every 2^j neighbours in a row; two such runs cover those from a to b.
+    Row j of the table has the minimum of every 2^j consecutive neighbours; two such runs cover those from a to b.
     """
     common = tree.parent[np.searchsorted(tree.first, np.arange(1, len(tree.items)))]
     table = np.tile(common, (max(1, len(common).bit_length()), 1))

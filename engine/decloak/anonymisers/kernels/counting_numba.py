@@ -1,4 +1,5 @@
-"""Which itemsets too few records hold, by compiled loops: `counting.rare_itemsets`, same results, for the extra `fast`.
+"""Search for itemsets with a small support by compiled loops: the same results as `counting.rare_itemsets`, for the
+extra `fast`.
 
 The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
 entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of
@@ -22,9 +23,9 @@ from decloak.compiled import compiled
 __all__ = ["rare_compiled"]
 
 BATCH = 1 << 12
-"""Itemsets found before they are handed on, so that what dies of them is not counted on."""
+"""Number of itemsets that are found before they are returned, so that those that die are not counted further."""
 TABLE = 1 << 20
-"""Pairs of labels in a table at most: one that the processor keeps at hand."""
+"""Largest number of pairs of labels in a table: it must fit in the processor's cache."""
 
 Small = NDArray[np.int32]
 
@@ -38,11 +39,11 @@ class Groups(NamedTuple):
 
 
 def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]:
-    """Find the itemsets of `size` >= 2 living labels, the first below `firsts`, that 1..k - 1 records hold.
+    """Yield the itemsets of `size` >= 2 `alive` labels, the first below `firsts`, in 1 to k - 1 (`k`) of the `records`.
 
-    They come in lexicographic order, block by block; a label that dies meanwhile is not in the blocks to come.
+    They come in lexicographic order, block by block. A label that dies meanwhile is not in later blocks.
     """
-    labels, entries = len(alive), len(records.held)
+    labels, entries = len(alive), len(records.codes)
     tail = 2 if size > 2 and labels * labels <= TABLE else 1
     chosen = np.full(size - tail, -1)
     groups = Groups(np.zeros((len(chosen), labels + 1), np.int64), *np.empty((2, len(chosen), entries), np.int32))
@@ -58,17 +59,17 @@ def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask)
 
 @compiled
 def _group(records: Records, alive: Mask, record: Small, place: Small, groups: Groups, depth: int) -> None:
-    """Group the living labels that follow some places."""
+    """Group the living labels that follow some occurrences."""
     start = groups.start[depth]
     start[:] = 0
     for number in range(len(record)):
         for entry in range(place[number] + 1, records.start[record[number] + 1]):
-            start[records.held[entry] + 1] += alive[records.held[entry]]
+            start[records.codes[entry] + 1] += alive[records.codes[entry]]
     free = np.cumsum(start)[:-1]
     start[1:] = np.cumsum(start)[1:]
     for number in range(len(record)):
         for entry in range(place[number] + 1, records.start[record[number] + 1]):
-            label = records.held[entry]
+            label = records.codes[entry]
             if alive[label]:
                 groups.record[depth, free[label]] = record[number]
                 groups.place[depth, free[label]] = entry
@@ -88,7 +89,8 @@ def _search(
     cells: Small,
     itemsets: Small,
 ) -> tuple[int, int]:
-    """Go on from the labels chosen up to `depth` until enough is found; how much that is, and the depth, or -1.
+    """Continue from the labels chosen up to `depth` until enough is found; return the number found, and the depth, or
+    -1.
 
     `support` is 0 everywhere, before and after.
     """
@@ -128,12 +130,12 @@ def _search(
 
 @compiled
 def _count(records: Records, record: Small, place: Small, support: Small, cells: Small) -> int:
-    """Count the labels that follow some places; how many there are: the first ones of `cells`."""
+    """Count the labels that follow some occurrences; return their number. They are the first of `cells`."""
     seen = 0
     for number in range(len(record)):
         weight = records.weight[record[number]]
         for entry in range(place[number] + 1, records.start[record[number] + 1]):
-            label = records.held[entry]
+            label = records.codes[entry]
             if support[label] == 0:
                 cells[seen] = label
                 seen += 1
@@ -143,15 +145,15 @@ def _count(records: Records, record: Small, place: Small, support: Small, cells:
 
 @compiled
 def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, support: Small, cells: Small) -> int:
-    """Count likewise the pairs that follow, of a living first label: pair y, z is cell y * labels + z."""
+    """Count the pairs that follow some occurrences, with a living first label: pair y, z is cell y * labels + z."""
     labels, seen = len(alive), 0
     for number in range(len(record)):
         weight, stop = records.weight[record[number]], records.start[record[number] + 1]
         for entry in range(place[number] + 1, stop):
-            if alive[records.held[entry]]:
-                row = records.held[entry] * labels
+            if alive[records.codes[entry]]:
+                row = records.codes[entry] * labels
                 for later in range(entry + 1, stop):
-                    cell = row + records.held[later]
+                    cell = row + records.codes[later]
                     if support[cell] == 0:
                         cells[seen] = cell
                         seen += 1
@@ -161,7 +163,7 @@ def _count_pairs(records: Records, alive: Mask, record: Small, place: Small, sup
 
 @compiled
 def _rare(k: int, alive: Mask, support: Small, cells: Small) -> Small:
-    """Those of some cells, ascending, with a support below k and a living last label; all supports become 0 again."""
+    """Return the cells, ascending, with a support below k and a living last label; reset all supports to 0."""
     kept = 0
     for index in range(len(cells)):
         cell = cells[index]

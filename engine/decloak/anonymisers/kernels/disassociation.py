@@ -1,38 +1,56 @@
-"""ReleaseAndTruth (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
+"""Disassociation (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
 
-D are the records, a cluster some of them, published as chunks: HORPART makes the clusters, VERPART the record
-chunks C1, C2, ... and the term chunk of each, REFINE chunks that several clusters share. Items are coded by
-number in code point order, so that ascending codes are ascending names and a tuple of codes sorts as its names.
+D are the records, a cluster some of them, published as chunks: HORPART makes the clusters, VERPART the record chunks
+C1, C2, ... and the term chunk of each, REFINE chunks that several clusters share. Items are coded by number in code
+point order, so that ascending codes are ascending names and a tuple of codes sorts as its names.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from decloak.anonymisers.kernels.cure import cured
 from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, Joint
-from decloak.errors import DecloakError, shown
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.errors import DecloakError, quote
 
-__all__ = ["ReleaseAndTruth", "check_records", "default_max_cluster", "disassociate"]
+__all__ = [
+    "CoverCure", "DisassociationResult", "ReleaseAndTruth", "check_records", "default_max_cluster", "disassociate",
+    "make_release",
+]  # fmt: skip
 
 LARGEST = 1_000
-"""The most records of a cluster where nobody says how many."""
+"""Largest default size of a cluster."""
 
 Record = tuple[int, ...]
+CoverCure = Literal["cure", "suppress"]
+"""The cure of cover problems: with items moved to term chunks, or by suppression alone."""
 
 
 class ReleaseAndTruth(NamedTuple):
-    """A release, and what must stay secret: `truth[c]` has the record number of each anchor row of cluster c.
+    """A release, and its secret: `truth[c]` has the record number of each anchor row of cluster c.
 
-    The anchor rows are the sub-records of the first record chunk as published, then the records without one;
-    equal rows stand in the order of the records.
+    The anchor rows are the sub-records of the first record chunk as published, then the records without one. Equal rows
+    are in the order of the records.
     """
 
     release: Disassociated
     truth: tuple[tuple[int, ...], ...]
+
+
+class DisassociationResult(NamedTuple):
+    """A release, its ground truth, and the cost of its cure: single occurrences (record number and item), and moved
+    items.
+    """
+
+    release: Disassociated
+    truth: tuple[tuple[int, ...], ...]
+    cut: tuple[tuple[int, str], ...]
+    moved: int
 
 
 def disassociate(
@@ -43,11 +61,14 @@ def disassociate(
     max_cluster: int | None = None,
     refine: bool = False,
     strict: bool = False,
+    cover: CoverCure | None = None,
+    totals: bool = False,
 ) -> ReleaseAndTruth:
-    """Publish records in clusters and chunks so that no m items that a record holds point to fewer than k.
+    """Publish the records of `data` in clusters and chunks so that no `m` items of a record point to fewer than `k`.
 
-    `max_cluster` bounds the clusters before small ones are pooled, see `default_max_cluster`; `strict` splits one of
-    exactly that size too.
+    `max_cluster` bounds the clusters before small ones are merged, see `default_max_cluster`; `strict` also splits one
+    of exactly that size. `refine` adds shared chunks, `cover` cures cover problems, and `totals` publishes the supports
+    of items in k or more records. Return the release and its ground truth.
 
     >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
     >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
@@ -55,24 +76,51 @@ def disassociate(
     >>> truth
     ((0, 1, 2),)
     """
+    made = make_release(
+        data, k=k, m=m, max_cluster=max_cluster, refine=refine, strict=strict, cover=cover, totals=totals
+    )
+    return ReleaseAndTruth(made.release, made.truth)
+
+
+def make_release(
+    data: Dataset | Iterable[Iterable[str]],
+    *,
+    k: int,
+    m: int,
+    max_cluster: int | None = None,
+    refine: bool = False,
+    strict: bool = False,
+    cover: CoverCure | None = None,
+    totals: bool = False,
+) -> DisassociationResult:
+    """Disassociate as `disassociate` does, with the same arguments; return also the cost of curing cover problems.
+
+    These are `data`, `k`, `m`, `max_cluster`, `refine`, `strict`, `cover` and `totals`.
+    """
     data = Dataset.of(data)
     check_whole(2, k=k)
     max_cluster = default_max_cluster(len(data.transactions), k) if max_cluster is None else max_cluster
     _check_parameters(k, m, max_cluster)
+    _check_cover(cover, refine)
     check_records(data, k)
     names, records = _coded(data.transactions)
     clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
     leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
+    cut, moved = _cured(leaves, clusters, k, m, cover, names)
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
     published = tuple(_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(joint, leaves, names) for joint in joints)
-    release = Disassociated(published, shared, k, m, data.origin, parameters={"max_cluster": max_cluster})
-    return ReleaseAndTruth(release, truth)
+    release = Disassociated(
+        published, shared, k, m, data.origin, parameters={"max_cluster": max_cluster}, cover=cover,
+        totals=_totals(names, records, leaves, k) if totals else (),
+    )  # fmt: skip
+    return DisassociationResult(release, truth, cut, moved)
 
 
 def default_max_cluster(records: int, k: int) -> int:
-    """Return the cluster size to use where none is given: a quarter of the records, at most 1,000 and at least k.
+    """Return the default cluster size for a number of `records` and `k`: a quarter of the records, at most 1,000 and at
+    least k.
 
     In a large cluster a person is one of many, so large clusters expose fewer people than small ones. A quarter leaves
     several clusters, which keep together the records that have much in common.
@@ -81,7 +129,7 @@ def default_max_cluster(records: int, k: int) -> int:
 
 
 def check_records(data: Dataset, k: int) -> None:
-    """Refuse fewer records than one cluster needs, and an empty one: every row of a cluster holds something."""
+    """Raise an error if `data` have fewer than `k` records, or an empty one: every row of a cluster has an item."""
     if len(data.transactions) < k:
         count = len(data.transactions)
         message = f"{count} record{'s' * (count != 1)} cannot hide among k = {k}"
@@ -89,7 +137,7 @@ def check_records(data: Dataset, k: int) -> None:
     for label, record in zip(data.labels, data.transactions, strict=True):
         if not record:
             hint = "disassociation takes no empty ones: leave it out"
-            raise DecloakError(f"transaction {label if label.isdecimal() else shown(label)} has no items", hint=hint)
+            raise DecloakError(f"transaction {label if label.isdecimal() else quote(label)} has no items", hint=hint)
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:
@@ -99,8 +147,16 @@ def _check_parameters(k: int, m: int, max_cluster: int) -> None:
         raise DecloakError(f"max_cluster is {max_cluster} and k is {k}", hint="give a max_cluster of at least k")
 
 
+def _check_cover(cover: object, refine: bool) -> None:
+    if cover not in (None, "cure", "suppress"):
+        raise DecloakError(f"unknown cover {quote(cover)}", hint="give cure or suppress")
+    if cover is not None and refine:
+        hint = "leave one of them out: shared chunks could bring cover problems back"
+        raise DecloakError("refine: true cannot be combined with cover", hint=hint)
+
+
 def _coded(transactions: Sequence[Sequence[str]]) -> tuple[list[str], list[Record]]:
-    """The names of the items in order, and every record as ascending codes."""
+    """Return the names of the items in order, and every record as ascending codes."""
     sets = [set(items) for items in transactions]
     names = sorted(set().union(*sets))
     code = {name: number for number, name in enumerate(names)}
@@ -108,8 +164,33 @@ def _coded(transactions: Sequence[Sequence[str]]) -> tuple[list[str], list[Recor
 
 
 def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:
-    held = held_rows(records)
-    return Leaf(records, held, *vertical(held, len(records), k, m))
+    item_rows = held_rows(records)
+    return Leaf(records, item_rows, *vertical(item_rows, len(records), k, m))
+
+
+def _cured(
+    leaves: list[Leaf], clusters: Sequence[Sequence[int]], k: int, m: int, cover: CoverCure | None, names: list[str]
+) -> tuple[tuple[tuple[int, str], ...], int]:
+    """Cure every leaf in place; return the suppressed occurrences, and the number of moved items."""
+    cut: list[tuple[int, str]] = []
+    moved = 0
+    for number, (leaf, ids) in enumerate(zip(leaves, clusters, strict=True) if cover else ()):
+        healthy = cured(leaf.chunks, leaf.terms, leaf.item_rows, len(ids), k, m, moves=cover == "cure")
+        rows: list[Record] = []
+        for row, record in enumerate(leaf.records):
+            kept = tuple(item for item in record if item in healthy.terms or healthy.shown.get(item, 0) >> row & 1)
+            cut += [(ids[row], names[item]) for item in record if item not in kept]
+            rows.append(kept)
+        leaves[number] = Leaf(rows, held_rows(rows), healthy.chunks, healthy.terms)
+        moved += healthy.moved
+    return tuple(cut), moved
+
+
+def _totals(names: list[str], records: Sequence[Record], leaves: Sequence[Leaf], k: int) -> tuple[tuple[str, int], ...]:
+    """Return the supports of the items in k or more records, among those that a cluster publishes."""
+    supports = Counter(item for record in records for item in record)
+    shown_items = {item for leaf in leaves for item in leaf.item_rows}
+    return tuple((names[item], supports[item]) for item in sorted(shown_items) if supports[item] >= k)
 
 
 def _anchor_order(leaf: Leaf, ids: list[int]) -> tuple[int, ...]:
@@ -133,14 +214,14 @@ def _cluster(leaf: Leaf, names: list[str]) -> Cluster:
     return Cluster(len(leaf.records), chunks, tuple(names[item] for item in sorted(leaf.terms)))
 
 
-def _joint(joint: Shared, leaves: list[Leaf], names: list[str]) -> Joint:
+def _joint(joint: Shared, leaves: list[Leaf], names: list[str]) -> JointCluster:
     chunks = []
     for items in joint.chunks:
         rows = joint.contributions(leaves, items)
         chunks.append(_chunk(items, [tuple(names[item] for item in row) for row in rows if row], names))
-    return Joint(joint.leaves, tuple(chunks))
+    return JointCluster(joint.leaves, tuple(chunks))
 
 
 def _chunk(items: Iterable[int], subrecords: list[tuple[str, ...]], names: list[str]) -> Chunk:
-    """In lexicographic order: the order of the records must not show."""
+    """Return a chunk in lexicographic order: the order of the records must not be visible."""
     return Chunk(tuple(names[item] for item in sorted(items)), tuple(sorted(subrecords)))

@@ -1,4 +1,4 @@
-"""The fast form of k^m-anonymity by generalisation, and how a cut is made minimal.
+"""The fast form of k^m-anonymity by generalisation, and the minimisation of a cut.
 
 `cut` looks, for every size i = 1..m, for the sets of i labels of the current cut that 1..k - 1 records hold, and cures
 each at once (`cure`); a label is verified at size i when no set of i labels with it is left. A walk takes the
@@ -31,16 +31,17 @@ from decloak.lazy import sparse
 __all__ = ["cut", "refine"]
 
 BITS = 1 << 26
-"""Bytes of bitmaps kept at once, one bitmap for every node that a cure asks for."""
+"""Bytes of bitmaps that are kept at once, one bitmap for every node that a cure uses."""
 CHUNK = 1 << 12
-"""Itemsets looked through again after every cure."""
+"""Number of itemsets that are checked again after every cure."""
 
 
 def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, accelerated: bool | None = None) -> Ints:
-    """Raise the cut, from the items, until every set of at most m labels is held by no record or by at least k.
+    """Return the cut of `tree` that is raised from the items until every set of at most `m` labels is in no record or
+    in at least `k`.
 
-    `records` are those of `Hierarchy.code`; the cut is its nodes in ascending order. With `accelerated` compiled loops
-    count, which takes numba; None means where it is installed and pays. The result is the same.
+    `records` are those of `Hierarchy.code`; the cut is its nodes in ascending order. `accelerated` uses compiled loops,
+    which need numba; None uses them if they are installed and faster. The result is the same.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in cut(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
@@ -48,35 +49,35 @@ def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, acce
     """
     check_km(k, m)
     check_feasible(records, k)
-    held = node_supports(tree, records)
+    supports = node_supports(tree, records)
     raised = Raised(tree, tree.occurrences(records))
     if k == 1:
         return raised.cut
-    walker = _Walker(raised, held, ranks(tree, held), ends(tree), k, counter(accelerated, records.nnz))
+    walker = _Walker(raised, supports, ranks(tree, supports), ends(tree), k, counter(accelerated, records.nnz))
     walker.cure_labels()
     walker.cure_sets(coded_records(tree, records), m)
     return raised.cut
 
 
 class _Walker(NamedTuple):
-    """What walks share: the cut, how many records hold each node, tree order, and what finds rare sets."""
+    """The shared state of walks: the cut, the support of each node, tree order, and the search for rare sets."""
 
     raised: Raised
-    held: Ints
+    supports: Ints
     rank: Ints
     end: Ints
     k: int
     rare: RareItemsets
 
     def cure_labels(self) -> None:
-        """Size 1: one walk does, the support of every node being known."""
+        """Cure sets of size 1: one walk is enough, because the support of every node is known."""
         for label in self.rarest_first(self.labels()).tolist():
-            if self.held[label] < self.k and not self.raised.dead(label):
-                for node in cure(self.raised, self.rank, (label,), self.k, lambda nodes: int(self.held[nodes[0]])):
+            if self.supports[label] < self.k and not self.raised.dead(label):
+                for node in cure(self.raised, self.rank, (label,), self.k, lambda nodes: int(self.supports[nodes[0]])):
                     self.raised.commit(node)
 
     def cure_sets(self, data: Records, m: int) -> None:
-        """Sizes 2..m, each walked until nothing is left to verify."""
+        """Cure sets of sizes 2 to `m` in `data`, each size until nothing is left to verify."""
         for size in range(2, m + 1):
             # No record holds as many labels, now or after any cure: raising a cut only makes records shorter.
             if np.diff(data.start).max(initial=0) < size:
@@ -89,14 +90,18 @@ class _Walker(NamedTuple):
                 self.walk(data, size, verified, len(fresh))
 
     def labels(self) -> Ints:
+        """Return the living labels."""
         cut = self.raised.cut
-        return cut[self.held[cut] > 0]
+        return cut[self.supports[cut] > 0]
 
     def rarest_first(self, labels: Ints) -> Ints:
+        """Return `labels` by support, the rarest first."""
         return labels[np.argsort(-self.rank[labels])]
 
     def walk(self, data: Records, size: int, labels: Ints, fresh: int) -> None:
-        """Cure the rare sets of living labels in their order, those with one of the first `fresh` labels."""
+        """Cure the rare sets of `size` living `labels` of `data` in order, those with one of the first `fresh`
+        labels.
+        """
         place = np.full(len(self.end), -1)
         place[labels] = np.arange(len(labels))
         alive = np.ones(len(labels), bool)
@@ -110,7 +115,7 @@ class _Walker(NamedTuple):
 
 
 def _living(itemsets: Ints, alive: Mask) -> Iterator[Ints]:
-    """The itemsets whose labels are all alive when their turn comes."""
+    """Yield the itemsets whose labels are all alive when they are reached."""
     for begin in range(0, len(itemsets), CHUNK):
         part = itemsets[begin : begin + CHUNK]
         while len(part := part[alive[part].all(axis=1)]):
@@ -119,7 +124,7 @@ def _living(itemsets: Ints, alive: Mask) -> Iterator[Ints]:
 
 
 def _support(records: Records, end: Ints, k: int) -> Support:
-    """How many of the records hold every one of some nodes; where k or more do, a number from k up to that."""
+    """Return the number of records with every one of some nodes; if k or more, any number from k up to it."""
     words = -(-len(records.weight) // 64)
 
     @lru_cache(1)
@@ -128,9 +133,9 @@ def _support(records: Records, end: Ints, k: int) -> Support:
 
     @lru_cache(max(16, BITS // (8 * words)))
     def bits(node: int) -> NDArray[np.uint64]:
-        held, (start, stop) = np.zeros(64 * words, bool), columns().indptr[[node, end[node]]]
-        held[columns().indices[start:stop]] = True
-        return np.packbits(held).view(np.uint64)
+        has_node, (start, stop) = np.zeros(64 * words, bool), columns().indptr[[node, end[node]]]
+        has_node[columns().indices[start:stop]] = True
+        return np.packbits(has_node).view(np.uint64)
 
     def support(nodes: tuple[int, ...]) -> int:
         common = reduce(np.bitwise_and, map(bits, nodes))
@@ -146,16 +151,18 @@ def _support(records: Records, end: Ints, k: int) -> Support:
 def refine(
     tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, cut: Ints, *, accelerated: bool | None = None
 ) -> Ints:
-    """Lower an anonymous cut until no inner node of it can be replaced by its children, the dearest tried first.
+    """Return an anonymous `cut` of `tree`, lowered until no inner node can be replaced by its children, the most
+    expensive first.
 
-    What cannot be replaced now never can be: whatever is below a cut that is not anonymous is not anonymous either.
+    `records`, `k`, `m` and `accelerated` are those of `cut`. A node that cannot be replaced now never can be: whatever
+    is below a cut that is not anonymous is not anonymous either.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in refine(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2, np.array([0]))]
     ['A', 'b']
     """
     check_km(k, m)
-    held, end, rare = node_supports(tree, records), ends(tree), counter(accelerated, records.nnz)
+    supports, end, rare = node_supports(tree, records), ends(tree), counter(accelerated, records.nnz)
     price = prices(tree, tree.occurrences(records))
     data = coded_records(tree, records)
     waiting = [(-int(price[node]), node) for node in cut.tolist() if tree.children[node]]
@@ -164,7 +171,7 @@ def refine(
     while waiting:
         _, node = heappop(waiting)
         children = tree.children[node]
-        if any(0 < held[child] < k for child in children):
+        if any(0 < supports[child] < k for child in children):
             continue
         # The records show the children of one cut; they are made anew only for a node that came up since.
         if node not in lowered:
@@ -180,7 +187,7 @@ def refine(
 
 
 def _lowered(tree: Hierarchy, data: Records, cut: Ints) -> Records:
-    """The records with the children of the nodes of a cut, so that each of its nodes can be tried."""
+    """Return the records with the children of the nodes of a cut, so that each of its nodes can be tried."""
     below = [child for node in cut.tolist() for child in tree.children[node] or (node,)]
     return merged(recoded(data, tree.above(np.array(below))[tree.first]))
 
@@ -188,9 +195,9 @@ def _lowered(tree: Hierarchy, data: Records, cut: Ints) -> Records:
 def _anonymous(
     tree: Hierarchy, records: Records, cut: Ints, fresh: tuple[int, ...], k: int, m: int, rare: RareItemsets
 ) -> bool:
-    """Whether no set of 2..m labels is rare that has a fresh one; the records are those that hold one."""
+    """Return True if no set of 2 to m labels with a fresh one is rare; the records are those with a fresh label."""
     records = merged(recoded(records, tree.above(cut)[tree.first]))
-    order = np.concatenate((fresh, np.setdiff1d(records.held, fresh)))
+    order = np.concatenate((fresh, np.setdiff1d(records.codes, fresh)))
     place = np.full(len(tree.labels), -1)
     place[order] = np.arange(len(order))
     named, alive = renamed(records, place, len(order)), np.ones(len(order), bool)

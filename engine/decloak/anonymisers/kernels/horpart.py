@@ -1,9 +1,9 @@
-"""HORPART and pooling: records cut into clusters of similar ones, by their most frequent items.
+"""HORPART and merging: records split into clusters of similar ones, by their most frequent items.
 
-A record is an ascending tuple of item codes; codes ascend as names do, so the smallest code is the first name.
-A node of the recursion is a chain: the item that most of its records hold takes these away as a new node, then
-the next item of those left, until few enough are left. A node counts its records once; every record that
-leaves is subtracted, so that a record costs its length at each of the nodes it passes.
+A record is an ascending tuple of item codes; codes ascend as names do, so the smallest code is the first name. A node
+of the recursion is a chain: the records with its most frequent item leave as a new node, then those with the next item
+of the rest, until few enough are left. A node counts its records once, and subtracts every record that leaves, so that
+a record costs its length at each of its nodes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ Record = tuple[int, ...]
 
 
 class _Node:
-    """Records that all hold the ignored items, and for every other item the records that hold it."""
+    """Records that all have the ignored items, and for every other item the records with it."""
 
     def __init__(self, records: Sequence[Record], ids: Iterable[int], ignored: frozenset[int]) -> None:
         self.records = records
@@ -31,7 +31,9 @@ class _Node:
         heapify(self.queue)
 
     def most_frequent(self) -> int | None:
-        """The item most of the records left hold, the smallest of several; supports in the queue may be old."""
+        """Return the most frequent item of the remaining records, the smallest of several. Supports in the queue may be
+        outdated.
+        """
         queue, support = self.queue, self.support
         while queue and -queue[0][0] != support[queue[0][1]]:
             item = queue[0][1]
@@ -39,11 +41,12 @@ class _Node:
         return queue[0][1] if queue and queue[0][0] else None
 
     def ignore(self, item: int) -> None:
+        """Ignore `item` from here on: all records of the node have it."""
         self.ignored |= {item}
         self.support[item] = 0
 
     def split(self, item: int) -> list[int]:
-        """Take away the records that hold an item, in ascending order."""
+        """Remove the records with `item` and return them, ascending."""
         remaining, support = self.remaining, self.support
         taken = [number for number in self.holders[item] if number in remaining]
         for number in taken:
@@ -56,7 +59,7 @@ class _Node:
 
 
 def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False) -> Iterator[list[int]]:
-    """Cut records into parts of at most `max_cluster`; `strict` cuts a part of exactly so many as well."""
+    """Yield `records` in parts of at most `max_cluster`; `strict` also splits a part of exactly that size."""
     largest = max_cluster - strict
     stack = [_Node(records, range(len(records)), frozenset())]
     while stack:
@@ -83,7 +86,7 @@ def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
 
 
 def pooled_parts(parts: Iterable[list[int]], k: int) -> list[list[int]]:
-    """Put parts of fewer than k records together until they are k; what is left joins the last cluster.
+    """Return `parts`, those of fewer than `k` records merged until they have k; the rest joins the last cluster.
 
     >>> pooled_parts([[0], [1, 2], [3], [4]], k=2)
     [[1, 2], [0, 3, 4]]

@@ -1,11 +1,11 @@
-"""AA in parts: of the records (LRA, each part with a cut of its own) or of the items (VPA, one cut for all).
+"""AA in parts: of the records (LRA, each with its own cut) or of the items (VPA, one cut for all).
 
-LRA orders the records as Gray codes: the signature of a record has a bit for every leaf, the first leaf the highest.
-With p1 < p2 < ... the positions of its items and n leaves, that is the order of (-p1, p2, -p3, ...) with n to end it,
-negative after an even number of items. A border is the last place of a part in that order; places are weighed by the
-itemsets of m items of their records. VPA cuts the classes of one level into runs of about the same number of leaves.
-What the records hold of a run is anonymised as if it were all; a run says which itemsets are looked at, and a rule may
-well be wider than the run.
+LRA sorts the records as Gray codes: the signature of a record has a bit for every leaf, the first leaf the highest.
+With p1 < p2 < ... the positions of its items and n leaves, that is the order of (-p1, p2, -p3, ...) with n at the end,
+negative after an even number of items. A border is the last position of a part in that order; positions are weighted by
+the itemsets of m items of their records. VPA splits the classes of one level into runs of about the same number of
+leaves. The part of the records in a run is anonymised as if it were all; a run decides which itemsets are checked, and
+a rule may be wider than the run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from decloak.anonymisers.kernels.apriori import aa
-from decloak.anonymisers.kernels.parallel import in_parallel
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local
 from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
+from decloak.parallel import map_tasks
 
 __all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
 
@@ -40,9 +40,11 @@ def vpa(
     level: int = 1,
     processes: int = 1,
 ) -> Walked:
-    """The cut that vertical partitioning finds, with the size of the largest count tree.
+    """Return the cut of vertical partitioning of `records` in `tree` for `k` and `m`, with the size of the largest
+    count tree.
 
-    AA runs on each part of the items by itself, then on all from what the parts were raised to.
+    AA runs on each of the `parts` of the items, of one `level`, in several `processes`; then on all from the results of
+    the parts.
     """
     check_km(k, m)
     check_whole(1, parts=parts, processes=processes)
@@ -51,7 +53,7 @@ def vpa(
     shares = [_of_items(records, first, end) for first, end in runs_of_classes(tree, parts, level)]
     # What fewer than k records hold anything of, no rule cures: it is left to the walk over all items.
     tasks = [(tree, share, k, m) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
-    walks = in_parallel(aa, tasks, processes)
+    walks = map_tasks(aa, tasks, processes)
     covers = [tree.above(walk.cut) for walk in walks]
     # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
     last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
@@ -59,7 +61,8 @@ def vpa(
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:
-    """The leaf positions, first and end, of each part of the items; fewer parts when classes are too large.
+    """Return the leaf positions, first and end, of each of `parts` parts of the items of `tree` at `level`; fewer parts
+    if classes are too large.
 
     >>> runs_of_classes(Hierarchy.balanced("abcdefgh", 2), 3, 1)
     [(0, 4), (4, 6), (6, 8)]
@@ -75,7 +78,7 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
 
 
 def _of_items(records: sparse.csr_array[Any], first: int, end: int) -> sparse.csr_array[Any]:
-    """The records without the items outside leaf positions first..end-1."""
+    """Return the records restricted to the leaf positions from first to end - 1."""
     kept = (records.indices >= first) & (records.indices < end)
     start = np.concatenate(([0], np.cumsum(kept)))[records.indptr]
     return sparse.csr_array((records.data[kept], records.indices[kept], start), records.shape)
@@ -91,9 +94,11 @@ def lra(
     flexibility: int = 10,
     processes: int = 1,
 ) -> Local:
-    """A cut for each part of the records, neighbours in Gray code order, found by AA on the part alone.
+    """Return a cut for each part of the `records`, neighbours in Gray code order, found by AA (`tree`, `k`, `m`) on the
+    part alone.
 
-    A border may move by `flexibility` records to where two neighbours differ most.
+    A border between `parts` may move by `flexibility` records to where two neighbours differ most. `processes` work in
+    parallel.
     """
     check_km(k, m)
     check_whole(1, parts=parts, processes=processes)
@@ -106,27 +111,27 @@ def lra(
     for number, chunk in enumerate(chunks):
         part[chunk] = number
     tasks = [(tree, records[chunk], k, m) for chunk in chunks]
-    walks = in_parallel(aa, tasks, processes)
+    walks = map_tasks(aa, tasks, processes)
     return Local(part, tuple(walk.cut for walk in walks), largest_tree(walks))
 
 
 def largest_tree(walks: Sequence[Walked]) -> int:
-    """The nodes of the largest count tree of several walks: no two of them are needed at a time."""
+    """Return the size of the largest count tree of `walks`: no two of them exist at a time."""
     return max((walk.tree_nodes or 0 for walk in walks), default=0)
 
 
 def gray_order(records: sparse.csr_array[Any]) -> Ints:
-    """The records in the order of their signatures as Gray codes; equal ones as they come.
+    """Return the indices of `records` in the order of their signatures as Gray codes; equal ones in order.
 
     >>> gray_order(sparse.csr_array([[1, 0], [1, 1], [0, 1], [0, 0]])).tolist()
     [3, 2, 1, 0]
     """
-    keys = [_gray_key(held, records.shape[1]) for held in _item_lists(records)]
+    keys = [_gray_key(items, records.shape[1]) for items in _item_lists(records)]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
 
-def _gray_key(held: list[int], leaves: int) -> list[int]:
-    key = [*held, leaves]
+def _gray_key(items: list[int], leaves: int) -> list[int]:
+    key = [*items, leaves]
     key[::2] = [-position for position in key[::2]]
     return key
 
@@ -137,7 +142,7 @@ def _item_lists(records: sparse.csr_array[Any]) -> Iterator[list[int]]:
 
 
 def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: int) -> Iterator[int]:
-    """The last place of every part but the last one, of records in Gray code order."""
+    """Yield the last position of every part but the last one, of records in Gray code order."""
     weights = [comb(length, m) for length in np.diff(records.indptr).tolist()]
     reached = list(accumulate(weights if any(weights) else [1] * len(weights)))
     # How many parts, of equal weights, would end before each place and at the last one.
@@ -154,16 +159,17 @@ def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: in
 
 
 def _distances(records: sparse.csr_array[Any]) -> list[int]:
-    """In how many items each record differs from the next."""
+    """Return the number of items in which each record differs from the next."""
     both = records[:-1].multiply(records[1:]).sum(axis=1)
     lengths = np.diff(records.indptr)
     return [int(items) for items in lengths[:-1] + lengths[1:] - 2 * both]
 
 
 def _filled(chunks: Sequence[Ints], records: sparse.csr_array[Any], k: int) -> list[Ints]:
-    """Chunks of no record with items or of at least k: one with fewer goes with the next, the last with the one before.
+    """Return the chunks, merged until each has no record with items or at least k: a small one joins the next, the last
+    the one before.
 
-    Empty records are the first in Gray code order, so that a chunk before the last cannot be one of them alone.
+    Empty records come first in Gray code order, so that a chunk before the last cannot consist of them.
     """
     filled: list[Ints] = []
     waiting: list[Ints] = []

@@ -1,10 +1,10 @@
 """Optimal anonymisation (OA): the cut of least information loss among all that are k^m-anonymous.
 
-A cut is the bits of one number, bit v for node v; its immediate ancestors put an inner node in place of all its
-children. Cuts are met breadth first from the leaves. No cut is cheaper than one below it, so the search goes on above
-a cut only while that is not anonymous and cheaper than the best one met. `offending` are itemsets of at most m nodes
-that 1..k-1 records hold, enough of them that a cut is anonymous unless it has every node of one; `among[v]` are those
-that node v is in, as bits too.
+A cut is the bits of one number, bit v for node v; its immediate ancestors replace all children of a node by that node.
+Cuts are visited breadth first from the leaves. No cut is cheaper than one below it, so the search continues above a cut
+only while that is not anonymous and cheaper than the best one so far. `offending` are itemsets of at most m nodes in 1
+to k - 1 records, enough of them that a cut is anonymous unless it contains one; `among[v]` are those with node v, as
+bits too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from decloak.anonymisers.kernels.count_tree import held
+from decloak.anonymisers.kernels.count_tree import rows_with_node
 from decloak.anonymisers.kernels.raised_cut import ncp, prices
 from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, longest
@@ -29,11 +29,11 @@ from decloak.lazy import sparse
 __all__ = ["MOST_CUTS", "cuts", "oa", "optimum"]
 
 MOST_CUTS = 2_000_000
-"""A tree with more cuts is refused: the search may have to look at all of them."""
+"""Largest number of cuts of a tree: the search may have to visit all of them."""
 
 
 def cuts(tree: Hierarchy) -> int:
-    """The number of cuts of a tree: that of a node is one more than the product of its children's.
+    """Return the number of cuts of `tree`: that of a node is one more than the product of its children's.
 
     >>> cuts(Hierarchy.balanced("abcd", 2))
     5
@@ -46,7 +46,7 @@ def cuts(tree: Hierarchy) -> int:
 
 
 def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
-    """The optimal cut, as ascending nodes; of several the one met first.
+    """Return the optimal cut of `tree` for `records`, `k` and `m`, as ascending nodes; of several the first visited.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in oa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2)]
@@ -65,9 +65,10 @@ def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
 
 
 def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
-    """The least information that one cut can lose; None when the tree has more than `most` cuts.
+    """Return the least information loss of one cut of `tree` for `records`, `k` and `m`; None if the tree has more than
+    `most` cuts.
 
-    Branch and bound: of an offending itemset inside a cut, every anonymous cut above lacks one node. So the search
+    Branch and bound: every anonymous cut above a cut with an offending itemset lacks one of its nodes. So the search
     raises one node of one itemset, the cheapest cut first, and the first anonymous one is the best.
     """
     check_km(k, m)
@@ -80,7 +81,7 @@ def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, mos
 
 
 def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
-    """The first of the cheapest anonymous cuts, breadth first."""
+    """Return the first of the cheapest anonymous cuts, breadth first."""
     among = _among(tree, offending)
     steps = [
         (sum(1 << child for child in below), 1 << node, price[node] - sum(price[child] for child in below))
@@ -108,7 +109,7 @@ def _cheapest(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]
 
 
 def _bounded(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]) -> int:
-    """A cheapest anonymous cut, the cheapest first."""
+    """Return a cheapest anonymous cut, found best first."""
     everything, among = (1 << len(offending)) - 1, _among(tree, offending)
     parent = {child: node for node, below in enumerate(tree.children) for child in below}
     below = [0] * len(tree.labels)
@@ -136,7 +137,7 @@ def _bounded(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]
 
 
 def _sum(price: list[int], nodes: int) -> int:
-    """The price of the nodes of a cut."""
+    """Return the price of the nodes of a cut."""
     total = 0
     while nodes:
         total += price[(nodes & -nodes).bit_length() - 1]
@@ -145,7 +146,7 @@ def _sum(price: list[int], nodes: int) -> int:
 
 
 def _among(tree: Hierarchy, offending: list[tuple[int, ...]]) -> list[int]:
-    """The offending itemsets that each node is in, as bits."""
+    """Return the offending itemsets of each node, as bits."""
     among = [0] * len(tree.labels)
     for bit, itemset in enumerate(offending):
         for node in itemset:
@@ -154,7 +155,7 @@ def _among(tree: Hierarchy, offending: list[tuple[int, ...]]) -> list[int]:
 
 
 def _anonymous(cut: int, among: list[int], everything: int) -> bool:
-    """Whether every offending itemset has a node that is not in the cut."""
+    """Return True if every offending itemset has a node outside the cut."""
     broken = 0
     for node, offending in enumerate(among):
         if not cut >> node & 1:
@@ -163,8 +164,8 @@ def _anonymous(cut: int, among: list[int], everything: int) -> bool:
 
 
 def _offending(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> list[tuple[int, ...]]:
-    """Itemsets that 1..k-1 records hold; every itemset that does has one of them as a part."""
-    rows = held(tree, records)
+    """Return itemsets in 1 to k - 1 records such that every rare itemset contains one."""
+    rows = rows_with_node(tree, records)
     ends = (tree.first + tree.leaves).tolist()
     first = tree.first.tolist()
 

@@ -1,8 +1,8 @@
-"""Which sets are rare, supported by 1..k-1 records, found from the patterns downwards.
+"""Search for rare sets, in 1 to k - 1 records, from the patterns downwards.
 
-Sets are written in bits; a pattern is the set of all that some record supports. A rare set lies in a pattern, and any
-set between the two is supported by that record, and by no record that does not support the rare one: it is rare too.
-So it is enough to leave out one member after the other as long as sets stay rare.
+Sets are bit masks; a pattern is the set of all images that some record supports. A rare set is part of a pattern. Any
+set between the two is supported by that record, and by no record that does not support the rare one: it is rare too. So
+it is enough to drop one member after the other while sets stay rare.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from decloak.errors import DecloakError
 __all__ = ["PIECE", "rare_patterns", "rare_sets", "too_many"]
 
 MOST = 1 << 16
-"""Sets looked at: as many as 16 members have."""
+"""Largest number of sets that are visited: as many as 16 members have."""
 PIECE = 1 << 22
-"""Entries of a table made at once."""
+"""Number of entries of a table in one step."""
 
 
 def too_many(place: str) -> DecloakError:
-    """The error for a constraint that would take too long."""
+    """Return the error for a constraint at `place` that would take too long."""
     return DecloakError(
         "too many combinations of its items are rare or nearly so",
         place,
@@ -30,15 +30,16 @@ def too_many(place: str) -> DecloakError:
 
 
 def rare_patterns(patterns: Ints, counts: Ints, k: int) -> Ints:
-    """Return the patterns that fewer than k records support; there is none when no set is rare."""
+    """Return the `patterns` with `counts` below `k`; none if no set is rare."""
     pieces = [piece[_support(piece, patterns, counts) < k] for piece in _pieces(patterns, len(patterns))]
     return np.concatenate([patterns[:0], *pieces])
 
 
 def rare_sets(patterns: Ints, counts: Ints, k: int, place: str) -> Iterator[tuple[Ints, Mask]]:
-    """Yield sets, each once, and whether they are rare by every column of counts; all that are rare by any.
+    """Yield sets of `patterns`, each once, and masks: rare by every column of `counts`, for all that are rare (`k`) by
+    any.
 
-    A column says how many of some records show each pattern.
+    A column has the number of records of each pattern. `place` is for errors.
     """
     smaller = ~(1 << np.arange(int(patterns.max(initial=0)).bit_length()))
     met, new = np.array([0]), patterns
@@ -56,13 +57,15 @@ def rare_sets(patterns: Ints, counts: Ints, k: int, place: str) -> Iterator[tupl
 
 
 def _pieces(sets: Ints, width: int) -> Iterator[Ints]:
-    """Cut sets into runs for which a table of that width is small."""
+    """Yield runs of sets whose table of that width is small."""
     step = max(1, PIECE // max(1, width))
     for start in range(0, len(sets), step):
         yield sets[start : start + step]
 
 
 def _support(sets: Ints, patterns: Ints, counts: Ints) -> Floats:
-    """How many records support each set, in every column of counts; whole numbers, floats only for speed."""
+    """Return the number of records that support each set, for every column of counts; integers stored as floats for
+    speed.
+    """
     inside: Floats = (patterns & sets[:, None] == sets[:, None]).astype(np.float64)
     return inside @ counts.astype(np.float64)

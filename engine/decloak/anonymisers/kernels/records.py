@@ -1,4 +1,4 @@
-"""Records as the makers of releases count them: ascending runs of labels, equal ones made one of their summed weight.
+"""Records in the form that methods count: ascending runs of labels, equal ones merged with their summed weight.
 
 The labels of record r are `held[start[r]:start[r + 1]]`.
 """
@@ -20,62 +20,64 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK, ENTRIES = 1 << 18, 1 << 20
-"""Records that are told apart at once, and labels that are put for others: they bound the memory."""
+"""Number of records that are compared at once, and of labels that are replaced: they bound the memory."""
 
 
 class Records(NamedTuple):
-    """The ascending labels of each record, and how many records it stands for."""
+    """The ascending labels of each record, and its multiplicity."""
 
     start: Ints
-    held: NDArray[np.int32]
+    codes: NDArray[np.int32]
     weight: NDArray[np.int32]
 
 
 def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
-    """Records of leaf positions, as `Hierarchy.code` gives them, as node numbers; the empty ones are left out."""
+    """Return `records` of leaf positions of `tree`, as `Hierarchy.code` returns them, as node numbers, without empty
+    ones.
+    """
     lengths = np.diff(records.indptr)
     lengths = lengths[lengths > 0]
     return Records(starts(lengths), tree.leaf.astype(np.int32)[records.indices], np.ones(len(lengths), np.int32))
 
 
 def recoded(records: Records, to: Ints) -> Records:
-    """Put `to[x]` for every label x; `to` must ascend, so that labels that become equal stand together."""
-    label, first = to.astype(np.int32), np.ones(len(records.held), bool)
+    """Return `records` with `to[x]` for every label x; `to` must ascend, so that equal labels are neighbours."""
+    label, first = to.astype(np.int32), np.ones(len(records.codes), bool)
     runs = [slice(begin, begin + ENTRIES) for begin in range(0, len(first), ENTRIES)]
     for run in runs:  # the first of a run may be like the last before it
-        labels = label[records.held[max(0, run.start - 1) : run.stop]]
+        labels = label[records.codes[max(0, run.start - 1) : run.stop]]
         first[max(1, run.start) : run.stop] = labels[1:] != labels[:-1]
     first[records.start[:-1]] = True
     lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
-    held, begin = np.empty(int(lengths.sum()), np.int32), 0
+    codes, begin = np.empty(int(lengths.sum()), np.int32), 0
     for run in runs:
-        labels = label[records.held[run][first[run]]]
-        held[begin : begin + len(labels)] = labels
+        labels = label[records.codes[run][first[run]]]
+        codes[begin : begin + len(labels)] = labels
         begin += len(labels)
-    return Records(starts(lengths), held, records.weight)
+    return Records(starts(lengths), codes, records.weight)
 
 
 def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
-    """The records that hold one of the labels begin..end - 1; `columns` is `matrix_of` them, by columns."""
+    """Return the `records` with one of the labels `begin` to `end` - 1; `columns` is `matrix_of` them, by columns."""
     rows = np.unique(columns.indices[columns.indptr[begin] : columns.indptr[end]])
     lengths = np.diff(records.start)[rows]
-    return Records(starts(lengths), records.held[entries_of(records.start[rows], lengths)], records.weight[rows])
+    return Records(starts(lengths), records.codes[entries_of(records.start[rows], lengths)], records.weight[rows])
 
 
 def renamed(records: Records, name: Ints, labels: int) -> Records:
-    """Put `name[x]` for every label x, the names of each record ascending."""
-    named = matrix_of(records._replace(held=name.astype(np.int32)[records.held]), labels)
-    return records._replace(held=named.tocsc().tocsr().indices)
+    """Return `records` with `name[x]` for every one of `labels` labels x, the names of each record ascending."""
+    named = matrix_of(records._replace(codes=name.astype(np.int32)[records.codes]), labels)
+    return records._replace(codes=named.tocsc().tocsr().indices)
 
 
 def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
-    """Records × labels, 1 where a record holds a label."""
-    ones = np.ones(len(records.held), np.int8)
-    return sparse.csr_array((ones, records.held, narrow(records.start)), (len(records.weight), labels))
+    """Return a matrix of `records` × `labels`, 1 where a record has a label."""
+    ones = np.ones(len(records.codes), np.int8)
+    return sparse.csr_array((ones, records.codes, narrow(records.start)), (len(records.weight), labels))
 
 
 def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
-    """Make equal records one; they are found by a key, and different records of one key stay apart."""
+    """Return `records` with equal ones merged. They are found by `keys`; different records of one key stay separate."""
     keys = _keys(records) if keys is None else keys
     order = np.argsort(keys, kind="stable")
     fresh = np.ones(len(order), bool)
@@ -86,42 +88,42 @@ def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
     weight = np.bincount(like, records.weight, len(like)).astype(np.int32)
     kept = weight > 0
     lengths = np.diff(records.start)
-    return Records(starts(lengths[kept]), records.held[np.repeat(kept, lengths)], weight[kept])
+    return Records(starts(lengths[kept]), records.codes[np.repeat(kept, lengths)], weight[kept])
 
 
 def _keys(records: Records) -> NDArray[np.uint64]:
-    """The sum of a well-mixed number for every label."""
-    mixed = (np.arange(records.held.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
+    """Return the sum of a well-mixed number for every label."""
+    mixed = (np.arange(records.codes.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)
     parts = [np.zeros(0, np.uint64)]
     for first in range(0, len(records.weight), BLOCK):
         start = records.start[first : first + BLOCK + 1]
-        parts.append(np.add.reduceat(mixed[records.held[start[0] : start[-1]]], start[:-1] - start[0]))
+        parts.append(np.add.reduceat(mixed[records.codes[start[0] : start[-1]]], start[:-1] - start[0]))
     return np.concatenate(parts)
 
 
 def _equal(records: Records, like: Ints) -> Mask:
-    """Whether each record equals the record it is said to be like."""
+    """Return a mask of the records that equal the given one."""
     lengths = np.diff(records.start)
     same: Mask = lengths == lengths[like]
     every = np.flatnonzero(same & (like != np.arange(len(like))))
     for first in range(0, len(every), BLOCK):
         doubtful = every[first : first + BLOCK]
-        labels = records.held[entries_of(records.start[doubtful], lengths[doubtful])]
-        like_labels = records.held[entries_of(records.start[like[doubtful]], lengths[doubtful])]
+        labels = records.codes[entries_of(records.start[doubtful], lengths[doubtful])]
+        like_labels = records.codes[entries_of(records.start[like[doubtful]], lengths[doubtful])]
         same[np.repeat(doubtful, lengths[doubtful])[labels != like_labels]] = False
     return same
 
 
 def starts(lengths: NDArray[Any] | list[int]) -> Ints:
-    """Where runs of these lengths start, and where the last one ends."""
+    """Return the starts of runs of these `lengths`, and the end of the last one."""
     start = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=start[1:])
     return start
 
 
 def entries_of(start: NDArray[Any], lengths: NDArray[Any]) -> Ints:
-    """The numbers start..start + length - 1 of every run, one run after the other."""
+    """Return the numbers from `start` to start + length - 1 of every run, by `lengths`, one run after the other."""
     begin = starts(lengths)
     return np.arange(begin[-1]) + np.repeat(start - begin[:-1], lengths)

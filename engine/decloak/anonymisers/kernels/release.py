@@ -1,4 +1,4 @@
-"""From cuts to what is published: every item becomes the label of the node above it in its record's cut."""
+"""Conversion of cuts to releases: every item becomes the label of the node above it in its record's cut."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
+from decloak.data.exact_ratio import ExactRatio
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import CodedRows
-from decloak.data.share import Share
 from decloak.lazy import sparse
 
 __all__ = ["Local", "generalised"]
 
 
 class Local(NamedTuple):
-    """The part of every record, and the cut of every part as ascending nodes; one part is a global recoding."""
+    """The part of every record, and the cut of every part as ascending nodes. One part is a global recoding."""
 
     part: Ints
     cuts: tuple[Ints, ...]
     tree_nodes: int | None = None
-    """The nodes of the largest count tree that was walked for it, where one was."""
+    """The size of the largest count tree that was walked, if any."""
 
     @classmethod
-    def everywhere(cls, cut: Ints, records: int, tree_nodes: int | None = None) -> Self:
+    def with_one_cut(cls, cut: Ints, records: int, tree_nodes: int | None = None) -> Self:
+        """Return the recoding of all `records` by one `cut`; `tree_nodes` is the size of its count tree."""
         return cls(np.zeros(records, np.int64), (cut,), tree_nodes)
 
 
 def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
-    """The information loss over occurrences, by the nodes they are published by; exact."""
+    """Return the exact information loss over occurrences, given their nodes."""
     leaves = np.where(tree.leaves > 1, tree.leaves, 0)
     total = int(np.bincount(nodes, minlength=len(leaves)) @ leaves)
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
 
 
 def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
-    """The node that every occurrence of an item is published by."""
+    """Return the node by which every occurrence of an item is published."""
     if len(recoding.cuts) == 1:
         return tree.above(recoding.cuts[0]).astype(np.int32)[records.indices]
     part = np.repeat(recoding.part, np.diff(records.indptr))
@@ -53,7 +54,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
 
 
 def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> CodedRows[str]:
-    """The labels of every record in alphabetical order."""
+    """Return the labels of every record in alphabetical order."""
     # Sorted, so that nothing of the order of a record's items shows.
     present = np.flatnonzero(np.bincount(nodes, minlength=len(tree.labels))).tolist()
     by_name = sorted(present, key=tree.labels.__getitem__)
@@ -77,7 +78,10 @@ def generalised(
     k: int | None,
     m: int | None,
 ) -> Generalised:
-    """The release of a recoding."""
+    """Return the release of `data` by the cuts in `recoding` of `tree`.
+
+    `records` are the coded data; `method`, `k` and `m` are recorded in the release.
+    """
     nodes = _nodes(tree, records, recoding)
     rows = _rows(tree, records, nodes)
     # Sorted, because the order of the leaves may come from the records, whose supports are hidden.
@@ -86,5 +90,13 @@ def generalised(
         tree.labels[node]: tuple(sorted(tree.members(node))) for node in sorted(used, key=tree.labels.__getitem__)
     }
     return Generalised(
-        rows, members, data.labels, method, k, m, Share(_loss(tree, nodes)), data.origin, tree_nodes=recoding.tree_nodes
+        rows,
+        members,
+        data.labels,
+        method,
+        k,
+        m,
+        ExactRatio(_loss(tree, nodes)),
+        data.origin,
+        tree_nodes=recoding.tree_nodes,
     )

@@ -1,7 +1,7 @@
 """Set-based generalisation by a partition: each item of a set is published as the whole set.
 
-The partition is listed, or drawn at random from a share of the items: the plainest form of what COAT's
-privacy constraints ask for, without its search for the least loss. It promises no k; `decloak check` measures it.
+The partition is listed, or drawn at random from a share of the items: the simplest form of COAT's privacy constraints,
+without its search for the least loss. It guarantees no k; `decloak check` measures it.
 """
 
 import random
@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.published import Published
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["by_sets", "random_sets"]
 
 
 def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> list[tuple[str, ...]]:
-    """Draw a share of the items and cut them into sets of `size`; a single item over joins the last set.
+    """Return sets of `size` items, drawn with `seed` from a `share` of the `items`; a single remaining item joins the
+    last set.
 
     >>> random_sets(["a", "b", "c", "d"], 2, 1.0, seed=1)
     [('a', 'd'), ('b', 'c')]
@@ -31,17 +32,19 @@ def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> lis
 
 
 def by_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Published:
-    """Publish every item of a set as the set, where its first member stood; other items stay plain."""
+    """Return `data` with every item of one of `sets` published as the set, at the position of its first member; other
+    items stay plain.
+    """
     generalised: dict[str, tuple[str, ...]] = {}
     for members in sets:
         for item in members:
             if item in generalised:
-                raise DecloakError(f"the item {shown(item)} is in two sets", hint="sets must not overlap")
+                raise DecloakError(f"the item {quote(item)} is in two sets", hint="sets must not overlap")
             generalised[item] = tuple(members)
     unknown = sorted(generalised.keys() - set(data.items))
     if unknown:
         hint = "check the spelling, or leave it out"
-        raise DecloakError(f"the item {shown(unknown[0])} of a set is in no transaction", hint=hint)
+        raise DecloakError(f"the item {quote(unknown[0])} of a set is in no transaction", hint=hint)
     rows: list[tuple[Element, ...]] = [
         tuple(dict.fromkeys(generalised.get(item, item) for item in transaction)) for transaction in data.transactions
     ]

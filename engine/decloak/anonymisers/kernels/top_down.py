@@ -26,11 +26,12 @@ from decloak.lazy import sparse
 __all__ = ["partition"]
 
 BITS = 62
-"""Children of a node that are told apart in one number."""
+"""Number of children of a node that fit in one number."""
 
 
 def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
-    """A cut for each part of the records such that every record with items is published like k - 1 others or more.
+    """Return a cut of `tree` for each part of the `records` such that every non-empty record is published like at least
+    k - 1 (`k`) others.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> part, cuts, _ = partition(tree, tree.code([["a1", "b"], ["a2", "b"], ["b"], ["b"]]), 2)
@@ -40,31 +41,33 @@ def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
     check_whole(1, k=k)
     check_feasible(records, k)
     if k == 1:
-        return Local.everywhere(tree.leaf, records.shape[0])
+        return Local.with_one_cut(tree.leaf, records.shape[0])
     search = _Search(tree, records, k)
     cuts: dict[tuple[int, ...], int] = {}
 
     @cache
-    def number(held: tuple[int, ...]) -> int:
-        return cuts.setdefault(_completed(tree, held), len(cuts))
+    def number(nodes: tuple[int, ...]) -> int:
+        return cuts.setdefault(_completed(tree, nodes), len(cuts))
 
     part = np.zeros(records.shape[0], np.int64)
-    for held, members in search.partitions():
+    for nodes, members in search.partitions():
         # Where nothing but leaves are held nothing is hidden: all such partitions share the cut of the leaves.
-        part[members] = number(held if any(tree.children[node] for node in held) else ())
+        part[members] = number(nodes if any(tree.children[node] for node in nodes) else ())
     return Local(part, tuple(np.array(cut, np.int64) for cut in cuts) or (tree.leaf,))
 
 
-def _completed(tree: Hierarchy, held: Sequence[int]) -> tuple[int, ...]:
-    """The cut of some nodes and of the highest ones that are not above them; without any, that of the leaves."""
-    if not held:
+def _completed(tree: Hierarchy, nodes: Sequence[int]) -> tuple[int, ...]:
+    """Return the cut of some nodes and of the highest nodes that are not above them; without any, that of the
+    leaves.
+    """
+    if not nodes:
         return tuple(tree.leaf.tolist())
-    above = {node for below in held for node in tree.ancestors(below)}
-    return tuple(sorted({child for node in above for child in tree.children[node]}.difference(above).union(held)))
+    above = {node for below in nodes for node in tree.ancestors(below)}
+    return tuple(sorted({child for node in above for child in tree.children[node]}.difference(above).union(nodes)))
 
 
 class _Search:
-    """Occurrences by their number in the matrix of records; a partition is those of its records, ascending."""
+    """Occurrences by their number in the matrix of records. A partition is those of its records, ascending."""
 
     def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> None:
         self._tree, self._k = tree, k
@@ -84,11 +87,11 @@ class _Search:
         self._gain[occurrences] = self._weight[node] - self._weight[self._below[occurrences]]
 
     def partitions(self) -> Iterator[tuple[tuple[int, ...], Ints]]:
-        """The nodes held and the records of every partition that no node can be expanded in."""
+        """Yield the nodes and the records of every partition in which no node can be expanded."""
         waiting: list[Ints] = [np.arange(len(self._item))] if len(self._item) else []
         while waiting:
             occurrences = waiting.pop()
-            if self._same(occurrences):
+            if self._all_equal(occurrences):
                 self._node[occurrences] = self._tree.leaf[self._item[occurrences]]
                 parts = []
             else:
@@ -97,14 +100,16 @@ class _Search:
             if not parts:
                 yield tuple(np.unique(self._node[occurrences]).tolist()), np.unique(self._record[occurrences])
 
-    def _same(self, occurrences: Ints) -> bool:
-        """Whether all records of a partition hold the same items, so that every expansion keeps them together."""
+    def _all_equal(self, occurrences: Ints) -> bool:
+        """Return True if all records of a partition have the same items, so that every expansion keeps them
+        together.
+        """
         number = int(_runs(self._record[occurrences])[-1]) + 1
         items = self._item[occurrences]
         return len(items) % number == 0 and bool((items.reshape(number, -1) == items[: len(items) // number]).all())
 
     def _expanded(self, occurrences: Ints) -> list[Ints]:
-        """The partitions that come of the best node that can be expanded; none when there is no such node."""
+        """Return the partitions after expanding the best possible node; none if there is no such node."""
         for node in self._by_gain(occurrences):
             below = occurrences[self._node[occurrences] == node]
             group = self._groups(below)
@@ -116,7 +121,7 @@ class _Search:
         return []
 
     def _by_gain(self, occurrences: Ints) -> list[int]:
-        """The inner nodes held, by what all records of a partition gain from expanding them."""
+        """Return the inner nodes of a partition by the gain of expanding them over all records."""
         occurrences = occurrences[self._below[occurrences] != self._node[occurrences]]
         nodes, which = np.unique(self._node[occurrences], return_inverse=True)
         gains = np.bincount(which, self._gain[occurrences])
@@ -127,10 +132,12 @@ class _Search:
         self._look_below(occurrences)
 
     def _groups(self, below: Ints) -> Ints:
-        """The group of each record of a partition, -1 for what stays; `below` are the occurrences below a node."""
+        """Return the group of each record of a partition, -1 for records that stay; `below` are the occurrences below a
+        node.
+        """
         run = _runs(self._record[below])
         start = np.flatnonzero(np.diff(run, prepend=-1))
-        group = _alike(self._below[below], start)
+        group = _group_by_children(self._below[below], start)
         gains = np.add.reduceat(self._gain[below], start)
         size = np.bincount(group)
         group[size[group] < self._k] = -1
@@ -138,7 +145,7 @@ class _Search:
         if 0 < lacking < self._k:
             spare = np.maximum(size - self._k, 0)
             if spare.sum() >= lacking:
-                group[_left_behind(group, spare, gains, lacking)] = -1
+                group[_choose_staying(group, spare, gains, lacking)] = -1
             elif (group >= 0).any():
                 least = np.bincount(group[group >= 0], gains[group >= 0], len(size))
                 group[group == np.where(size < self._k, np.inf, least).argmin()] = -1
@@ -149,8 +156,8 @@ def _runs(values: Ints) -> Ints:
     return np.cumsum(np.diff(values, prepend=values[:1]) != 0)
 
 
-def _alike(children: Ints, start: Ints) -> Ints:
-    """Number records by the set of their children; those of a record begin at `start`."""
+def _group_by_children(children: Ints, start: Ints) -> Ints:
+    """Return a number for each record, equal for equal sets of children; those of a record begin at `start`."""
     kinds, child = np.unique(children, return_inverse=True)
     group = np.zeros(len(start), np.int64)
     for first in range(0, len(kinds), BITS):
@@ -161,8 +168,8 @@ def _alike(children: Ints, start: Ints) -> Ints:
     return group
 
 
-def _left_behind(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
-    """The records that stay behind too: one by one from the largest group, of each group those that lose least."""
+def _choose_staying(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
+    """Return the records that also stay: one by one from the largest group, of each group those that lose least."""
     remaining = spare.copy()
     for _ in range(lacking):
         remaining[remaining.argmax()] -= 1

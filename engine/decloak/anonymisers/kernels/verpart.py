@@ -1,7 +1,7 @@
-"""VERPART: the items of a cluster cut into k^m-anonymous record chunks and a term chunk.
+"""VERPART: the items of a cluster split into k^m-anonymous record chunks and a term chunk.
 
-A set of rows is the bits of one integer: row r is bit r. `held` maps an item code to the rows that hold it; an
-itemset is on the rows that the bits of its items share, and its support is how many bits are set.
+A set of rows is the bits of one integer: row r is bit r. `item_rows` maps an item code to the rows with it; an itemset
+is on the rows that the bits of its items share, and its support is the number of set bits.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 __all__ = ["Grower", "Vertical", "anonymous_chunk", "by_support", "greedy", "held_rows", "no_empty_record", "vertical"]
 
 Grower = Callable[[], Callable[[int], bool]]
-"""Opens a chunk: what it gives takes one item after the other, or refuses it and stays as it was."""
+"""A function that opens a chunk. Its result takes one item after the other, or refuses it and stays as it was."""
 
 
 class Vertical(NamedTuple):
@@ -21,30 +21,32 @@ class Vertical(NamedTuple):
 
 
 def held_rows(records: Iterable[Iterable[int]]) -> dict[int, int]:
-    """Return the rows that hold each item.
+    """Return the rows of each item in `records`.
 
     >>> held_rows([(0, 1), (1,)])
     {0: 1, 1: 3}
     """
-    held: dict[int, int] = {}
+    item_rows: dict[int, int] = {}
     for row, record in enumerate(records):
         bit = 1 << row
         for item in record:
-            held[item] = held.get(item, 0) | bit
-    return held
+            item_rows[item] = item_rows.get(item, 0) | bit
+    return item_rows
 
 
-def by_support(held: dict[int, int]) -> list[int]:
-    """Items, those on the most rows first, then by name."""
-    return sorted(held, key=lambda item: (-held[item].bit_count(), item))
+def by_support(item_rows: dict[int, int]) -> list[int]:
+    """Return the items of `item_rows`, those on the most rows first, then by name."""
+    return sorted(item_rows, key=lambda item: (-item_rows[item].bit_count(), item))
 
 
-def vertical(held: dict[int, int], size: int, k: int, m: int) -> Vertical:
-    """Cut the items of a cluster of `size` records into chunks so that no record need be empty."""
-    order = by_support(held)
-    frequent = [item for item in order if held[item].bit_count() >= k]
-    chunks = greedy(frequent, lambda: anonymous_chunk(held, k, m))
-    if len(frequent) == len(order) and not no_empty_record(chunks, held, size, k, m):
+def vertical(item_rows: dict[int, int], size: int, k: int, m: int) -> Vertical:
+    """Return the items of a cluster of `size` records, with rows in `item_rows`, split into chunks for `k` and `m` so
+    that no record need be empty.
+    """
+    order = by_support(item_rows)
+    frequent = [item for item in order if item_rows[item].bit_count() >= k]
+    chunks = greedy(frequent, lambda: anonymous_chunk(item_rows, k, m))
+    if len(frequent) == len(order) and not no_empty_record(chunks, item_rows, size, k, m):
         # The rarest item becomes a term, which any record may hold: so none need be empty.
         last = order.pop()
         chunks = [kept for chunk in chunks if (kept := [item for item in chunk if item != last])]
@@ -53,7 +55,9 @@ def vertical(held: dict[int, int], size: int, k: int, m: int) -> Vertical:
 
 
 def greedy(items: list[int], opened: Grower) -> list[list[int]]:
-    """Fill one chunk after the other with the items it takes, those refused going on; a chunk takes its first."""
+    """Return chunks of `items`: each takes all it can from `opened`, refused ones go on to the next. A chunk takes its
+    first item.
+    """
     chunks = []
     while items:
         takes = opened()
@@ -66,16 +70,16 @@ def greedy(items: list[int], opened: Grower) -> list[list[int]]:
     return chunks
 
 
-def anonymous_chunk(held: dict[int, int], k: int, m: int) -> Callable[[int], bool]:
-    """A chunk that stays k^m-anonymous.
+def anonymous_chunk(item_rows: dict[int, int], k: int, m: int) -> Callable[[int], bool]:
+    """Return a chunk that stays k^m-anonymous for the rows `item_rows`, `k` and `m`.
 
-    Only itemsets with the new item can offend. `itemsets` has the rows of every itemset of at most m - 1 items
-    that occurs, with its fewest items: itemsets on the same rows offend together.
+    Only itemsets with the new item can violate. `itemsets` has the rows of every itemset of at most m - 1 items that
+    occurs, with its fewest items: itemsets on the same rows violate together.
     """
     itemsets: dict[int, int] = {}
 
     def takes(item: int) -> bool:
-        rows = held[item]
+        rows = item_rows[item]
         for holders in itemsets:
             if (common := rows & holders) and common.bit_count() < k:
                 return False
@@ -91,12 +95,14 @@ def anonymous_chunk(held: dict[int, int], k: int, m: int) -> Callable[[int], boo
     return takes
 
 
-def no_empty_record(chunks: Sequence[Sequence[int]], held: dict[int, int], size: int, k: int, m: int) -> bool:
-    """Tell whether the sub-records suffice to leave no record empty, however k of them must pile up."""
+def no_empty_record(chunks: Sequence[Sequence[int]], item_rows: dict[int, int], size: int, k: int, m: int) -> bool:
+    """Return True if the sub-records of `chunks` suffice to leave none of `size` records empty, however `k` of them
+    must coincide (`m`, rows in `item_rows`).
+    """
     subrecords = 0
     for chunk in chunks:
         rows = 0
         for item in chunk:
-            rows |= held[item]
+            rows |= item_rows[item]
         subrecords += rows.bit_count()
     return bool(chunks) and subrecords >= size + k * (min(m, len(chunks)) - 1)

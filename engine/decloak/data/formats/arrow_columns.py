@@ -1,7 +1,7 @@
-"""The columns of an Arrow table as Python lists, charged to the budget of the file before they are made.
+"""Conversion of Arrow tables to columns of Python lists, charged to the read budget before they are allocated.
 
 A file of a few hundred bytes may claim thousands of millions of equal values, or a word of 30 MB in each row. Each
-different value is made once, and all rows share it.
+different value is created once, and all rows share it.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from decloak.data.budget import charge
-from decloak.data.formats.lines import LONGEST_LINE, place
+from decloak.data.formats.lines import LONGEST_LINE, location
 from decloak.data.formats.record import TEXT
-from decloak.data.formats.tables_extra import needed
+from decloak.data.formats.tables_extra import import_extra
 from decloak.data.frames import Columns, check_columns
-from decloak.errors import DecloakError, shown
+from decloak.data.read_budget import charge
+from decloak.errors import DecloakError, quote
 
-__all__ = ["columns_of"]
+__all__ = ["read_columns"]
 
 CELL = 16
-"""Bytes of memory that a cell takes: a reference, and its number while it is made."""
+"""Bytes of memory per cell: a reference, and its number during the conversion."""
 LIST = 80
-"""Bytes of memory that a list takes beside its cells."""
+"""Bytes of memory per list, beside its cells."""
 
 
-class _Other:
-    """A value of a type that can be no name, such as a mapping; one stands for all of its column."""
+class _UnsupportedValue:
+    """A value of a type that cannot be a name, such as a mapping. One object represents all of its column."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -34,15 +34,15 @@ class _Other:
         return self.kind
 
 
-def columns_of(read: Callable[[], Any], path: str) -> Columns:
-    """The columns of the table that is read, by their names."""
-    arrow = needed("pyarrow", "Arrow")
+def read_columns(read: Callable[[], Any], path: str) -> Columns:
+    """Return the columns of the table that `read` returns, by name. `path` is the file, for errors."""
+    arrow = import_extra("pyarrow", "Arrow")
     try:
         return _columns(read())
     except arrow.lib.ArrowMemoryError:
         raise MemoryError from None
     except DecloakError as error:
-        raise DecloakError(error.message, error.place or place(path), error.hint) from None
+        raise DecloakError(error.message, error.place or location(path), error.hint) from None
 
 
 def _columns(table: Any) -> Columns:
@@ -52,8 +52,8 @@ def _columns(table: Any) -> Columns:
 
 
 def _values(column: Any) -> Sequence[Any]:
-    """The values of a column, None where one is missing."""
-    types = needed("pyarrow.types", "Arrow")
+    """Return the values of a column, None where one is missing."""
+    types = import_extra("pyarrow.types", "Arrow")
     kind = column.type
     if types.is_run_end_encoded(kind):
         return _runs(column)
@@ -64,12 +64,12 @@ def _values(column: Any) -> Sequence[Any]:
         return [None] * len(column)
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
         charge(CELL * len(column))
-        return [_Other(str(kind))] * len(column)
+        return [_UnsupportedValue(str(kind))] * len(column)
     return _scalars(column)
 
 
 def _runs(column: Any) -> list[Any]:
-    """Values that are kept once for a run of rows."""
+    """Return the values of a column that stores each value once per run of rows."""
     charge(CELL * len(column))
     values: list[Any] = []
     for chunk in column.chunks:
@@ -88,11 +88,11 @@ def _is_list(types: Any, kind: Any) -> bool:
 
 
 def _compute() -> Any:
-    return needed("pyarrow.compute", "Arrow")
+    return import_extra("pyarrow.compute", "Arrow")
 
 
 def _scalars(column: Any) -> list[Any]:
-    """Texts, numbers and dates: each different one is made once."""
+    """Return texts, numbers and dates. Each different value is created once."""
     charge(CELL * len(column))
     values: list[Any] = []
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
@@ -106,8 +106,8 @@ def _scalars(column: Any) -> list[Any]:
 
 
 def _plain(array: Any) -> Any:
-    """The same in a type that can be counted: views of texts cannot."""
-    arrow = needed("pyarrow", "Arrow")
+    """Return the array in a type that Arrow can count: it cannot count views of texts."""
+    arrow = import_extra("pyarrow", "Arrow")
     views = {getattr(arrow, name)(): arrow.large_string() for name in ("string_view",) if hasattr(arrow, name)}
     if array.type not in views:
         return array
@@ -116,7 +116,7 @@ def _plain(array: Any) -> Any:
 
 
 def _different(dictionary: Any) -> list[Any]:
-    types = needed("pyarrow.types", "Arrow")
+    types = import_extra("pyarrow.types", "Arrow")
     charge(TEXT * len(dictionary))
     if types.is_string(dictionary.type) or types.is_large_string(dictionary.type):
         lengths = _compute().binary_length(dictionary)
@@ -125,12 +125,12 @@ def _different(dictionary: Any) -> list[Any]:
             raise DecloakError(f"a name of {longest:,} bytes", hint=f"at most {LONGEST_LINE:,} characters")
         charge(2 * int(_compute().sum(lengths).as_py() or 0))
     elif types.is_nested(dictionary.type) or types.is_dictionary(dictionary.type):
-        raise DecloakError(f"a column of {shown(dictionary.type)}", hint="write its names as text")
+        raise DecloakError(f"a column of {quote(dictionary.type)}", hint="write its names as text")
     return list(dictionary.to_pylist())
 
 
 def _lists(column: Any) -> list[Any]:
-    """A list of names for each row; None where it is missing."""
+    """Return a list of names for each row; None where it is missing."""
     lengths = _compute().list_value_length(column)
     charge(LIST * len(column) + CELL * int(_compute().sum(lengths).as_py() or 0))
     rows: list[Any] = []

@@ -1,8 +1,8 @@
-"""The one dialect of separated values that decloak reads and writes.
+"""The dialect of separated values that decloak reads and writes.
 
-Blanks around a name are no part of it; what stands between double quotes is the name as it is, a quote inside
-written twice. A quote anywhere else is an error, so that an unbalanced one never swallows a comma unseen.
-With a blank as the separator, several in a row count as one.
+Blanks around a name are not part of it. Text between double quotes is the name itself, with a quote inside written
+twice. A quote anywhere else is an error, so that an unbalanced one never swallows a comma unnoticed. If the separator
+is a blank, several in a row count as one.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from decloak.data.formats.lines import LONGEST_LINE, Line
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = [
     "LineCell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|na
 
 
 class LineCell(NamedTuple):
-    """One value of a line: its text, whether it stood in quotes, and the column (from 1) it begins at."""
+    """One value of a line: its text, its quoting, and the column (from 1) at which it begins."""
 
     text: str
     quoted: bool
@@ -31,7 +31,9 @@ class LineCell(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _cell_pattern(separator: str) -> re.Pattern[str]:
-    """A value with the blanks before it; the end is a separator, the end of the line, or what is wrong."""
+    """Return a pattern for a value with the blanks before it. Its end is a separator, the end of the line, or an
+    error.
+    """
     mark = re.escape(separator)
     run = mark + "++" if separator == " " else mark
     blank = rf"[^\S{mark}]*+"
@@ -41,14 +43,15 @@ def _cell_pattern(separator: str) -> re.Pattern[str]:
 
 
 def check_separator(separator: str) -> str:
-    """Return the separator; an error when it is not one character that can separate names."""
+    """Return `separator`; raise an error if it is not one character that can separate names."""
     if len(separator) != 1 or separator in '"(\n\r\0':
-        message = f"{shown(separator)} cannot separate names"
+        message = f"{quote(separator)} cannot separate names"
         raise DecloakError(message, hint="use one character, as ',' or ';' or ' ' or a tab")
     return separator
 
 
 def cells(line: Line, separator: str = ",") -> list[LineCell]:
+    """Return the cells of `line`; raise an error where a quote is misplaced."""
     pattern, values, position = _cell_pattern(separator), [], 0
     text = line.text.strip(" ") if separator == " " else line.text
     offset = 1 + (len(line.text) - len(line.text.lstrip(" ")) if separator == " " else 0)
@@ -67,15 +70,16 @@ def cells(line: Line, separator: str = ",") -> list[LineCell]:
 
 
 def _misplaced(line: Line, bare: str | None, column: int) -> DecloakError:
+    """Return the error for the text behind or inside a quoted value."""
     if bare is None:
-        return line.wrong("text after a closing quote", 'write a quote in a name as ""', column)
+        return line.error("text after a closing quote", 'write a quote in a name as ""', column)
     if not bare.strip():
-        return line.wrong("a quote that is never closed", 'write a quote in a name as ""', column)
-    return line.wrong("a quote inside a name", 'put the whole name in quotes and write its quotes as ""', column)
+        return line.error("a quote that is never closed", 'write a quote in a name as ""', column)
+    return line.error("a quote inside a name", 'put the whole name in quotes and write its quotes as ""', column)
 
 
 def split(line: Line, separator: str = ",") -> list[str]:
-    """The values of a line; the same as `cells`, and much faster where there are no quotes.
+    """Return the values of `line`, as `cells` does, but much faster where there are no quotes.
 
     >>> split(Line("x", 1, 'milk, "bread, white" ,rice'))
     ['milk', 'bread, white', 'rice']
@@ -89,7 +93,7 @@ def split(line: Line, separator: str = ",") -> list[str]:
 
 
 def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line, list[str]]]:
-    """CSV records, whose quoted values may go over several lines.
+    """Yield the CSV records of `lines`, whose quoted values may extend over several lines.
 
     A record is complete when its number of quotes is even: outside quotes the dialect has none.
     """
@@ -110,25 +114,27 @@ def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line,
             yield record, split(record, separator)
             first, held, size = None, [], 0
     if first is not None:
-        raise first.wrong("a quote that is never closed", 'write a quote in a name as ""')
+        raise first.error("a quote that is never closed", 'write a quote in a name as ""')
 
 
 def check_header(head: Line, names: list[str]) -> None:
+    """Raise an error if the `names` of the columns in `head` are empty or repeat."""
     first: dict[str, int] = {}
     for number, name in enumerate(names, 1):
         if first.setdefault(name, number) != number:
-            raise head.wrong(f"columns {first[name]} and {number} are both {shown(name)}", "rename one")
+            raise head.error(f"columns {first[name]} and {number} are both {quote(name)}", "rename one")
 
 
 def check_width(line: Line, row: list[str], width: int) -> None:
+    """Raise an error if `row` in `line` does not have `width` values."""
     if not line.text.strip():
-        raise line.wrong("an empty line", "remove it")
+        raise line.error("an empty line", "remove it")
     if len(row) != width:
-        raise line.wrong(f"{len(row)} values where the header has {width}", "put names that hold a separator in quotes")
+        raise line.error(f"{len(row)} values where the header has {width}", "put names that hold a separator in quotes")
 
 
 def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False) -> str:
-    """Write values as one line that `cells` reads back (`records`, when line ends in names are allowed).
+    """Return the `values` as one line that `cells` reads back (`records`, if `multiline` allows line ends in names).
 
     >>> join(["milk", "bread, white"])
     'milk,"bread, white"'
@@ -137,7 +143,7 @@ def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False
 
 
 def quoted_value(value: str, marks: str) -> str:
-    """Write one value, in quotes where it holds one of the marks or anything else that would be misread."""
+    """Return `value`, in quotes if it contains one of `marks` or anything else that would be misread."""
     plain = (
         value == value.strip()
         and not value.startswith(("(", "\ufeff"))
@@ -147,15 +153,17 @@ def quoted_value(value: str, marks: str) -> str:
 
 
 def one_line(value: str, *, multiline: bool = False) -> str:
-    """Return the value; an error when it holds a line end that the file's form cannot carry."""
+    """Return `value`; raise an error if it contains a line end that the format cannot carry. `multiline` allows line
+    feeds.
+    """
     if "\r" in value or ("\n" in value and not multiline):
-        message = f"the name {shown(value)} holds a line end, which this format cannot carry"
+        message = f"the name {quote(value)} holds a line end, which this format cannot carry"
         raise DecloakError(message, hint="write jsonl")
     return value
 
 
 def read_number(text: str) -> float:
-    """A decimal number, inf or nan; a ValueError for whatever else Python would take, such as 1_000."""
+    """Return the decimal number, inf or nan in `text`. A ValueError for other notations of Python, such as 1_000."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(text)
     return float(text)

@@ -1,21 +1,22 @@
-"""The folder that a scenario's files are named from: each is opened once, for its digest and for its content."""
+"""The folder of a scenario's files. Each file is opened once, for its digest and for its content."""
 
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from decloak.data.formats.lines import FilePath, ReadFile, opened
+from decloak.data.formats.lines import FilePath, ReadFile, open_file
 from decloak.digest import digest
 from decloak.yaml.source import source_text
 
 __all__ = ["Folder"]
 
+# A file may be a pipe, or change during a run: small ones are read once and cached.
 LARGEST = 1 << 26
-"""Bytes of a file that are kept for its readers; of a larger one only the digest is."""
+"""Largest size in bytes of a file whose content is cached. Of a larger file only the digest is."""
 
 
 class Folder:
-    """A folder, and what was read of its files; `folder / name` is what a reader takes."""
+    """A folder and a cache of its files. `folder / name` is a path or a cached file, as readers take it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -27,19 +28,21 @@ class Folder:
         return self._files.get(str(name)) or self.path / name
 
     def text(self, name: str) -> str:
-        """Return the text of a YAML file, which is opened once: a pipe can be read only once."""
+        """Return the text of the YAML file `name`, which is opened once: a pipe can be read only once."""
         if name not in self._texts:
             self._texts[name] = source_text((self.path / name).resolve())
         return self._texts[name]
 
-    def once(self, name: str) -> FilePath:
-        """The same of a file that somebody reads before its digest is asked for."""
+    def read_once(self, name: str) -> FilePath:
+        """Return the file `name`, cached for the digest that will be requested later."""
         if (self.path / name).is_file():
             self.digest(name)
         return self / name
 
-    def holding(self, names: Iterable[str]) -> "Folder | None":
-        """A folder with these files alone, which has them wherever it is; None where it does not keep them all."""
+    def with_files(self, names: Iterable[str]) -> "Folder | None":
+        """Return a copy that contains only the files `names` and works on another machine; None if not all are
+        cached.
+        """
         folder = Folder(Path())
         for name in names:
             if name not in self._files:
@@ -48,14 +51,14 @@ class Folder:
         return folder
 
     def digest(self, name: str) -> str:
-        """The digest of a file, or of all files in a folder with their names."""
+        """Return the digest of the file `name`, or of all files in the folder `name` and their names."""
         if name not in self._digests:
             path = self.path / name
             self._digests[name] = self._of_folder(path) if path.is_dir() else self._of_file(path, name)
         return self._digests[name]
 
     def _of_file(self, path: Path, name: str | None = None) -> str:
-        with opened(path, again=True) as file:
+        with open_file(path, again=True) as file:
             content = file.read(LARGEST + 1)
             if name is not None and len(content) <= LARGEST:
                 self._files[name] = ReadFile(path, content)

@@ -12,16 +12,23 @@ transaction is one whose items were all suppressed, or that held none.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from decloak.data.content import Labelled
+from decloak.data.content import LabelContent
 from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place
+from decloak.data.formats.lines import FilePath, Line, check_name, location
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
-from decloak.data.formats.release_header import LARGEST_NUMBER, LONGEST_RELEASE, STORE_REMEDY, Header, closed, header_of
+from decloak.data.formats.release_header import (
+    LARGEST_NUMBER,
+    LONGEST_RELEASE,
+    STORE_REMEDY,
+    Header,
+    closed_object_schema,
+    header_of,
+)
 from decloak.data.formats.writing import write_lines
-from decloak.errors import DecloakError, nearest, placed, shown
+from decloak.errors import DecloakError, at_location, quote, suggest
 
-__all__ = ["GENERALISATION", "labelled_schema", "parse_labelled", "write_generalised"]
+__all__ = ["GENERALISATION", "generalised_schema", "parse_label_content", "write_generalised"]
 
 GENERALISATION = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
@@ -29,7 +36,7 @@ TRANSACTION = 'write ["infection", "knee"] or {"id": "p1", "items": ["infection"
 
 
 class _Reader:
-    """Turns the lines below the header into labels and transactions; every fault names its line."""
+    """A parser of the lines below the header into labels and transactions. Every error names its line."""
 
     def __init__(self) -> None:
         self.members: dict[str, tuple[str, ...]] = {}
@@ -37,7 +44,8 @@ class _Reader:
         self.ids = LineLabels()
         self.named: bool | None = None
 
-    def take(self, line: Line, value: Any) -> None:
+    def add(self, line: Line, value: Any) -> None:
+        """Add the label or the transaction in `line`, parsed as `value`."""
         if isinstance(value, dict) and "label" in value:
             self._label(line, value)
         else:
@@ -45,14 +53,14 @@ class _Reader:
 
     def _label(self, line: Line, value: dict[str, Any]) -> None:
         if self.transactions:
-            raise line.wrong("a label after a transaction", "write all labels first")
+            raise line.error("a label after a transaction", "write all labels first")
         if value.keys() != {"label", "items"}:
-            raise line.wrong("a label has the keys label and items", LABEL)
+            raise line.error("a label has the keys label and items", LABEL)
         label, items = value["label"], value["items"]
         if not isinstance(items, list) or not items or not all(isinstance(name, str) for name in [label, *items]):
-            raise line.wrong("a label stands for a list of names", LABEL)
+            raise line.error("a label needs a list of names", LABEL)
         if label in self.members or len(set(items)) < len(items):
-            raise line.wrong(f"{shown(label)} or one of its items is written twice", "a name stands once")
+            raise line.error(f"{quote(label)} or one of its items is written twice", "a name stands once")
         self.members[line.name(label)] = tuple(map(line.name, items))
 
     def _transaction(self, line: Line, value: Any) -> None:
@@ -60,61 +68,63 @@ class _Reader:
         self.named = label is not None
         for item in items:
             if item not in self.members:
-                hint = nearest(item, list(self.members)[:5000]) or f"first {LABEL}"
-                raise line.wrong(f"no label {shown(item)} is above", hint)
+                hint = suggest(item, list(self.members)[:5000]) or f"first {LABEL}"
+                raise line.error(f"no label {quote(item)} is above", hint)
         if len(set(items)) < len(items):
-            raise line.wrong("a label is written twice", "a label stands once in a transaction")
+            raise line.error("a label is written twice", "a label stands once in a transaction")
         self.ids.add(line, label)
         self.transactions.append(tuple(items))
 
 
-def parse_labelled(lines: Sequence[Line]) -> Labelled:
-    """Read the lines of a release; what it promises is not checked here, only that it is one."""
+def parse_label_content(lines: Sequence[Line]) -> LabelContent:
+    """Return the release in `lines`. Its guarantee is not checked here."""
     header = header_of(lines[0], GENERALISATION)
     reader = _Reader()
     for line in lines[1:]:
-        reader.take(line, json_value(line, TRANSACTION))
+        reader.add(line, json_value(line, TRANSACTION))
     if not reader.transactions:
-        raise lines[-1].wrong("a release without transactions", TRANSACTION)
+        raise lines[-1].error("a release without transactions", TRANSACTION)
     rows = tuple(reader.transactions)
-    return Labelled(rows, reader.members, reader.ids.labels, GENERALISATION, header.k, header.m)
+    return LabelContent(rows, reader.members, reader.ids.labels, GENERALISATION, header.k, header.m)
 
 
-def write_generalised(release: Labelled, path: FilePath, *, ids: bool = False) -> None:
-    """Write a release so that `parse_labelled` gives it back, but for its ids, unless asked for, and for labels that
-    stand in no transaction.
+def write_generalised(release: LabelContent, path: FilePath, *, ids: bool = False) -> None:
+    """Write `release` to `path` so that `parse_label_content` returns it; with `ids`, also the ids.
+
+    Labels that occur in no transaction are left out.
     """
     if not release.transactions:
-        raise DecloakError("a release without transactions", place(path), "generalise some transactions first")
-    with placed(place(path)):
+        raise DecloakError("a release without transactions", location(path), "generalise some transactions first")
+    with at_location(location(path)):
         _check(release, ids)
     lines = (json_text(value) for value in _objects(release, ids))
     write_lines(lines, path, longest=LONGEST_RELEASE, remedy=STORE_REMEDY)
 
 
-def _check(release: Labelled, ids: bool) -> None:
-    """What the reader would refuse is not written."""
+def _check(release: LabelContent, ids: bool) -> None:
+    """Raise an error for what the reader would refuse."""
     for label, items in release.members.items():
         for name in (label, *items):
             check_name(name)
     for label in {label for row in release.transactions for label in row}.difference(release.members):
-        raise DecloakError(f"nothing says what the label {shown(label)} stands for", hint="add it to the members")
+        raise DecloakError(f"the label {quote(label)} has no members", hint="add it to the members")
     if ids:
         check_labels(release.ids, kept=True)
 
 
-def _objects(release: Labelled, ids: bool) -> Iterator[Any]:
+def _objects(release: LabelContent, ids: bool) -> Iterator[Any]:
     # No transaction has as many items, so that a larger m says no more.
+    # The header comes first, so that a reader recognises the file by one line.
     yield Header(GENERALISATION, release.k, release.m and min(release.m, LARGEST_NUMBER)).value
     # A label that no transaction shows would tell what the hierarchy, or another part of the records, is like.
-    for label in sorted(release.rows.used):
+    for label in sorted(release.rows.used_names):
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):
         yield {"id": name, "items": list(row)} if ids else list(row)
 
 
-def labelled_schema() -> dict[str, Any]:
-    """The JSON Schema of one line: the header, a label or a transaction."""
+def generalised_schema() -> dict[str, Any]:
+    """Return the JSON Schema of one line: the header, a label or a transaction."""
     whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     name = {"type": "string", "minLength": 1}
     names = {"type": "array", "items": name, "uniqueItems": True}
@@ -124,9 +134,9 @@ def labelled_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a generalised release",
         "oneOf": [
-            closed("header", header),
-            closed("label", {"label": name, "items": names | {"minItems": 1}}),
+            closed_object_schema("header", header),
+            closed_object_schema("label", {"label": name, "items": names | {"minItems": 1}}),
             {"title": "transaction"} | names,
-            closed("transaction with an id", {"id": ids, "items": names}),
+            closed_object_schema("transaction with an id", {"id": ids, "items": names}),
         ],
     }

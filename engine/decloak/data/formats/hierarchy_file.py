@@ -1,4 +1,4 @@
-"""Generalisation hierarchies as files, in four forms; each is read as the parent of every node but the root.
+"""Generalisation hierarchies as files, in four forms. Each is read as the parent of every node but the root.
 
 parents    CSV with the header child,parent
 indented   a node a line, its children indented further below it
@@ -12,9 +12,9 @@ from os import fspath
 from typing import NamedTuple
 
 from decloak.data.formats.delimited import join, split
-from decloak.data.formats.lines import FilePath, check_name, place, read_lines
+from decloak.data.formats.lines import FilePath, check_name, location, read_lines
 from decloak.data.formats.writing import write_lines
-from decloak.errors import DecloakError, nearest, placed, shown
+from decloak.errors import DecloakError, at_location, quote, suggest
 from decloak.yaml.tree import Node, compose
 
 __all__ = ["HIERARCHY_FORMATS", "read_hierarchy", "write_hierarchy"]
@@ -23,7 +23,7 @@ HEADER = ["child", "parent"]
 
 
 class _Edge(NamedTuple):
-    """A node below another, where the file says so, and whether it may have said so before."""
+    """A node and its parent, their location, and True if the file may repeat the edge."""
 
     child: str
     parent: str
@@ -32,42 +32,44 @@ class _Edge(NamedTuple):
 
 
 def read_hierarchy(path: FilePath, format: str) -> dict[str, str]:  # noqa: A002 (the word users write)
-    """The parent of every node but the root, children in the order of the file."""
+    """Read the hierarchy at `path` in the form `format`; return the parent of every node but the root, in the order of
+    the file.
+    """
     if format not in _READERS:
-        hint = nearest(format, HIERARCHY_FORMATS) or f"one of {', '.join(HIERARCHY_FORMATS)}"
-        raise DecloakError(f"unknown format of a hierarchy {shown(format)}", hint=hint)
+        hint = suggest(format, HIERARCHY_FORMATS) or f"one of {', '.join(HIERARCHY_FORMATS)}"
+        raise DecloakError(f"unknown format of a hierarchy {quote(format)}", hint=hint)
     parents: dict[str, str] = {}
     where: dict[str, str] = {}
     for edge in _READERS[format](path):
         if parents.setdefault(edge.child, edge.parent) != edge.parent:
-            before = f"at {where[edge.child]} it is below {shown(parents[edge.child])}"
-            message = f"{shown(edge.child)} is below {shown(edge.parent)}; {before}"
+            before = f"at {where[edge.child]} it is below {quote(parents[edge.child])}"
+            message = f"{quote(edge.child)} is below {quote(edge.parent)}; {before}"
             raise DecloakError(message, edge.where, "a node has one parent")
         if edge.child in where and not edge.again:
-            message = f"{shown(edge.child)} is written twice, first at {where[edge.child]}"
+            message = f"{quote(edge.child)} is written twice, first at {where[edge.child]}"
             raise DecloakError(message, edge.where, "remove one of the two")
         where.setdefault(edge.child, edge.where)
     return parents
 
 
 def write_hierarchy(parents: Mapping[str, str], path: FilePath) -> None:
-    """Write a hierarchy in the form `parents`; names that it cannot carry are an error."""
+    """Write the hierarchy `parents` to `path` in the form `parents`; raise an error for names that it cannot carry."""
     try:
         lines = [join(map(check_name, edge)) for edge in parents.items()]
     except DecloakError as error:
-        raise DecloakError(error.message, place(path), "give the node another name") from None
+        raise DecloakError(error.message, location(path), "give the node another name") from None
     write_lines([join(HEADER), *lines], path)
 
 
 def _parents(path: FilePath) -> Iterator[_Edge]:
     lines = read_lines(path)
     if split(lines[0]) != HEADER:
-        raise lines[0].wrong("expected the header child,parent", "then a line for every node but the root")
+        raise lines[0].error("expected the header child,parent", "then a line for every node but the root")
     for line in lines[1:]:
         names = split(line)
         if len(names) != 2:
-            raise line.wrong(f"{len(names)} values where the header has 2", "put names with commas in quotes")
-        yield _Edge(line.name(names[0]), line.name(names[1]), place(line.path, line.number))
+            raise line.error(f"{len(names)} values where the header has 2", "put names with commas in quotes")
+        yield _Edge(line.name(names[0]), line.name(names[1]), location(line.path, line.number))
 
 
 def _indented(path: FilePath) -> Iterator[_Edge]:
@@ -80,11 +82,11 @@ def _indented(path: FilePath) -> Iterator[_Edge]:
         root = not above
         closed = [above.pop() for _ in range(sum(level >= depth for level, _ in above))]
         if closed and closed[-1][0] != depth and above:
-            raise line.wrong("this indent is between two levels", "align it with its siblings")
+            raise line.error("this indent is between two levels", "align it with its siblings")
         if above:
-            yield _Edge(name, above[-1][1], place(line.path, line.number))
+            yield _Edge(name, above[-1][1], location(line.path, line.number))
         elif not root:
-            raise line.wrong(f"a second root, {shown(name)}", "indent it below the first line")
+            raise line.error(f"a second root, {quote(name)}", "indent it below the first line")
         above.append((depth, name))
 
 
@@ -96,18 +98,18 @@ def _paths(path: FilePath) -> Iterator[_Edge]:
         # A deep item may repeat its group where others have one level more.
         steps = [name for name, _ in groupby(names)]
         if len(steps) < 2:
-            raise line.wrong("an item without anything above it", "write item;group;*")
+            raise line.error("an item without anything above it", "write item;group;*")
         if steps[0] in items:
-            raise line.wrong(f"line {items[steps[0]]} is about {shown(steps[0])} too", "an item has one line")
+            raise line.error(f"line {items[steps[0]]} is about {quote(steps[0])} too", "an item has one line")
         items[steps[0]] = line.number
         for name in steps:
             if name != steps[0]:
                 groups.setdefault(name, line.number)
             if name in items and name in groups:
-                message = f"{shown(name)} is an item in line {items[name]} and a group in line {groups[name]}"
-                raise line.wrong(message, "call one of them otherwise")
+                message = f"{quote(name)} is an item in line {items[name]} and a group in line {groups[name]}"
+                raise line.error(message, "call one of them otherwise")
         for height, (child, parent) in enumerate(pairwise(steps)):
-            yield _Edge(child, parent, place(line.path, line.number), height > 0)
+            yield _Edge(child, parent, location(line.path, line.number), height > 0)
 
 
 def _nested(path: FilePath) -> Iterator[_Edge]:
@@ -125,12 +127,12 @@ def _nested(path: FilePath) -> Iterator[_Edge]:
 
 
 def _children(parent: str, node: Node) -> list[tuple[str, str, str, Node | None]]:
-    """What is under a node, with its name, the last first."""
+    """Return the children of a node with its name, the last first."""
     return [(parent, *child) for child in _below(node)][::-1]
 
 
 def _below(node: Node) -> Iterator[tuple[str, str, Node | None]]:
-    """The names under a node, where each stands, and what is under it."""
+    """Yield the names under a node, their locations, and their nodes."""
     if isinstance(node.value, dict):
         for name, where in node.keys.items():
             yield _checked(name, str(where)), str(where), node.children[name]
@@ -148,8 +150,8 @@ def _checked(name: object, where: str) -> str:
     if isinstance(name, int) and not isinstance(name, bool):
         return str(name)
     if not isinstance(name, str):
-        raise DecloakError(f"{shown(name)} is not a name", where, "put it in quotes")
-    with placed(where):
+        raise DecloakError(f"{quote(name)} is not a name", where, "put it in quotes")
+    with at_location(where):
         return check_name(name)
 
 
@@ -160,4 +162,4 @@ _READERS: dict[str, Callable[[FilePath], Iterable[_Edge]]] = {
     "nested": _nested,
 }
 HIERARCHY_FORMATS = tuple(_READERS)
-"""The names of the forms."""
+"""Names of the file forms."""

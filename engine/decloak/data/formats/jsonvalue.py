@@ -1,20 +1,22 @@
-"""One JSON value from one line, or from a text of several, with every fault placed as well as can be; and as text."""
+"""JSON values from one line or from a text of several, with the best location for each error; and values as JSON
+text.
+"""
 
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from decloak.data.formats.lines import Line, place
-from decloak.errors import MARKS, DecloakError, shown
+from decloak.data.formats.lines import Line, location
+from decloak.errors import MARKS, DecloakError, quote
 
 __all__ = ["json_text", "json_value"]
 
 
 def json_text(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
-    """A value as JSON that reads back as the same, and that no terminal is steered by.
+    """Return `value` as JSON that reads back as the same, without characters that control a terminal.
 
-    `default` makes what JSON has not got a value that it has.
+    `indent` puts it on several lines. `default` converts values that JSON does not have.
 
     >>> print(json_text(["caf\u00e9", chr(0x9b) + "31m"]))
     ["caf\u00e9", "\\u009b31m"]
@@ -27,31 +29,32 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def json_value(line: Line, shape: str) -> Any:
-    """The value a line holds; `shape` says what was expected. A key written twice is an error.
+    """Return the JSON value in `line`; `shape` describes the expected one. A repeated key is an error.
 
-    The text may go over several lines: only a fault of syntax then has a line, any other the file.
+    The text may extend over several lines. Then only a syntax error has a line; other errors have the file.
     """
     if not line.text.strip():
-        raise line.wrong("an empty line", "remove it")
+        raise line.error("an empty line", "remove it")
     try:
         return json.loads(line.text, object_pairs_hook=_without_twins)
     except json.JSONDecodeError as error:
         fault = line._replace(number=line.number + error.lineno - 1)
-        raise fault.wrong(f"not JSON: {error.msg}", shape, error.colno) from None
+        raise fault.error(f"not JSON: {error.msg}", shape, error.colno) from None
     except DecloakError as error:
-        raise _wrong(line, error.message, error.hint) from None
+        raise _error_at(line, error.message, error.hint) from None
+    # Python refuses integers of thousands of digits with a ValueError.
     except (ValueError, RecursionError):
-        raise _wrong(line, "not JSON: nested too deeply, or a number too large", shape) from None
+        raise _error_at(line, "not JSON: nested too deeply, or a number too large", shape) from None
 
 
-def _wrong(line: Line, message: str, hint: str | None) -> DecloakError:
-    return DecloakError(message, place(line.path, None if "\n" in line.text else line.number), hint)
+def _error_at(line: Line, message: str, hint: str | None) -> DecloakError:
+    return DecloakError(message, location(line.path, None if "\n" in line.text else line.number), hint)
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise DecloakError(f"the key {shown(key)} is there twice", hint="write each key once")
+            raise DecloakError(f"the key {quote(key)} is there twice", hint="write each key once")
         values[key] = value
     return values

@@ -1,4 +1,6 @@
-"""Text files as numbered lines (UTF-8, LF or CRLF, of bounded length); places for errors; what a name is."""
+"""Text files as numbered lines (UTF-8, LF or CRLF, of bounded length), locations for errors, and the rules for
+names.
+"""
 
 import difflib
 import os
@@ -9,8 +11,8 @@ from itertools import count, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data.budget import charge
-from decloak.errors import DecloakError, placed, shown
+from decloak.data.read_budget import charge
+from decloak.errors import DecloakError, at_location, quote
 from decloak.files import file_to_read
 
 __all__ = [
@@ -22,88 +24,96 @@ __all__ = [
     "ReadProgress",
     "check_lengths",
     "check_name",
-    "decoded",
-    "opened",
-    "place",
+    "decode_text",
+    "location",
+    "open_file",
     "read_lines",
     "stream_lines",
 ]
 
 BLOCK = 1 << 20
-"""Bytes of a file that are lines at the same time."""
+"""Bytes of a file that exist as lines at the same time."""
 LINE = 100
-"""Bytes of memory that a line takes beside its text."""
+"""Bytes of memory per line, beside its text."""
 LONGEST_LINE = 1_000_000
-"""Characters a line may have, quoted line ends inside a CSV record included."""
+"""Largest number of characters of a line, including quoted line ends inside a CSV record."""
 
 SQLITE = b"SQLite format 3\0"
-"""What a SQLite database begins with."""
+"""The first bytes of a SQLite database."""
 
 FilePath = str | os.PathLike[str]
 ReadProgress = Callable[[int, int], None]
-"""Told how much is read, and of how much."""
+"""A callback that gets the number of units read, and of all units."""
 
 
-def place(path: FilePath, line: int | None = None, column: int | None = None) -> str:
-    """Where something is, for an error: file, file:line or file:line:column.
+def location(path: FilePath, line: int | None = None, column: int | None = None) -> str:
+    """Return the location of an error in the file `path`: file, file:line or file:line:column.
 
-    >>> place("visits.csv", 3, 7)
+    >>> location("visits.csv", 3, 7)
     'visits.csv:3:7'
     """
-    file = shown(os.fspath(path), 4096)[1:-1]
+    file = quote(os.fspath(path), 4096)[1:-1]
     return ":".join([file, *(str(number) for number in (line, column) if number is not None)])
 
 
 class ReadFile(os.PathLike[str]):
-    """A file whose content was read already: whoever opens it is given that."""
+    """A file whose content was read already. Opening it returns this content."""
 
     def __init__(self, path: FilePath, content: bytes, size: int | None = None) -> None:
         self._path, self.content = os.fspath(path), content
         self.size = len(content) if size is None else size
-        """Bytes of the file, which may be packed."""
+        """Size of the file in bytes, which may be packed."""
 
     def __fspath__(self) -> str:
         return self._path
 
 
 class Line(NamedTuple):
-    """One line of a file (or one CSV record: the line it begins on, and all its text)."""
+    """One line of a file, or one CSV record: the line on which it begins, and all its text."""
 
     path: str
     number: int
     text: str
 
-    def wrong(self, message: str, hint: str | None = None, column: int | None = None) -> DecloakError:
-        return DecloakError(message, place(self.path, self.number, column), hint)
+    def error(self, message: str, hint: str | None = None, column: int | None = None) -> DecloakError:
+        """Return the error `message` with the remedy `hint` at this line and `column`."""
+        return DecloakError(message, location(self.path, self.number, column), hint)
 
     def name(self, text: str) -> str:
-        """The name of an item or a transaction that stands in this line; an error when it is none."""
-        with placed(place(self.path, self.number)):
+        """Return `text` as the name of an item or a transaction in this line; raise an error if it cannot be one."""
+        with at_location(location(self.path, self.number)):
             return check_name(text)
 
 
 def read_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> list[Line]:
-    """Every line of a text file without its line end; blank lines at the end of the file are left out."""
+    """Return every line of the text file at `path` without its line end. Blank lines at the end are left out. `longest`
+    limits a line.
+    """
     return list(stream_lines(path, longest=longest))
 
 
 def stream_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> Iterator[Line]:
-    """The same one by one: of a large file only a block is held as lines."""
-    with opened(path) as file:
+    """Yield the lines of the text file at `path`, as `read_lines` returns them: only a block of a large file exists as
+    lines.
+
+    `longest` limits a line.
+    """
+    with open_file(path) as file:
         data = file.read()
     charge(len(data))
     lines = _lines_of(data.removeprefix(b"\xef\xbb\xbf"), path, longest)
     first = next(lines, None)
     if first is None:
-        raise DecloakError("the file is empty", place(path), "expected at least one line")
+        raise DecloakError("the file is empty", location(path), "expected at least one line")
     yield first
     yield from lines
 
 
 def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
-    """The lines up to the last that is not blank; what is wrong with a block is told before its first line."""
+    """Yield the lines up to the last that is not blank. Errors in a block are raised before its first line."""
     name, blank, number, begin = os.fspath(path), list[Line](), 1, 0
     while begin < len(data):
+        # Blocks end at line ends, so that no line and no UTF-8 character is cut.
         end = data.find(b"\n", begin + BLOCK) + 1 or len(data)
         texts = _texts(data[begin:end], path, number)
         lines = list(map(Line._make, zip(repeat(name), count(number), texts)))
@@ -113,35 +123,36 @@ def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
             yield from blank
             blank.clear()
             yield from islice(lines, last)
+        # Blank lines are kept back until a further line shows that the file goes on.
         blank += lines[last:]
         charge(LINE * (len(lines) - last))
         number, begin = number + len(lines), end
 
 
 def _texts(block: bytes, path: FilePath, number: int) -> list[str]:
-    """The texts of whole lines, the first of which has a number in the file."""
-    text = decoded(block, path, number, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
+    """Return the texts of whole lines, the first of which has the given number in the file."""
+    text = decode_text(block, path, number, "unpack it if it is compressed, or save it as UTF-8").replace("\r\n", "\n")
     if "\r" in text:
         raise DecloakError(
             "a carriage return inside the line",
-            place(path, number + text.count("\n", 0, text.index("\r"))),
+            location(path, number + text.count("\n", 0, text.index("\r"))),
             "end lines with LF or CRLF; in item names only jsonl can carry it, as \\r",
         )
     return text.removesuffix("\n").split("\n")
 
 
 def check_lengths(lines: Iterable[Line], longest: int) -> None:
-    """Refuse a line that is longer than its format has any."""
+    """Raise an error if one of `lines` is longer than `longest`."""
     for line in lines:
         if len(line.text) > longest and line.text.strip():
-            raise line.wrong(f"line of {len(line.text)} characters", f"at most {longest:,}")
+            raise line.error(f"line of {len(line.text)} characters", f"at most {longest:,}")
 
 
 @contextmanager
-def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]:
-    """Open a file to read its bytes; what cannot be opened or read, or may never end, is an error at its place.
+def open_file(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]:
+    """Open the file at `path` to read its bytes. A missing, unreadable or endless file is an error.
 
-    What a shell hands over as /dev/stdin or /dev/fd/63 is read as a file is, unless it is read `again`.
+    A pipe, such as /dev/stdin or /dev/fd/63, is read like a file, unless it is read `again`.
     """
     if isinstance(path, ReadFile):
         yield BytesIO(path.content)
@@ -150,25 +161,26 @@ def opened(path: FilePath, *, again: bool = False) -> Iterator[FileIO | BytesIO]
         with file_to_read(path, again=again) as file:
             yield file
     except FileNotFoundError:
-        raise DecloakError("no such file", place(path), _neighbour(Path(path))) from None
+        raise DecloakError("no such file", location(path), _neighbour(Path(path))) from None
     except IsADirectoryError:
-        raise DecloakError("this is a folder", place(path), "name a file in it") from None
+        raise DecloakError("this is a folder", location(path), "name a file in it") from None
     except OSError as error:
         reason = f"cannot read the file: {error.strerror or error}"
-        raise DecloakError(reason, place(path), "check its name and who may read it") from None
+        raise DecloakError(reason, location(path), "check the name and the permissions of the file") from None
 
 
 def _neighbour(path: Path) -> str:
     try:
         names = [file.name for file in path.parent.iterdir()]
     except OSError:
-        return f"there is no folder {shown(path.parent)} either"
+        return f"there is no folder {quote(path.parent)} either"
     close = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean {shown(close[0])}?" if close else "check the name and the folder"
+    return f"did you mean {quote(close[0])}?" if close else "check the name and the folder"
 
 
-def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
-    """Bytes that begin on a line of a file, as text."""
+def decode_text(data: bytes, path: FilePath, number: int, hint: str) -> str:
+    """Return `data`, which begin on line `number` of the file `path`, as text; the error has the remedy `hint`."""
+    # A zero byte is valid UTF-8, but no text file has one.
     zero = data.find(b"\0")
     try:
         if zero >= 0:
@@ -176,17 +188,17 @@ def decoded(data: bytes, path: FilePath, number: int, hint: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text: byte 0x{data[error.start]:02x}"
-        raise DecloakError(message, place(path, number + data.count(b"\n", 0, error.start)), hint) from None
+        raise DecloakError(message, location(path, number + data.count(b"\n", 0, error.start)), hint) from None
 
 
 def check_name(name: str) -> str:
-    """Return the name of an item or a transaction; an error (without a place) when no file can hold it."""
+    """Return `name` of an item or a transaction; raise an error (without a location) if no file can contain it."""
     if not name.strip():
-        raise DecloakError("an empty name", hint="write a name, or remove the separator beside it")
+        raise DecloakError("an empty name", hint="write a name, or remove the extra separator")
     if "\0" in name:
-        raise DecloakError(f"a zero character in the name {shown(name)}", hint="remove it")
+        raise DecloakError(f"a zero character in the name {quote(name)}", hint="remove it")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DecloakError(f"half a surrogate pair in the name {shown(name)}", hint="remove it") from None
+        raise DecloakError(f"half a surrogate pair in the name {quote(name)}", hint="remove it") from None
     return name

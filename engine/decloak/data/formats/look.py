@@ -1,6 +1,6 @@
-"""A look at a file: what it seems to be, how sure that is, what it holds, and what is odd about it.
+"""Description of a file: its likely format, the doubts, its content, and its oddities.
 
-Nothing is read by a look alone: whoever goes by it says so.
+The result alone changes nothing: a command that relies on it says so.
 """
 
 import os
@@ -12,25 +12,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import FilePath, ReadFile, place
-from decloak.data.formats.look_fit import mark_name
-from decloak.data.formats.look_guess import guess
-from decloak.data.formats.look_sample import SAMPLE, FileSample, sample_of
-from decloak.data.formats.look_table import Guess, guess_rows
-from decloak.data.formats.look_warnings import DATE, warnings_of
-from decloak.data.formats.published import parse_elements
-from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.lines import FilePath, ReadFile, location
+from decloak.data.formats.look_check import DATE, mark_name, warnings_of
+from decloak.data.formats.look_guess import Guess, guess, guess_rows
+from decloak.data.formats.look_sniff import SAMPLE, FileSample, sample_of
+from decloak.data.formats.plain_files import FORMATS, read
+from decloak.data.formats.published import parse_set_content
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import reading_file
 from decloak.data.repeats import RepeatedRecords
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["FileCounts", "Look", "Reading", "look"]
 
 SHOWN = 3
-"""Records that are shown as they were understood."""
+"""Number of records that are shown as decloak understands them."""
 EXAMPLES = 3
-"""Names that are shown of those that are odd."""
+"""Number of odd names that are shown."""
 
 _ID = re.compile(r"[A-Za-z]{0,4}[-_]?\d{7,}|\S+@\S+\.\w+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
@@ -43,19 +41,19 @@ class Reading(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The options that are not as they are by themselves."""
+        """The options that differ from their defaults."""
         values = zip(Options._fields, self.options, Options(), strict=True)
         return {name: value for name, value, unset in values if value != unset}
 
     def __str__(self) -> str:
         words = [self.format]
         for name, value in self.settings.items():
-            words.append(name if value is True else f"{name} {mark_name(value) if len(value) == 1 else shown(value)}")
+            words.append(name if value is True else f"{name} {mark_name(value) if len(value) == 1 else quote(value)}")
         return ", ".join(words)
 
 
 class FileCounts(NamedTuple):
-    """How much a file holds; of a large one only its beginning was counted."""
+    """Sizes of a file; of a large one only those of its first part."""
 
     records: int
     items: int
@@ -67,7 +65,9 @@ class FileCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """What a file seems to be; `unsure` says why it may be one of the alternatives, `problem` what must be mended."""
+    """The description of a file. `unsure` gives the reasons for the alternatives, `problem` a fault that must be fixed
+    first.
+    """
 
     path: str
     reading: Reading
@@ -85,37 +85,37 @@ class Look:
 
     @property
     def format(self) -> str:
+        """The most likely format."""
         return self.reading.format
 
     @property
-    def sure(self) -> bool:
-        """Whether nothing else comes into question, and it can be read."""
+    def is_certain(self) -> bool:
+        """True if there are no alternatives and the file can be read."""
         return not self.unsure and self.problem is None
 
     @property
     def value(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The description as a JSON object."""
         readings = [{"format": reading.format, **reading.settings} for reading in (self.reading, *self.alternatives)]
         counts = None if self.counts is None else self.counts._asdict()
         return asdict(self) | {
-            "reading": readings[0], "alternatives": readings[1:], "counts": counts, "sure": self.sure,
+            "reading": readings[0], "alternatives": readings[1:], "counts": counts, "sure": self.is_certain,
         }  # fmt: skip
 
     def sure_reading(self, how: str) -> Reading:
-        """What it is read as where nobody says; an error that names the choices, and how to say them, where that is
-        not sure.
-        """
+        """Return the reading if it is certain; else raise an error with the choices, and `how` to state one."""
         if self.problem is not None:
-            raise DecloakError(f"seems to be {self.format}, but: {self.problem}", place(self.path))
+            raise DecloakError(f"seems to be {self.format}, but: {self.problem}", location(self.path))
         if self.unsure:
             choices = " or ".join(map(str, (self.reading, *self.alternatives)))
             raise DecloakError(
-                f"not sure what it is: {'; '.join(self.unsure)}", place(self.path), f"say by {how} which: {choices}"
+                f"the format is uncertain: {'; '.join(self.unsure)}", location(self.path), f"choose by {how}: {choices}"
             )
         return self.reading
 
 
 def look(path: FilePath) -> Look:
+    """Return a description of the file at `path`."""
     if Path(path).is_dir():
         return Look(os.fspath(path), Reading("text"), None, "", "", False, (), (), None)
     with reading_file(path):
@@ -124,11 +124,11 @@ def look(path: FilePath) -> Look:
 
 def _look(path: FilePath) -> Look:
     sample = sample_of(path)
-    likely = guess(sample.lines) if sample.binary is None else _binary(sample)
-    reading = Reading(likely.format, likely.options)
-    problem = likely.problem or _unreadable(sample, reading.format)
+    best = guess(sample.lines) if sample.binary is None else _binary(sample)
+    reading = Reading(best.format, best.options)
+    problem = best.problem or _unreadable(sample, reading.format)
     dataset, repeated = None, list[str]()
-    if likely.problem is None and (sample.whole or sample.binary is None):
+    if best.problem is None and (sample.whole or sample.binary is None):
         try:
             try:
                 dataset = _dataset(sample, reading)
@@ -136,11 +136,11 @@ def _look(path: FilePath) -> Look:
                 repeated.append(str(error))
                 dataset = _dataset(sample, reading, repeats=True)
         except DecloakError as error:
-            problem = problem or str(error).removeprefix(f"{place(sample.path)}: ")
+            problem = problem or str(error).removeprefix(f"{location(sample.path)}: ")
     return Look(
         sample.path, reading, sample.packing, sample.encoding, sample.line_ends,
-        any('"' in line.text for line in sample.lines), likely.unsure,
-        tuple(Reading(*choice) for choice in dict.fromkeys(likely.alternatives)), problem,
+        any('"' in line.text for line in sample.lines), best.unsure,
+        tuple(Reading(*choice) for choice in dict.fromkeys(best.alternatives)), problem,
         **({} if dataset is None else _contents(dataset, sample, reading, repeated)),
     )  # fmt: skip
 
@@ -153,10 +153,10 @@ def _binary(sample: FileSample) -> Guess:
 
     rows = [["" if cell is None else str(cell) for cell in cells] for _, cells in
             sheet_rows(sample.file.content, sample.path)]  # fmt: skip
-    likely = guess_rows([_trimmed(row) for row in rows], "xlsx") if rows else Guess("xlsx")
-    if likely.format == "onehot":
+    best = guess_rows([_trimmed(row) for row in rows], "xlsx") if rows else Guess("xlsx")
+    if best.format == "onehot":
         return Guess("xlsx", problem="a sheet of 0 and 1: save it as CSV, which is read as onehot")
-    return replace(likely, format="xlsx", alternatives=tuple(("xlsx", options) for _, options in likely.alternatives))
+    return replace(best, format="xlsx", alternatives=tuple(("xlsx", options) for _, options in best.alternatives))
 
 
 def _trimmed(row: list[str]) -> list[str]:
@@ -166,7 +166,7 @@ def _trimmed(row: list[str]) -> list[str]:
 
 
 def _unreadable(sample: FileSample, name: str) -> str | None:
-    """What keeps decloak from reading the bytes as they are."""
+    """Return the reason why decloak cannot read the bytes unchanged, or None."""
     if sample.binary is not None:
         return None
     if not sample.encoding.startswith("UTF-8"):
@@ -176,14 +176,14 @@ def _unreadable(sample: FileSample, name: str) -> str | None:
     if sample.line_ends == "CR":
         return "lines end with a carriage return alone: write LF (tr '\\r' '\\n' < FILE > NEW)"
     if sample.packing is not None and name not in FORMATS and name != "searchlog":
-        return f"it is packed: unpack it ({'gunzip' if sample.packing == '.gz' else 'unxz'} FILE)"
+        return f"the file is compressed; decompress it first ({'gunzip' if sample.packing == '.gz' else 'unxz'} FILE)"
     return None
 
 
 def _dataset(sample: FileSample, reading: Reading, *, repeats: bool = False) -> Dataset | None:
-    """What it holds, read as it seems; None for what holds no plain transactions."""
+    """Return the content, read as it seems; None if it has no plain transactions."""
     if reading.format == "published":
-        elements = parse_elements(sample.lines, reading.options.ids, repeats=repeats)
+        elements = parse_set_content(sample.lines, reading.options.ids, repeats=repeats)
         rows = tuple(tuple(item if isinstance(item, str) else f"({', '.join(item)})" for item in row)
                      for row in elements.transactions)  # fmt: skip
         return Dataset(rows, elements.labels)
@@ -193,7 +193,7 @@ def _dataset(sample: FileSample, reading: Reading, *, repeats: bool = False) -> 
 
 
 def _readable(sample: FileSample) -> ReadFile:
-    """The file as readers take it."""
+    """Return the file in a form that readers accept."""
     if sample.readable or sample.binary:
         return sample.file
     return ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
@@ -212,7 +212,7 @@ def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: 
 
 
 def _oddities(dataset: Dataset) -> Iterator[str]:
-    """What may be a misreading or a fault of the data, in a line each."""
+    """Yield a line for each possible misreading or fault of the data."""
     sizes = Counter(map(len, dataset.transactions))
     records = len(dataset.transactions)
     if sizes[0]:
@@ -224,15 +224,15 @@ def _oddities(dataset: Dataset) -> Iterator[str]:
     for what, pattern in (("dates", DATE), ("ids", _ID)):
         like = [item for item in dataset.items if pattern.fullmatch(item)]
         if like:
-            yield f"items that look like {what}: {', '.join(map(shown, like[:EXAMPLES]))}{_more(like)}"
+            yield f"items that look like {what}: {', '.join(map(quote, like[:EXAMPLES]))}{_count_rest(like)}"
     groups: dict[str, list[str]] = defaultdict(list)
     for item in dataset.items:
         groups["".join(item.split()).casefold()].append(item)
     alike = [names for names in groups.values() if len(names) > 1]
     if alike:
-        listed = "; ".join(" and ".join(map(shown, names[:EXAMPLES])) for names in alike[:EXAMPLES])
-        yield f"names that differ in case or blanks only: {listed}{_more(alike)}"
+        listed = "; ".join(" and ".join(map(quote, names[:EXAMPLES])) for names in alike[:EXAMPLES])
+        yield f"names that differ in case or blanks only: {listed}{_count_rest(alike)}"
 
 
-def _more(names: Sequence[object]) -> str:
+def _count_rest(names: Sequence[object]) -> str:
     return f" and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""

@@ -1,7 +1,7 @@
-"""What tells a header, a column of ids and a separator: the criteria of `decloak look`, and of the guards of readers.
+"""Tests for a header, a column of ids and a separator: the criteria of `decloak look` and of the checks of readers.
 
-Each goes by whole files, not by a line, and keeps silent over a few lines: what it says is taken for an error of the
-person who said otherwise.
+Each uses whole files, not single lines, and says nothing about a few lines, because readers treat its result as an
+error of the user.
 """
 
 import re
@@ -22,21 +22,21 @@ __all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "LINES", "NEARLY", "SEPARATORS", "
 Rows = Sequence[Sequence[str]]
 
 SEPARATORS = ("\t", ";", "|", ",")
-"""Those that names seldom hold, the least likely first; a blank is looked for only where none of them is."""
+"""Separators that names rarely contain, the least likely first. A blank is tried only if none of them occurs."""
 INNER = ("|", ";", ",", " ")
-"""What may separate the names inside a value."""
+"""Characters that may separate the names inside a value."""
 LINES = 20_000
-"""Lines that are looked at."""
+"""Number of lines that are analysed."""
 NEARLY = 0.9
-"""The share of lines that is nearly all of them."""
+"""Least share of lines that counts as nearly all."""
 HEADED = 3
-"""Lines, the first included, that a header can be told from."""
+"""Least number of lines, including the first, to recognise a header."""
 FEWEST = 5
-"""Lines that a column of ids can be told from: a1, a2, a3 may well be items."""
+"""Least number of lines to recognise a column of ids: a1, a2, a3 may well be items."""
 LONGEST_TITLE = 100
-"""Characters that the name of a column may have: to match patterns takes long with a million."""
+"""Largest number of characters of a column name: matching patterns is slow with a million."""
 MANY = 10
-"""Lines from which on names that are there once, before names that come again, are perhaps ids."""
+"""Least number of lines where unique names before repeated names may be ids."""
 
 ID_WORDS = re.compile(
     r"(?:\w*[ _.-])?(?:id|ids|tid|key|nr|no|number|transaction|trans|order|basket|customer|user|person|patient|visit|"
@@ -44,41 +44,43 @@ ID_WORDS = re.compile(
     r"|(?:\w*(?:id|_?no|_?nr|number))|#|",
     re.IGNORECASE,
 )
-"""What a column of ids is called; in one-hot tables also nothing."""
+"""Names of columns of ids; in one-hot tables also nothing."""
 ITEM_WORDS = re.compile(
     r"(?:\w*[ _.-])?(?:item|product|article|diag|diagnos[ei]s?|dx|icd|atc|medication|procedure|code|drug|tag|"
     r"description|name|term|sku|stockcode|category|what|value|symptom|keyword|ingredient|good|movie|page|url|event|list|basket|purchase|word)(?:e?s)?"
     r"(?:[ _.-]?(?:id|code|name|no|list))?[ _.-]?\d*",
     re.IGNORECASE,
 )
-"""What a column of items is called."""
+"""Names of columns of items."""
 _COLUMN = re.compile(
     r"(?:item|product|article|diagnos[ei]s|code|drug|tag|symptom|keyword|ingredient|basket|transaction|purchase|itemset|"
     r"list)(?:e?s)?",
     re.IGNORECASE,
 )
-"""What the one name above lists is called; what else could be is an item as likely."""
+"""Names above a single column of lists. Other words may as well be items."""
 _HEX = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){2,6}[0-9a-f]{0,12}", re.IGNORECASE)
 _DIGITS, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
 
 
 class Ids(NamedTuple):
-    """Whether the first column holds ids, and whether that is sure."""
+    """The first column has ids (`there`), and that is certain (`sure`)."""
 
     there: bool
     sure: bool
 
 
 def matches(pattern: re.Pattern[str], name: str) -> bool:
+    """Return True if the column `name` matches `pattern`."""
     return len(name) <= LONGEST_TITLE and bool(name.strip()) and pattern.fullmatch(name.strip()) is not None
 
 
 def is_whole(text: str) -> bool:
+    """Return True if `text` is a non-negative integer."""
     return text.isascii() and text.isdecimal()
 
 
 def rows_by(lines: Sequence[Line], separator: str) -> list[list[str]] | None:
-    """The values of each line; None where quotes stand as they may not."""
+    """Return the values of each of `lines`, split by `separator`; None if a quote is misplaced."""
     try:
         return [row for line, row in records(lines, separator) if line.text.strip()]
     except DecloakError:
@@ -86,15 +88,15 @@ def rows_by(lines: Sequence[Line], separator: str) -> list[list[str]] | None:
 
 
 def split_share(rows: Rows) -> float:
-    """The share of rows with several values."""
+    """Return the share of `rows` with several values."""
     return sum(len(row) > 1 for row in rows) / len(rows) if rows else 0.0
 
 
 def header_of_rows(rows: Rows) -> bool:
-    """Whether the first row is unlike all others: names of columns.
+    """Return True if the first of `rows` is a header: it differs from all others.
 
-    None of its values occurs below; and the words are those of columns, or it has letters where all others have
-    numbers, be it in the first column alone. One name alone is what lists are called.
+    None of its values occurs below. Its words are names of columns, or it has letters where all others have numbers,
+    perhaps only in the first column. A single name must be one for lists.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     if len(rest) < HEADED - 1:
@@ -117,8 +119,10 @@ def header_of_rows(rows: Rows) -> bool:
 
 
 def may_be_header(rows: Rows) -> bool:
-    """Whether the first row may be one, in words nobody knows: none of its values occurs below, where nearly all do
-    again; or the first has no digit and the ids below it have, or it stands alone.
+    """Return True if the first of `rows` may be a header, in unknown words.
+
+    None of its values occurs below, where nearly all values repeat; or the first has no digit and the ids below have;
+    or it is alone.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     counts = Counter(cell for row in rest for cell in row)
@@ -135,13 +139,15 @@ def may_be_header(rows: Rows) -> bool:
 
 
 def ids_of_rows(rows: Rows) -> Ids:
-    """Whether the first value of each row is an id: it stands nowhere twice, and is of another make than the rest.
+    """Return the evidence that the first value of each of `rows` is an id: it is unique, and has another form than the
+    rest.
 
-    Ids of a file that was written twice, or a few ids that repeat, are ids all the same. A few lines leave nothing
-    sure, save that what stands twice is none.
+    Ids of a file that was written twice, or a few ids that repeat, are still ids. A few lines prove nothing, except
+    that a repeated value is no id.
     """
     filled = [row for row in rows if row]
     first = [row[0] for row in filled]
+    # Repeated ids are removed first: a file that was written twice still has ids.
     one_each: dict[str, Sequence[str]] = {}
     for row in filled:
         one_each.setdefault(row[0], row)
@@ -156,14 +162,16 @@ def ids_of_rows(rows: Rows) -> Ids:
 
 
 def nearly_unique(values: Sequence[str]) -> bool:
-    """Whether values are as ids are: nearly all differ, or all stand equally often, as in a file written twice."""
+    """Return True if `values` behave like ids: nearly all differ, or all occur equally often, as in a file written
+    twice.
+    """
     counts = Counter(values)
     often = Counter(counts.values()).most_common(1)
     return len(counts) >= NEARLY * len(values) or (bool(often) and often[0][0] > 1 and often[0][1] >= len(counts) - 1)
 
 
 def _are_shaped(ids: Sequence[str], rows: Rows) -> bool:
-    """Whether ids share a shape that other values seldom have."""
+    """Return True if ids share a pattern that other values rarely have."""
     shape, others = _shape(ids), [cell for row in rows for cell in row[1:]]
     return shape is not None and sum(_shape_of(cell) == shape for cell in others) <= (1 - NEARLY) * len(others)
 
@@ -176,6 +184,7 @@ def _ids(rows: Rows) -> Ids:
     if all(map(is_whole, first)):
         numbers = [int(cell) for cell in first]
         rises = all(low < high for low, high in pairwise(numbers))
+        # Numbers before words are ids; numbers before numbers may be items.
         if sum(map(is_whole, others)) < (1 - NEARLY) * len(others):
             return Ids(True, True)
         counted = rises and numbers[-1] - numbers[0] == len(numbers) - 1
@@ -189,33 +198,34 @@ def _ids(rows: Rows) -> Ids:
 
 
 def _shape(cells: Sequence[str]) -> str | None:
-    """The shape that nearly all share, with digits in it; None where there is none."""
+    """Return the pattern with digits that nearly all share; None if there is none."""
     shapes = Counter(_shape_of(cell) for cell in cells)
     common, count = max(shapes.items(), key=itemgetter(1), default=("", 0))
     return common if "9" in common and count >= NEARLY * len(cells) else None
 
 
 def is_shaped(values: Sequence[str]) -> bool:
-    """Whether nearly all values share a shape with digits in it."""
+    """Return True if nearly all `values` share a pattern with digits."""
     return _shape(values) is not None
 
 
 def _shape_of(cell: str) -> str:
-    """How a name is written: p01 and q7 are A9, a date is 9-9-9."""
+    """Return the pattern of a name: p01 and q7 are A9, a date is 9-9-9."""
     if _HEX.fullmatch(cell):
         return "hex 9"
     return _LETTERS.sub("A", _DIGITS.sub("9", cell))
 
 
 def nested(rows: Rows) -> bool:
-    """Whether each row is an id and one value more, which may be a list of its own."""
+    """Return True if each of `rows` is an id and one further value, which may be a list itself."""
     return sum(len(row) == 2 for row in rows) >= NEARLY * len(rows) and max(map(len, rows)) <= 2
 
 
 def inner_of(rows: Rows, outer: str) -> str | None:
-    """What separates names inside the values behind the ids; None where nothing does.
+    """Return the separator of names inside the values behind the ids of `rows`; None if there is none. `outer` is that
+    of the columns.
 
-    It stands in a third of the values and in no id; a blank only between whole numbers.
+    It occurs in a third of the values and in no id; a blank only between integers.
     """
     if not nested(rows):
         return None

@@ -1,37 +1,199 @@
-"""What the lines of a file seem to be: the format, the options it is read with, and what is not sure of that."""
+"""Recognition of formats: lists, tables with a row or a column per item, and other formats; and the doubts about it."""
 
+import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from decloak.data.formats.delimited import cells
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
+from decloak.data.formats.look_check import mark_name
 from decloak.data.formats.look_evidence import (
     FEWEST,
+    ID_WORDS,
+    INNER,
+    ITEM_WORDS,
     LINES,
+    NEARLY,
     SEPARATORS,
     Rows,
     header_of_rows,
     ids_of_rows,
     inner_of,
     is_whole,
+    matches,
+    may_be_header,
     nearly_unique,
+    nested,
     rows_by,
     split_share,
-)  # fmt: skip
-from decloak.data.formats.look_fit import mark_name
-from decloak.data.formats.look_table import Guess, guess_rows
-from decloak.data.formats.published import parse_elements
+)  # fmt: skip  # fmt: skip
+from decloak.data.formats.published import parse_set_content
 from decloak.data.formats.record import Options
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
-__all__ = ["guess"]
+__all__ = ["Guess", "guess", "guess_rows"]
+
+PLAIN = Options()
+_MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "0,0", "1,0", "?"}
+"""Values of tables with marks other than 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A format and its options, the doubts, the alternatives, and a problem that must be fixed first."""
+
+    format: str
+    options: Options = PLAIN
+    unsure: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, Options], ...] = ()
+    problem: str | None = None
+
+    def with_doubt(self, why: str, *alternatives: tuple[str, Options]) -> "Guess":
+        """Return the guess with the further doubt `why` and its `alternatives`."""
+        return replace(self, unsure=(*self.unsure, why), alternatives=(*self.alternatives, *alternatives))
+
+    def with_ids(self, rows: Rows) -> "Guess":
+        """Return the guess, with ids if `rows` begin with some."""
+        ids = ids_of_rows(rows)
+        options = self.options._replace(ids=ids.there)
+        if ids.sure or (not ids.there and len(rows) < 2):
+            return replace(self, options=options)
+        why = f"the first name of each line may be {'no id' if ids.there else 'its id'}"
+        return replace(self, options=options).with_doubt(why, (self.format, options._replace(ids=not ids.there)))
+
+    def with_header(self, rows: Rows) -> "Guess":
+        """Return the guess, with a doubt if the first of `rows` may be a header."""
+        if self.options.header or not may_be_header(rows):
+            return self
+        behind = self.options._replace(header=True)
+        without = Guess(self.format, behind._replace(ids=False)).with_ids(rows[1:])
+        others = () if behind.within else ((self.format, without.options), *without.alternatives)
+        return self.with_doubt("the first line may name the columns", (self.format, behind), *others)
+
+    def with_lists(self, below: Rows) -> "Guess":
+        """Return the guess, with a doubt if every id in the rows `below` the header has one value that may be a
+        list.
+        """
+        if not self.options.ids or not nested(below):
+            return self
+        marks = _inner_separators([row[1] for row in below if len(row) > 1])
+        lists = [(self.format, self.options._replace(within=mark)) for mark in marks]
+        return self.with_doubt("the values behind the ids may be lists", *lists) if lists else self
+
+
+def guess_rows(rows: Rows, name: str) -> Guess:
+    """Return a guess for the `rows` of a table or the values of lines; `name` is the format of one list per row."""
+    width = len(rows[0])
+    constant = width > 1 and all(len(row) == width for row in rows)
+    if constant and len(rows) > 1 and (table := _onehot(rows) or _long(rows)) is not None:
+        return table
+    header = header_of_rows(rows)
+    below = rows[1:] if header else rows
+    columns = f"every line has {width} values: perhaps the columns of a table, not a list"
+    if header and matches(ID_WORDS, rows[0][0]) and nearly_unique([row[0] for row in below]):
+        lists = Guess(name, Options(ids=True, header=True)).with_lists(below)
+        return lists if width == 2 or not constant or _is_series(rows) else lists.with_doubt(columns)
+    lists = Guess(name, Options(header=header)).with_ids(below).with_lists(below).with_header(rows)
+    if constant and (header or len(rows) >= FEWEST):
+        return lists.with_doubt(columns, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
+    return lists
+
+
+def _is_series(rows: Rows) -> bool:
+    """Return True if the columns behind the ids are of one kind: their names differ only in a number."""
+    return len({re.sub(r"\d+", "", cell).strip() for cell in rows[0][1:]}) == 1
+
+
+def _onehot(rows: Rows) -> Guess | None:
+    head, below = rows[0], rows[1:]
+    if {"0", "1"}.issuperset(head):
+        if len(rows) >= FEWEST and all({"0", "1"}.issuperset(row) for row in rows):
+            return Guess("onehot", problem="0 and 1 without a header: write the names of the items above them")
+        return None
+    ids = not head[0].strip() or not all(row[0] in ("0", "1") for row in below)
+    body = [row[int(ids) :] for row in below]
+    if all({"0", "1"}.issuperset(row) for row in body) and body[0]:
+        return Guess("onehot", Options(ids=ids))
+    marks = {cell.lower() for row in body for cell in row}
+    if body[0] and len(body[0]) > 1 and marks <= _MARKED and len(marks) <= 3 and marks & _MARKED - {""}:
+        listed = ", ".join(sorted(map(quote, marks)))
+        return Guess("onehot", Options(ids=ids), problem=f"a column an item, with {listed}: write 0 and 1 instead")
+    return None
+
+
+def _long(rows: Rows) -> Guess | None:
+    """Return a guess for rows of (transaction, item): ids repeat below a header that names both."""
+    head, below = [cell.strip() for cell in rows[0]], rows[1:]
+    again = [at for at in range(len(head)) if len({row[at] for row in below}) < len(below)]
+    # A column of numbers beside columns of words is probably the id.
+    numbered = _are_numbers(0, rows) and not all(_are_numbers(at, rows) for at in range(1, len(head)))
+    named = [at for at, cell in enumerate(head) if matches(ID_WORDS, cell)] or [0] * numbered
+    items = [at for at, cell in enumerate(head) if matches(ITEM_WORDS, cell) and at not in named[:1]]
+    headed = header_of_rows(rows) or (bool(named and items) and len(set(head)) == len(head))
+    if not headed:
+        return _headless(rows) if len(head) == 2 else None
+    repeated = [at for at in named if at in again] or named
+    if named and len(head) > 2 and not set(named) & set(again):
+        return None  # a row for every record
+    if repeated and len(head) > 2:
+        several = [at for at in range(len(head)) if at != repeated[0] and _differs(at, repeated[0], below)]
+        items = [at for at in items if at in several] or (several if len(several) == 1 else items)
+    if not repeated or (not items and len(head) > 2):
+        if len(head) == 2 or not again:
+            return None
+        return Guess("long", problem="a table: say with --transaction and --item which columns hold the ids and items")
+    transaction = repeated[0]
+    choices = [at for at in items if at != transaction] or [1 - transaction]
+    if transaction not in again and (len(head) > 2 or not items):
+        return None
+    columns = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
+    if transaction not in again:
+        # One item each, or lists by what separates some of them.
+        marks = (*_inner_separators([row[1] for row in below]), None)
+        lists = [("basket", Options(ids=True, header=True, within=mark)) for mark in marks]
+        columns = columns.with_doubt("no id comes again: perhaps an id and a list", *lists)
+    others = [(at, item) for at in repeated for item in choices if (at, item) != (transaction, choices[0])]
+    if others:
+        named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
+        return columns.with_doubt("several columns may hold the ids or the items", *named_so)
+    return columns
+
+
+def _are_numbers(at: int, rows: Rows) -> bool:
+    """Return True if a column has integers below its name."""
+    return not is_whole(rows[0][at]) and all(is_whole(row[at]) for row in rows[1:])
+
+
+def _differs(at: int, transaction: int, rows: Rows) -> bool:
+    """Return True if a column has several values for one id. The name or the age of a person has one."""
+    first: dict[str, str] = {}
+    return any(first.setdefault(row[transaction], row[at]) != row[at] for row in rows)
+
+
+def _inner_separators(values: Sequence[str]) -> list[str]:
+    """Return the characters that may separate names inside some of the values."""
+    return [mark for mark in INNER if any(mark in value.strip() for value in values)]
+
+
+def _headless(rows: Rows) -> Guess | None:
+    """Return a guess for two columns without a header, the first with ids that repeat in consecutive rows."""
+    one_each = list({row[0]: list(row) for row in rows}.values())
+    follows = sum(row[0] == after[0] for row, after in itertools.pairwise(rows))
+    if not 0 < len(rows) - len(one_each) <= follows:
+        return None
+    ids = ids_of_rows(one_each)
+    if ids.there and ids.sure and len(rows) >= NEARLY * FEWEST:
+        return Guess("long", problem="a row an item without a header: write the line tid,item above it")
+    return Guess("basket").with_doubt("each line may be an id and one item", ("long", Options()))
+
 
 _SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
 
 
 def guess(lines: Sequence[Line]) -> Guess:
+    """Return the most likely format of `lines`, with doubts and alternatives."""
     lines = [line for line in lines[:LINES] if line.text.strip()]
     first = lines[0].text.lstrip()
     if first.startswith(("{", "[")):
@@ -54,14 +216,14 @@ def _json(lines: Sequence[Line]) -> Guess:
     if isinstance(value, dict) and value.get("decloak") == "release":
         return Guess("disassociated" if value.get("method") == "disassociation" else "generalised")
     if isinstance(value, dict) and "items" not in value:
-        keys = ", ".join(map(shown, list(value)[:6]))
+        keys = ", ".join(map(quote, list(value)[:6]))
         remedy = "write id and items, or import it as text with the --field that holds some"
         return Guess("jsonl", problem=f"JSON objects with the keys {keys}: {remedy}")
     return Guess("jsonl", Options(ids=isinstance(value, dict) and "id" in value))
 
 
 def _is_spmf(lines: Sequence[Line]) -> bool:
-    """Whole numbers with blanks between them in every line, several in some."""
+    """Return True if every line has integers separated by blanks, and some have several."""
     if any(line.text.startswith(("@CONVERTED_FROM_TEXT", "@ITEM=")) for line in lines[:2]):
         return True
     rows = [line.text.split() for line in lines if not line.text.startswith(("%", "#", "@"))]
@@ -73,7 +235,7 @@ def _numbers(lines: Sequence[Line]) -> Guess:
     ids = ids_of_rows([line.text.split() for line in lines])
     if ids.sure and not ids.there:
         return Guess("spmf")
-    return Guess("spmf").doubting("no first number comes twice: perhaps ids", ("basket", Options(True, " ")))
+    return Guess("spmf").with_doubt("no first number comes twice: perhaps ids", ("basket", Options(True, " ")))
 
 
 def _opens(line: Line) -> bool:
@@ -85,7 +247,7 @@ def _opens(line: Line) -> bool:
 
 def _parses(lines: Sequence[Line]) -> bool:
     try:
-        parse_elements(lines, False)
+        parse_set_content(lines, False)
     except DecloakError:
         return False
     return True
@@ -93,7 +255,7 @@ def _parses(lines: Sequence[Line]) -> bool:
 
 def _published(lines: Sequence[Line]) -> Guess:
     try:
-        transactions = parse_elements(lines, False).transactions
+        transactions = parse_set_content(lines, False).transactions
     except DecloakError as error:
         return Guess("published", problem=str(error))
     if not all(row and isinstance(row[0], str) for row in transactions):
@@ -109,6 +271,7 @@ def _separated(lines: Sequence[Line]) -> Guess:
     words = sum(len(line.text.split()) for line in lines) / len(lines)
     sentences = sum(bool(_SENTENCE.search(line.text)) for line in lines)
     structured = max(split_share(rows) for mark, rows in by.items() if mark != ",") if set(by) - {","} else 0
+    # Long lines with sentence ends and little structure are prose.
     if words >= 6 and 5 * sentences >= 2 * len(lines) and structured < 0.5:
         return Guess("text")
     for mark, rows in by.items():
@@ -116,11 +279,12 @@ def _separated(lines: Sequence[Line]) -> Guess:
         inner = inner_of(below, mark)
         if inner is not None and nearly_unique([row[0] for row in below]):
             return _nested(rows, below, mark, inner)
+    # The separator that splits the most lines; ties go to the one that names rarely contain.
     best = max(by, key=lambda mark: split_share(by[mark]))
     if split_share(by[best]) < 0.1 and (blank := rows_by(lines, " ")) is not None and split_share(blank) >= 0.5:
         return _blank(blank, split_share(by[best]) > 0)
     if split_share(by[best]) == 0:
-        return Guess("basket").doubting("one name a line: no separator is there", ("text", Options()))
+        return Guess("basket").with_doubt("one name a line: no separator is there", ("text", Options()))
     table = _separated_by(best, guess_rows(by[best], "basket"))
     headed = table.options.header or table.format in ("long", "onehot")
     for mark, rows in by.items():
@@ -128,7 +292,7 @@ def _separated(lines: Sequence[Line]) -> Guess:
             continue  # names of columns that it does not separate: it stands inside names
         if mark != best and 2 * split_share(rows) >= split_share(by[best]):
             why = f"{mark_name(mark)} separates names in {round(100 * split_share(rows))}% of the lines as well"
-            table = table.doubting(why, ("basket", Options(separator=_separator(mark))))
+            table = table.with_doubt(why, ("basket", Options(separator=_separator(mark))))
     return table
 
 
@@ -139,29 +303,29 @@ def _separated_by(mark: str, table: Guess) -> Guess:
 
 
 def _separator(mark: str) -> str | None:
-    """The option: None is a comma."""
+    """Return the value of the option: None is a comma."""
     return None if mark == "," else mark
 
 
 def _nested(rows: Rows, below: Rows, mark: str, inner: str) -> Guess:
     lists = Guess("basket", Options(True, _separator(mark), within=inner, header=len(below) < len(rows)))
     if len(below) < FEWEST:
-        why = f"few lines to tell that {mark_name(mark)} separates an id from a list"
-        lists = lists.doubting(why, ("basket", Options(separator=_separator(inner))))
+        why = f"too few lines to be sure that {mark_name(mark)} separates an id from a list"
+        lists = lists.with_doubt(why, ("basket", Options(separator=_separator(inner))))
     return lists.with_header(rows)
 
 
 def _blank(rows: Rows, others: bool) -> Guess:
-    """Names with blanks between them, or one name of several words a line."""
+    """Return a guess for names separated by blanks, or for one name of several words a line."""
     header = header_of_rows(rows)
     words = Guess("basket", Options(separator=" ", header=header)).with_ids(rows[int(header) :]).with_header(rows)
     names = [cell for row in rows for cell in row]
     starts_strange = {cell for row in rows[1:] for cell in row}.isdisjoint(rows[0])
     if starts_strange and not words.unsure and not words.options.header:  # though blanks part all words alike
         behind = words.options._replace(header=True)
-        words = words.doubting("the first line may name the column", ("basket", behind))
+        words = words.with_doubt("the first line may name the column", ("basket", behind))
     if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST or len(set(map(len, rows))) == 1:
-        return words.doubting(
+        return words.with_doubt(
             "blanks may separate names or be part of them", ("basket", Options()), ("text", Options())
         )
     return words

@@ -1,7 +1,7 @@
-"""The manifest beside a published file: how the release was made as far as that may be told, what is in the file and
-what is not, and the digests of the files that belong together.
+"""Manifests of published files: the public facts about the method, the content of the file, its limits, and the digests
+of the files that belong together.
 
-Nothing in it depends on where or when it was written, what the files are called, or on the original data.
+A manifest does not depend on when or where it was written, on names of files, or on the original data.
 """
 
 import hashlib
@@ -11,45 +11,46 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, decoded, opened, place
+from decloak.data.formats.lines import FilePath, Line, decode_text, location, open_file
 from decloak.errors import DecloakError
 
 __all__ = ["Manifest", "digest_of_file", "manifest_path", "read_manifest"]
 
 VERSION = 1
-_NOT_ONE = "expected what `decloak publish` writes beside a release"
+_NOT_ONE = "expected a manifest that `decloak publish` wrote"
 
 Plain = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is told of a published release beside it."""
+    """The public description of a published release, in a file beside it."""
 
     form: str
     carrier: str
-    """How the file is written."""
+    """The format of the file."""
     method: str
     parameters: Mapping[str, Plain]
     order: str
-    """Sorted by what is shown, or as it was recorded."""
+    """The order of the rows: sorted by content, or as recorded."""
     ids: str
-    """None, or original."""
+    """The ids of the rows: none, or original."""
     counts: Mapping[str, int]
     contains: tuple[str, ...]
     leaves_out: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     sha256: Mapping[str, str] = field(default_factory=dict)
-    """The digest of each file, by what it holds."""
+    """The digest of each file, by its content."""
 
     @property
     def text(self) -> str:
+        """The manifest as JSON."""
         value = {"decloak": "manifest", "version": VERSION, **asdict(self)}
         return json_text(value, indent=2) + "\n"
 
 
 def manifest_path(file: FilePath) -> Path:
-    """Where the manifest of a file is: beside it.
+    """Return the path of the manifest of `file`: beside it.
 
     >>> manifest_path("out/release.txt").as_posix()
     'out/release.txt.manifest.json'
@@ -59,30 +60,33 @@ def manifest_path(file: FilePath) -> Path:
 
 
 def digest_of_file(file: FilePath) -> str:
-    with opened(file, again=True) as content:
+    """Return the SHA-256 digest of `file`."""
+    with open_file(file, again=True) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def read_manifest(file: FilePath) -> Manifest | None:
-    """The manifest of a published file, None where there is none; an error where it is of another file."""
+    """Return the manifest of the published `file`, None if there is none; raise an error if it belongs to another
+    file.
+    """
     path = manifest_path(file)
     if not path.is_file():
         return None
-    with opened(path) as content:
+    with open_file(path) as content:
         data = content.read()
-    text = decoded(data, path, 1, "save it as UTF-8")
+    text = decode_text(data, path, 1, "save it as UTF-8")
     manifest = _manifest(json_value(Line(str(path), 1, text), _NOT_ONE), path)
     if manifest.sha256.get("release") != digest_of_file(file):
         hint = "take the two that belong together, or take the manifest away"
-        raise DecloakError("the manifest beside it is of another file", place(file), hint)
+        raise DecloakError("the manifest belongs to another file", location(file), hint)
     return manifest
 
 
 def _manifest(value: Any, path: Path) -> Manifest:
     fields = Manifest.__dataclass_fields__
     if not isinstance(value, dict) or value.get("decloak") != "manifest" or value.get("version") != VERSION:
-        raise DecloakError(f"no manifest of version {VERSION}", place(path), _NOT_ONE)
+        raise DecloakError(f"no manifest of version {VERSION}", location(path), _NOT_ONE)
     said = {key: inner for key, inner in value.items() if key not in ("decloak", "version")}
     if said.keys() != fields.keys() or not all(isinstance(said[key], dict) for key in ("parameters", "sha256")):
-        raise DecloakError("a manifest with other keys", place(path), _NOT_ONE)
+        raise DecloakError("a manifest with other keys", location(path), _NOT_ONE)
     return Manifest(**said)

@@ -12,16 +12,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from decloak.data.content import Element, Elements
+from decloak.data.content import Element, SetContent
 from decloak.data.formats.delimited import one_line, quoted_value
-from decloak.data.formats.lines import FilePath, Line, check_name, place
+from decloak.data.formats.lines import FilePath, Line, check_name, location
 from decloak.data.formats.record import LineLabels, Names, check_labels
 from decloak.data.formats.writing import write_lines
 from decloak.data.rows import CodedRows
-from decloak.errors import DecloakError, placed, shown
+from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["parse_elements", "write_published", "written"]
+__all__ = ["format_element", "parse_set_content", "write_published"]
 
+# Possessive quantifiers: a hostile line must not cause exponential backtracking.
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
 
 # What may not follow what: n is a name, ^ the beginning of the line and $ its end.
@@ -39,10 +40,13 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse_elements(lines: Iterable[Line], ids: bool, *, repeats: bool = False) -> Elements:
-    """Read set-generalised transactions; an item stands once in a transaction, and ids differ unless `repeats`."""
+def parse_set_content(lines: Iterable[Line], ids: bool, *, repeats: bool = False) -> SetContent:
+    """Return the set-generalised transactions in `lines`; with `ids`, the first name of a line is the id.
+
+    An item occurs once in a transaction, and ids are unique unless `repeats`.
+    """
     labels = LineLabels(repeats=repeats)
-    return Elements(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)
+    return SetContent(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)
 
 
 def _transactions(lines: Iterable[Line], ids: bool, labels: LineLabels) -> Iterator[list[Element]]:
@@ -65,7 +69,7 @@ def _tokens(line: Line) -> list[_Token]:
         kind = match.lastgroup or ""
         token, column = match[kind], match.start(kind) + 1
         if kind == "open":
-            raise line.wrong("a quote that is never closed", _HINT, column)
+            raise line.error("a quote that is never closed", _HINT, column)
         if kind == "mark":
             tokens.append(_Token(token, token, column))
         else:
@@ -79,7 +83,7 @@ def _is_empty(tokens: list[_Token]) -> bool:
 
 
 def _check_shape(line: Line, tokens: list[_Token], ids: bool) -> None:
-    """Names and brackets alternate with commas, and brackets are closed before others open."""
+    """Raise an error unless names and brackets alternate with commas, and brackets close before others open."""
     if _is_empty(tokens[2 * ids :]):
         tokens = tokens[: 2 * ids - 1] if ids else []
     before, inside = "^", False
@@ -92,13 +96,13 @@ def _check_shape(line: Line, tokens: list[_Token], ids: bool) -> None:
         elif kind == "$" and inside:
             wrong = "a bracket that is never closed"
         if wrong:
-            raise line.wrong(wrong, _HINT, column)
+            raise line.error(wrong, _HINT, column)
         before = kind
 
 
 def _take_id(line: Line, tokens: list[_Token]) -> str:
     if tokens[0].kind != "n":
-        raise line.wrong("expected an id, then a comma", "read without ids if the lines have none", 1)
+        raise line.error("expected an id, then a comma", "remove ids: true (--ids) if the lines have no ids", 1)
     label = tokens[0].text
     del tokens[:2]  # the comma as well
     return label
@@ -110,13 +114,13 @@ def _check_names(line: Line, tokens: list[_Token]) -> None:
         if kind != "n":
             continue
         if not name.strip():
-            raise line.wrong("an empty name", "write a name, or remove it", column)
+            raise line.error("an empty name", "write a name, or remove it", column)
         if name in columns:
-            message = f"{shown(name)} is there already, at column {columns[name]}"
-            raise line.wrong(message, "an item stands once", column)
+            message = f"{quote(name)} is there already, at column {columns[name]}"
+            raise line.error(message, "an item stands once", column)
         columns[name] = column
     if not columns:
-        raise line.wrong("a transaction without items", "remove the line, or write () for an empty one")
+        raise line.error("a transaction without items", "remove the line, or write () for an empty one")
 
 
 def _elements(tokens: list[_Token], names: Names) -> list[Element]:
@@ -135,17 +139,17 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
     return elements
 
 
-def write_published(published: Elements, path: FilePath, *, ids: bool = False) -> None:
-    """Write set-generalised transactions so that `parse_elements` gives them back; their ids only when asked for."""
+def write_published(published: SetContent, path: FilePath, *, ids: bool = False) -> None:
+    """Write `published` to `path` so that `parse_set_content` returns it; with `ids`, also the labels."""
     lines = []
-    with placed(place(path)):
+    with at_location(location(path)):
         if not published.transactions:
             raise DecloakError("no transactions to write")
         if ids:
             check_labels(published.labels, kept=True)
         for label, elements in zip(published.labels, published.transactions, strict=True):
             _check_legal(label, elements)
-            cells = [written(element) for element in elements] or ["()"]
+            cells = [format_element(element) for element in elements] or ["()"]
             lines.append(", ".join([_name(one_line(label))] * ids + cells))
     write_lines(lines, path, remedy="write a release file, to a name that ends in .jsonl")
 
@@ -154,20 +158,20 @@ def _name(name: str) -> str:
     return quoted_value(name, "(),")
 
 
-def written(element: Element) -> str:
-    """One element as it stands in a published line.
+def format_element(element: Element) -> str:
+    """Return `element` as the text of a published line.
 
-    >>> written(("icd", "limbs"))
+    >>> format_element(("icd", "limbs"))
     '(icd, limbs)'
     """
     return _name(element) if isinstance(element, str) else f"({', '.join(map(_name, element))})"
 
 
 def _check_legal(label: str, elements: tuple[Element, ...]) -> None:
-    """What the reader would refuse is not written."""
+    """Raise an error for what the reader would refuse."""
     parts = [(element,) if isinstance(element, str) else element for element in elements]
     names = [one_line(check_name(name)) for part in parts for name in part]
     if not all(parts):
-        raise DecloakError(f"a bracket in the transaction {shown(label)} is empty", hint="remove it")
+        raise DecloakError(f"a bracket in the transaction {quote(label)} is empty", hint="remove it")
     if len(set(names)) < len(names):
-        raise DecloakError(f"an item is twice in the transaction {shown(label)}", hint="write a release file (.jsonl)")
+        raise DecloakError(f"an item is twice in the transaction {quote(label)}", hint="write a release file (.jsonl)")

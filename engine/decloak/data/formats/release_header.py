@@ -1,80 +1,96 @@
-"""The first line of every release file: that it is one, of which method, and what it promises."""
+"""The first line of every release file: its method, and the k and m that it states."""
 
 from typing import Any, NamedTuple
 
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
-from decloak.errors import nearest, shown
+from decloak.errors import quote, suggest
 
 __all__ = [
-    "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header", "closed", "header_of", "same",
-    "whole_number",
+    "COVERS", "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header",
+    "closed_object_schema", "header_of", "same_type_and_value", "whole_number",
 ]  # fmt: skip
 
 RELEASE_VERSION = 1
 LARGEST_NUMBER = 1_000_000_000
-"""The largest k, m and number of records."""
+"""Largest k, m and number of records."""
 LONGEST_RELEASE = 50_000_000
-"""Characters a line may have: a cluster is one line, however many records it has, and so is all that a label means."""
-STORE_REMEDY = "publish it as a store, to a name that ends in .db"
+"""Largest number of characters of a line. A cluster is one line, and so are all members of a label."""
+STORE_REMEDY = "use a store: a name that ends in .db"
+
+
+OPTIONAL = ("k", "m", "cover")
+COVERS = ("cure", "suppress")
+"""How cover problems may have been cured."""
 
 
 class Header(NamedTuple):
-    """The method of a release, and the k and m it was made with where it says so."""
+    """The method of a release, and its k and m if stated."""
 
     method: str
     k: int | None = None
     m: int | None = None
+    cover: str | None = None
 
     @property
     def value(self) -> dict[str, Any]:
-        promised = {name: value for name, value in (("k", self.k), ("m", self.m)) if value is not None}
+        """The header as a JSON object."""
+        stated = (("k", self.k), ("m", self.m), ("cover", self.cover))
+        promised = {name: value for name, value in stated if value is not None}
         return {"decloak": "release", "version": RELEASE_VERSION, "method": self.method} | promised
 
 
 def header_of(line: Line, *methods: str) -> Header:
-    """Read the first line; `methods` are those that are meant."""
+    """Return the header in `line`; raise an error if its method is none of `methods`."""
     hint = f'write {{"decloak": "release", "version": {RELEASE_VERSION}, "method": "{methods[0]}", "k": 3, "m": 2}}'
     value = json_value(line, "write one JSON object a line")
     if not isinstance(value, dict) or "decloak" not in value:
-        raise line.wrong("the first line is not the header of a release", hint)
+        raise line.error("the first line is not the header of a release", hint)
     for key in value:
-        if key not in ("decloak", "version", "method", "k", "m"):
-            near = nearest(key, ("version", "method", "k", "m"))
-            raise line.wrong(f"unknown key {shown(key)} in a header", near or hint)
+        if key not in ("decloak", "version", "method", *OPTIONAL):
+            near = suggest(key, ("version", "method", *OPTIONAL))
+            raise line.error(f"unknown key {quote(key)} in a header", near or hint)
     for key in ("version", "method"):
         if key not in value:
-            raise line.wrong(f"no key '{key}' in a header", hint)
-    if not same(value["decloak"], "release"):
-        raise line.wrong(f"a file of {shown(value['decloak'])}, not a release", hint)
-    if not same(value["version"], RELEASE_VERSION):
+            raise line.error(f"no key '{key}' in a header", hint)
+    if not same_type_and_value(value["decloak"], "release"):
+        raise line.error(f"a file of {quote(value['decloak'])}, not a release", hint)
+    if not same_type_and_value(value["version"], RELEASE_VERSION):
         remedy = f"this decloak reads and writes version {RELEASE_VERSION}"
-        raise line.wrong(f"unknown version {shown(value['version'])}", remedy)
+        raise line.error(f"unknown version {quote(value['version'])}", remedy)
     method = value["method"]
     if method in ("disassociation", "generalisation") and method not in methods:
         key = "release" if method == "disassociation" else "published"
-        raise line.wrong(f"a release by {method}", f"in a scenario that is data: {{{key}: FILE}}")
+        raise line.error(f"a release by {method}", f"in a scenario, write `data: {{{key}: FILE}}")
     if method not in methods:
-        near = nearest(method, methods) if isinstance(method, str) else None
+        near = suggest(method, methods) if isinstance(method, str) else None
         hint = near or "write " + " or ".join(f'"{name}"' for name in methods)
-        raise line.wrong(f"unknown method {shown(method)}", hint)
-    return Header(method, *(whole_number(line, name, value[name]) if name in value else None for name in ("k", "m")))
+        raise line.error(f"unknown method {quote(method)}", hint)
+    k, m = (whole_number(line, name, value[name]) if name in value else None for name in ("k", "m"))
+    return Header(method, k, m, _cover(line, method, value.get("cover")))
 
 
-def same(value: Any, expected: Any) -> bool:
-    """Equal and of one type: true is not 1."""
+def _cover(line: Line, method: str, value: Any) -> str | None:
+    if value is not None and (method != "disassociation" or value not in COVERS):
+        raise line.error(f"cover is {quote(value)}", "write cure or suppress in a release by disassociation")
+    return value if isinstance(value, str) else None
+
+
+def same_type_and_value(value: Any, expected: Any) -> bool:
+    """Return True if `value` equals `expected` and has its type: true is not 1."""
     return type(value) is type(expected) and value == expected
 
 
 def whole_number(line: Line, name: str, value: Any) -> int:
+    """Return `value` if it is an integer from 1 to LARGEST_NUMBER; else raise an error that names `line` and `name`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
-        raise line.wrong(f"{name} is {shown(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")
+        raise line.error(f"{name} is {quote(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")
     return value
 
 
-def closed(title: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of an object with these keys and no others; only k and m may be left out."""
-    required = [key for key in fields if key not in ("k", "m")]
+def closed_object_schema(title: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema `title` of an object with exactly the keys of `fields`. Only k and m are optional."""
+    required = [key for key in fields if key not in OPTIONAL]
     return {
         "title": title, "type": "object", "properties": fields, "required": required, "additionalProperties": False,
     }  # fmt: skip

@@ -1,23 +1,23 @@
-"""A disassociated release for the eye: one table a cluster, its chunks side by side."""
+"""Text view of a disassociated release: one table per cluster, with its chunks side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from decloak.data.content import Chunk, Chunked
-from decloak.errors import shown
+from decloak.data.content import Chunk, ChunkContent
+from decloak.errors import quote
 
 __all__ = ["text_table"]
 
 LONGEST_NAME = 200
-"""Characters of a name that are shown."""
+"""Largest number of characters of a name that are printed."""
 
 
-def text_table(release: Chunked) -> str:
-    """Return a release as text; sub-records on one line need not be of one record.
+def text_table(release: ChunkContent) -> str:
+    """Return `release` as text. Sub-records on one line need not belong to one record.
 
     >>> from decloak.data.content import Cluster
     >>> chunks = Chunk(("a", "b"), (("a",), ("a", "b"))), Chunk(("c",), (("c",),))
-    >>> print(text_table(Chunked((Cluster(2, chunks, ("d", "e")),))))
+    >>> print(text_table(ChunkContent((Cluster(2, chunks, ("d", "e")),))))
     cluster 0: 2 records
     C1      C2   terms
     {a}     {c}  {d, e}
@@ -27,10 +27,10 @@ def text_table(release: Chunked) -> str:
     for number, cluster in enumerate(release.clusters):
         columns = [_column(f"C{place}", chunk) for place, chunk in enumerate(cluster.record_chunks, 1)]
         terms = ["terms", *([_set(cluster.term_chunk)] if cluster.term_chunk else [])]
-        parts.append([f"cluster {number}: {cluster.size} records", *_side_by_side([*columns, terms])])
+        parts.append([f"cluster {number}: {cluster.size} records", *_join_columns([*columns, terms])])
     for joint in release.joints:
         columns = [_column(f"S{place}", chunk) for place, chunk in enumerate(joint.shared_chunks, 1)]
-        parts.append([f"shared by clusters {', '.join(map(str, joint.clusters))}", *_side_by_side(columns)])
+        parts.append([f"shared by clusters {', '.join(map(str, joint.clusters))}", *_join_columns(columns)])
     return "\n\n".join("\n".join(part) for part in parts)
 
 
@@ -39,10 +39,10 @@ def _column(name: str, chunk: Chunk) -> list[str]:
 
 
 def _set(items: Iterable[str]) -> str:
-    return "{" + ", ".join(shown(item, LONGEST_NAME)[1:-1] for item in items) + "}"
+    return "{" + ", ".join(quote(item, LONGEST_NAME)[1:-1] for item in items) + "}"
 
 
-def _side_by_side(columns: Sequence[list[str]]) -> Iterator[str]:
+def _join_columns(columns: Sequence[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in columns]
     for row in zip_longest(*columns, fillvalue=""):
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,22 +1,22 @@
-"""The packages of the extra `tables`, imported when a file needs them, and what their readers have in common."""
+"""Imports of the extra `tables`, on demand, and the code that its readers share."""
 
 import os
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from decloak.data.budget import ARROW_POOL, SYSTEM_POOL
-from decloak.data.formats.lines import Line, place
+from decloak.data.formats.lines import Line, location
 from decloak.data.formats.record import Options, Record
 from decloak.data.frames import Columns, rows_of_columns
-from decloak.errors import DecloakError, placed
+from decloak.data.read_budget import ARROW_POOL, SYSTEM_POOL
+from decloak.errors import DecloakError, at_location
 from decloak.extras import install
 
-__all__ = ["needed", "records_of_columns"]
+__all__ = ["import_extra", "records_of_columns"]
 
 
-def needed(module: str, what: str) -> Any:
-    """A module of the extra; the error of one that is missing says how to get it."""
+def import_extra(module: str, what: str) -> Any:
+    """Import `module` of the extra and return it. The error for a missing one names `what` needs it and the remedy."""
     os.environ.setdefault(ARROW_POOL, SYSTEM_POOL)
     try:
         return import_module(module)
@@ -26,7 +26,7 @@ def needed(module: str, what: str) -> Any:
 
 
 def records_of_columns(columns: Columns, path: str, options: Options) -> Iterator[Record]:
-    """The records of a table; a fault has the number of the row in its words."""
-    with placed(place(path)):
+    """Yield the records of the table `columns`; errors name `path` and the row. `options` are those of the format."""
+    with at_location(location(path)):
         for number, (label, items) in enumerate(rows_of_columns(columns, options.transaction, options.item), 1):
             yield Record(Line(path, number, ""), label, items)

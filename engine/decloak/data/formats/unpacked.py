@@ -1,4 +1,4 @@
-"""The bytes of a file, .gz and .xz unpacked on the way, digested as they lie on the disk."""
+"""The content of a file, unpacked from .gz and .xz on the way. Its digest is that of the packed bytes."""
 
 import gzip
 import io
@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from decloak.data.budget import charge, reading
-from decloak.data.formats.lines import FilePath, ReadFile, opened, place
+from decloak.data.formats.lines import FilePath, ReadFile, location, open_file
+from decloak.data.read_budget import charge, reading
 from decloak.errors import DecloakError
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ _MAGIC = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz"}
 
 
 class Digest(Protocol):
-    """A digest that is being computed, as hashlib's are."""
+    """The interface of a running digest, as in hashlib."""
 
     def update(self, data: bytes, /) -> None:
-        """Take the next bytes."""
+        """Add `data` to the digest."""
 
 
 @contextmanager
 def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
-    """Open a file to read what it holds; `digest` gets the bytes of the file itself.
+    """Open the file at `path` to read its content; `digest` gets the bytes of the file itself.
 
-    Only so much is unpacked as text gives: a file that is small on the disk and endless in memory is an error.
+    The unpacked size is limited relative to the file: a small file with endless content is an error.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         try:
             packed = _Packed(file, digest)
             unpack = _UNPACK.get(path.suffix.lower())
@@ -51,12 +51,13 @@ def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
                     pass
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
             kind = path.suffix.lower()[1:]
-            hint = "name it as what it is, or fetch it again"
-            raise DecloakError(f"not {kind} data, or cut short", place(path), hint) from None
+            hint = "correct the extension, or download the file again"
+            raise DecloakError(f"not {kind} data, or cut short", location(path), hint) from None
 
 
 def packing_of(start: bytes) -> str | None:
-    """How data that begin so are packed, whatever the file is called; None where they are not.
+    """Return the packing (.gz or .xz) of data that begin with `start`, None if they are not packed. The name does not
+    matter.
 
     >>> packing_of(b"\\x1f\\x8b\\x08")
     '.gz'
@@ -65,14 +66,14 @@ def packing_of(start: bytes) -> str | None:
 
 
 def unpacked_file(path: FilePath) -> ReadFile:
-    """A file with all that it holds, unpacked where its first bytes say that it is packed."""
+    """Return the file at `path` with its whole content, unpacked if its first bytes are those of packed data."""
     with reading_file(path):
         content = start_of(path)[0]
         return ReadFile(path, content, size_of_file(path) or len(content))
 
 
 def size_of_file(path: FilePath) -> int:
-    """Bytes of a file as it lies on the disk, 0 for a pipe."""
+    """Return the size of the file at `path` in bytes, 0 for a pipe."""
     if isinstance(path, ReadFile):
         return path.size
     try:
@@ -82,13 +83,13 @@ def size_of_file(path: FilePath) -> int:
 
 
 def reading_file(path: FilePath) -> AbstractContextManager[None]:
-    """Inside, whatever is read of a file is charged to its budget."""
+    """Charge all reads inside to the budget of the file at `path`; return the context."""
     return reading(os.fspath(path), size_of_file(path))
 
 
 def start_of(path: FilePath, most: int = -1) -> tuple[bytes, str | None]:
-    """So many bytes of what a file holds, or all, and how it is packed."""
-    with opened(path) as file:
+    """Return the first `most` bytes of the content of `path`, or all, and its packing."""
+    with open_file(path) as file:
         packed = _Packed(file)
         stream = io.BufferedReader(packed, BUFFER)
         suffix = packing_of(stream.peek(BUFFER))
@@ -98,7 +99,7 @@ def start_of(path: FilePath, most: int = -1) -> tuple[bytes, str | None]:
             unpacking = _Unpacked(Path(path), packed, _UNPACK[suffix](stream))
             return io.BufferedReader(unpacking, BUFFER).read(most), suffix
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError):
-            raise DecloakError(f"{suffix[1:]} data that are cut short", place(path), "fetch it again") from None
+            raise DecloakError(f"{suffix[1:]} data that are cut short", location(path), "fetch it again") from None
 
 
 class _Packed(io.RawIOBase):
@@ -119,7 +120,7 @@ class _Packed(io.RawIOBase):
 
 
 class _Unpacked(io.RawIOBase):
-    """The unpacked bytes, as long as they are in proportion to the packed ones."""
+    """The unpacked bytes, limited in proportion to the packed ones."""
 
     def __init__(self, path: Path, packed: _Packed, stream: BinaryIO) -> None:
         self.path, self.packed, self.stream, self.count = path, packed, stream, 0
@@ -134,7 +135,9 @@ class _Unpacked(io.RawIOBase):
         self.count += len(data)
         charge(len(data))
         if self.count > FREE + RATIO * self.packed.count:
-            raise DecloakError(f"unpacks to more than {RATIO} times its size", place(self.path), "unpack it yourself")
+            raise DecloakError(
+                f"unpacks to more than {RATIO} times its size", location(self.path), "unpack it yourself"
+            )
         return len(data)
 
 

@@ -1,12 +1,12 @@
-"""A made-up clinic: records like those of a general hospital, as many as wanted, the same for the same seed.
+"""Synthetic clinic: records like those of a general hospital, in any number, reproducible by a seed.
 
-A record is about one of some fifty conditions, the commonest two hundred times as often as the rarest. It is told as a
-note would tell it: the condition, its symptoms, tests and treatments; then each further complaint with a few of its
-own; then what any record may hold; and sometimes, as noise, an item that has nothing to do with the rest. So items
-that stand side by side mostly belong together, supports have a long tail, and what is hidden leaves traces.
+A record is about one of some fifty conditions, the most common two hundred times as frequent as the rarest. It has the
+order of a note: the condition, its symptoms, tests and treatments; then each further complaint with a few of its own;
+then items that any record may have; and sometimes, as noise, an unrelated item. So neighbouring items are mostly
+related, supports have a long tail, and hidden items leave traces.
 
-`clinic.yaml` holds all it knows: guesses that seem plausible, drawn independently of each other. It is to measure
-attacks with, not to learn medicine from: no figure in it was measured, and patients have neither age nor sex.
+`clinic.yaml` has all its parameters: plausible guesses, drawn independently of each other. They serve to measure
+attacks, not to learn medicine: no number in it was measured, and patients have neither age nor sex.
 """
 
 import random
@@ -20,19 +20,19 @@ from itertools import accumulate
 import yaml
 
 from decloak.data.dataset import Dataset
-from decloak.data.rows import Numbers
-from decloak.errors import DecloakError, shown
+from decloak.data.rows import RowLabels
+from decloak.errors import DecloakError, quote
 
 __all__ = ["Clinic", "Condition", "generate", "knowledge"]
 
 SHORTEST, LONGEST = 3, 15
-"""Items of a record; a shorter or a longer one is dropped and another made."""
+"""Least and largest number of items of a record. A shorter or longer one is dropped and redrawn."""
 
 FURTHER = 0.4
-"""What the chance of an item falls to when its condition is not what the record is about."""
+"""Factor on the probability of an item if its condition is not the subject of the record."""
 
 NOISE = 0.2
-"""The chance of an item out of place."""
+"""Probability of an unrelated item."""
 
 Chances = tuple[tuple[str, float], ...]
 Draw = Callable[[], float]
@@ -40,7 +40,7 @@ Draw = Callable[[], float]
 
 @dataclass(frozen=True)
 class Condition:
-    """What belongs to a condition: its items in the order of telling, and what else its patients have."""
+    """A condition: its items in the order of a note, and the further conditions of its patients."""
 
     prevalence: float
     items: Chances
@@ -49,14 +49,14 @@ class Condition:
 
 @dataclass(frozen=True)
 class Clinic:
-    """All that the clinic knows."""
+    """All parameters of the clinic."""
 
     conditions: Mapping[str, Condition]
     general: Chances
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every item a record can hold, in code point order."""
+        """Every item that a record may have, in code point order."""
         items = {item for condition in self.conditions.values() for item, _ in condition.items + condition.further}
         return tuple(sorted({*self.conditions, *dict(self.general), *items}))
 
@@ -71,7 +71,7 @@ class Clinic:
 
 @cache
 def knowledge() -> Clinic:
-    """What the clinic knows, from clinic.yaml."""
+    """Return the parameters of the clinic, from clinic.yaml."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     table = yaml.load((files("decloak.data.generators") / "clinic.yaml").read_text(encoding="utf-8"), loader)
     conditions = {
@@ -86,9 +86,10 @@ def knowledge() -> Clinic:
 
 
 def generate(transactions: int, seed: int) -> Dataset:
-    """Make records of the clinic. Of one seed, fewer are the first of more.
+    """Return `transactions` records of the clinic, drawn with `seed`. With one seed, fewer are the first of more.
 
-    The same on every platform and Python: of `random` it uses only what is promised never to change.
+    The result is equal on every platform and Python version: of `random` it uses only functions that are guaranteed
+    never to change.
 
     >>> generate(2, seed=7).transactions[1]
     ('urinary tract infection', 'painful urination', 'fever')
@@ -97,12 +98,12 @@ def generate(transactions: int, seed: int) -> Dataset:
     _check("seed", seed, 0)
     draw = random.Random(seed).random
     clinic = knowledge()
-    return Dataset(tuple(_record(clinic, draw) for _ in range(transactions)), Numbers(transactions), "clinic")
+    return Dataset(tuple(_record(clinic, draw) for _ in range(transactions)), RowLabels(transactions), "clinic")
 
 
 def _check(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise DecloakError(f"expected a whole number, at least {least}, found {shown(value)}", name)
+        raise DecloakError(f"expected a whole number, at least {least}, found {quote(value)}", name)
 
 
 def _record(clinic: Clinic, draw: Draw) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ def _record(clinic: Clinic, draw: Draw) -> tuple[str, ...]:
 
 
 def _note(clinic: Clinic, draw: Draw) -> list[str]:
-    """What a note says, in its order; some of it perhaps twice."""
+    """Return the items of a note in order, some perhaps twice."""
     name = clinic.names[bisect(clinic.prevalences, draw() * clinic.prevalences[-1])]
     about = clinic.conditions[name]
     items = [name, *[item for item, chance in about.items if draw() < chance]]

@@ -1,7 +1,7 @@
-"""Documents to be counted: text files and folders of them, columns of CSV and TSV, keys of JSON Lines.
+"""Documents for counting: text files and folders of them, columns of CSV and TSV, keys of JSON Lines.
 
-What a file is, its name says: .csv, .tsv and .jsonl hold a document a record, in the field that is named; any other
-file is one document, or one a line. A .gz or .xz behind that is unpacked. Text that is blank is no document.
+The extension decides: .csv, .tsv and .jsonl have one document per record, in the named field. Any other file is one
+document, or one per line. A further .gz or .xz is unpacked. Blank text is no document.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from decloak.data.formats.delimited import records
 from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import Line, decoded, place
+from decloak.data.formats.lines import Line, decode_text, location
 from decloak.data.formats.unpacked import unpacked
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
     "LONGEST",
@@ -32,21 +32,21 @@ __all__ = [
 ]
 
 LONGEST = 16_000_000
-"""Bytes that a line, or a document that is a file, may have."""
+"""Largest size in bytes of a line, or of a file that is one document."""
 UTF8 = "save it as UTF-8; what is packed must end in .gz or .xz"
 
 Values = Mapping[str, Any]
 
 
 class TextOptions(NamedTuple):
-    """How files are read."""
+    """Options for reading files of documents."""
 
     field: str | None = None
-    """The key or column that holds the text; a number is that column, from 1, of a table without a header."""
+    """The key or column of the text. A number is that column, from 1, of a table without a header."""
     lines: bool = False
-    """Whatever the file is, its lines are documents."""
+    """True if every line is a document, whatever the file."""
     without: tuple[tuple[str, str], ...] = ()
-    """Fields, each with a value that leaves a document out."""
+    """Fields, each with a value that excludes a document."""
 
     def __str__(self) -> str:
         if self.field is None:
@@ -55,33 +55,33 @@ class TextOptions(NamedTuple):
         return f"field {self.field}" + (f" without {without}" if without else "")
 
     def check(self) -> None:
-        """An error when the options contradict each other."""
+        """Raise an error if the options contradict each other."""
         if self.lines and self.field is not None:
             raise DecloakError("lines have no fields", hint="leave out --lines or --field")
         if self.without and self.field is None:
-            raise DecloakError("without a field nothing can be left out", hint="name the field of the text")
+            raise DecloakError("--without needs --field", hint="name the field of the text")
 
     @property
     def names(self) -> list[str]:
-        """Every field that is looked at, the text first."""
+        """Every field that is read, the text first."""
         return [*([] if self.field is None else [self.field]), *(name for name, _ in self.without)]
 
     @property
     def by_number(self) -> bool:
-        """Columns are counted from 1, as no header names them."""
+        """True if columns are counted from 1, because no header names them."""
         return bool(self.names) and all(name.isascii() and name.isdecimal() for name in self.names)
 
 
 @dataclass
 class Documents:
-    """The documents of one file or folder; once it was gone through, it knows how many they were."""
+    """The documents of one file or folder. After an iteration it knows their number."""
 
     path: Path
     reading: TextOptions
     count: int = 0
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     sha256: Any = field(default_factory=hashlib.sha256)
-    """Of the file as it lies on the disk; of the files of a folder, one after the other."""
+    """Digest of the file on the disk; of a folder, that of its files in order."""
 
     def __iter__(self) -> Iterator[str]:
         self.reading.check()
@@ -99,10 +99,12 @@ class Documents:
             elif kind not in RECORDS and self.reading.field is None:
                 yield whole_text(stream, path)
             elif kind not in RECORDS:
-                raise DecloakError("plain text has no fields", place(path), "fields are of .csv, .tsv and .jsonl files")
+                raise DecloakError(
+                    "plain text has no fields", location(path), "fields are of .csv, .tsv and .jsonl files"
+                )
             elif self.reading.field is None:
                 message = "nothing says which field holds the text"
-                raise DecloakError(message, place(path), "give --field NAME, or --lines")
+                raise DecloakError(message, location(path), "give --field NAME, or --lines")
             else:
                 yield from self._fields(RECORDS[kind](text_lines(stream, path), self.reading))
 
@@ -118,22 +120,22 @@ class Documents:
 
 
 def text_of(line: Line, values: Values, name: str) -> str:
-    """The text of a record; null is none."""
+    """Return the text of field `name` in a record of `values` at `line`; null is empty."""
     if name not in values:
-        hint = nearest(name, values) or f"there are {len(values)}; name one of them"
-        raise line.wrong(f"no field {shown(name)}", hint)
+        hint = suggest(name, values) or f"there are {len(values)}; name one of them"
+        raise line.error(f"no field {quote(name)}", hint)
     text = "" if values[name] is None else values[name]
     if not isinstance(text, str):
-        raise line.wrong(f"the field {shown(name)} is not text", 'write "…", or null')
+        raise line.error(f"the field {quote(name)} is not text", 'write "…", or null')
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise line.wrong("half a surrogate pair in the text", "remove it") from None
+        raise line.error("half a surrogate pair in the text", "remove it") from None
     return text
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """The file itself, or what a folder holds, in order; hidden ones are left out."""
+    """Yield the file at `path`, or the files of a folder in order, without hidden ones."""
     if not path.is_dir():
         yield path
         return
@@ -144,32 +146,32 @@ def files_of(path: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    raise DecloakError(f"cannot read the folder: {error.strerror}", place(error.filename)) from None
+    raise DecloakError(f"cannot read the folder: {error.strerror}", location(error.filename)) from None
 
 
 def kind_of(path: Path) -> str:
-    """The ending that says what a file holds, whatever packs it."""
+    """Return the extension of `path` that names its content, without that of the packing."""
     suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in (".gz", ".xz")]
     return suffixes[-1] if suffixes else ""
 
 
 def whole_text(stream: IO[bytes], path: Path) -> str:
-    """All of a file as one document."""
+    """Return all of `stream`, the content of `path`, as one document."""
     data = stream.read(LONGEST + 1)
     if len(data) > LONGEST:
         hint = f"at most {LONGEST:,} bytes; with --lines every line is a document"
-        raise DecloakError("a document that is too long", place(path), hint)
-    return decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1, UTF8)
+        raise DecloakError("a document that is too long", location(path), hint)
+    return decode_text(data.removeprefix(b"\xef\xbb\xbf"), path, 1, UTF8)
 
 
 def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
-    """The lines that are not blank."""
+    """Yield the lines of `stream`, the content of `path`, that are not blank."""
     name, number = os.fspath(path), 0
     while data := stream.readline(LONGEST + 1):
         number += 1
         if len(data) > LONGEST:
-            raise DecloakError("a line that is too long", place(path, number), f"at most {LONGEST:,} bytes")
-        text = decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, path, number, UTF8)
+            raise DecloakError("a line that is too long", location(path, number), f"at most {LONGEST:,} bytes")
+        text = decode_text(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, path, number, UTF8)
         if text and not text.isspace():
             yield Line(name, number, text.removesuffix("\n").removesuffix("\r"))
 
@@ -179,7 +181,7 @@ def _csv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Va
 
 
 def _tsv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
-    """In TSV a quote is a character like any other."""
+    """Yield the rows of a TSV file, in which a quote is an ordinary character."""
     return _table(((line, line.text.split("\t")) for line in lines), reading)
 
 
@@ -196,17 +198,17 @@ def _table(rows: Iterator[tuple[Line, list[str]]], reading: TextOptions) -> Iter
     for line, row in rows:
         if len(row) != len(header):
             message = f"{len(row)} values where the header has {len(header)}"
-            raise line.wrong(message, "put text that holds a separator in quotes")
+            raise line.error(message, "put text that holds a separator in quotes")
         yield line, dict(zip(header, row, strict=True))
 
 
 def _check_column(head: Line, header: Sequence[str], name: str) -> None:
     if header.count(name) != 1:
         if name in header:
-            raise head.wrong(f"{header.count(name)} columns {shown(name)}", "give each another name")
-        listed = ", ".join(shown(column) for column in header[:6])
-        hint = nearest(name, header) or "where there is no header, give a column's number, from 1"
-        raise head.wrong(f"no column {shown(name)}; the header has {listed}", hint)
+            raise head.error(f"{header.count(name)} columns {quote(name)}", "give each another name")
+        listed = ", ".join(quote(column) for column in header[:6])
+        hint = suggest(name, header) or "where there is no header, give a column's number, from 1"
+        raise head.error(f"no column {quote(name)}; the header has {listed}", hint)
 
 
 def _jsonl(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
@@ -214,7 +216,7 @@ def _jsonl(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, 
     for line in lines:
         value = json_value(line, shape)
         if not isinstance(value, dict):
-            raise line.wrong(f"expected an object, found {shown(line.text)}", shape)
+            raise line.error(f"expected an object, found {quote(line.text)}", shape)
         yield line, value
 
 

@@ -1,8 +1,7 @@
-"""Remove what every document repeats: the lines that match a pattern of the user's.
+"""Removal of the lines that every document repeats, by patterns of the user.
 
-A regular expression can take longer than anybody waits, and Python cannot be told to give up. So the matching is done
-by another process, which can be ended: it gets the lines that are short enough for a header, each once, and so
-many seconds.
+A regular expression may take extremely long, and Python cannot interrupt it. So another process does the matching,
+which can be ended. It gets every line that is short enough for a header once, and a time limit.
 """
 
 import json
@@ -12,17 +11,17 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["LONGEST_HEADER", "check_pattern", "without_headers"]
 
 LONGEST_HEADER = 500
-"""Characters of a line that may be a header; a longer one is never removed."""
+"""Largest number of characters of a header. A longer line is never removed."""
 
 LONGEST_PATTERN = 1_000
 SECONDS = 10.0
 PER_SECOND = 50_000
-"""Lines that are matched in a second at the least, on top of the SECONDS that are always given."""
+"""Least number of lines that are matched per second, in addition to the fixed SECONDS."""
 
 _MATCH = """
 import json, re, sys
@@ -34,11 +33,11 @@ for number, pattern in enumerate(patterns):
     found.update(at for at, line in enumerate(lines) if search(line))
 json.dump(sorted(found), sys.stdout)
 """
-"""Says which pattern it is at, as that may be where it ends."""
+"""The program of the process. It prints the number of the pattern before it tries it, for the error."""
 
 
 def without_headers(texts: Sequence[str], patterns: Sequence[str], *, seconds: float = SECONDS) -> list[str]:
-    """The texts without the lines in which one of the regular expressions is found.
+    """Return `texts` without the lines that match one of the regular expressions `patterns`, within `seconds`.
 
     >>> without_headers(["DISCHARGE REPORT 7\\nno pain"], [r"^DISCHARGE REPORT \\d+$"])
     ['no pain']
@@ -64,7 +63,7 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
             check=True,
         )
     except subprocess.TimeoutExpired as error:
-        slow = shown(patterns[int((error.stderr or b"0").split()[-1])])
+        slow = quote(patterns[int((error.stderr or b"0").split()[-1])])
         message = f"too slow for {len(lines):,} lines: {slow}"
         raise DecloakError(message, hint="leave out repeats inside repeats, such as (a+)+") from None
     except (OSError, subprocess.CalledProcessError):
@@ -73,7 +72,7 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
 
 
 def check_pattern(pattern: str) -> None:
-    """An error when the pattern is no regular expression."""
+    """Raise an error if `pattern` is not a regular expression."""
     if len(pattern) > LONGEST_PATTERN:
         raise DecloakError(f"a pattern of {len(pattern):,} characters", hint=f"at most {LONGEST_PATTERN:,}")
     try:
@@ -81,4 +80,4 @@ def check_pattern(pattern: str) -> None:
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         hint = "write . ( ) [ * + ? with a backslash where they stand for themselves"
-        raise DecloakError(f"{shown(pattern)} is no regular expression: {shown(error)[1:-1]}", hint=hint) from None
+        raise DecloakError(f"{quote(pattern)} is no regular expression: {quote(error)[1:-1]}", hint=hint) from None

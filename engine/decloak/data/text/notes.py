@@ -1,4 +1,4 @@
-"""Transactions from documents: a record is what a document is about, its nouns and noun phrases."""
+"""Transactions from documents: a record has the nouns and noun phrases of one document."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import FilePath, Line, ReadProgress, place
+from decloak.data.formats.lines import FilePath, Line, ReadProgress, location
 from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
@@ -15,7 +15,7 @@ from decloak.data.text.headers import without_headers
 from decloak.data.text.phrases import outermost, phrases
 from decloak.data.text.tagger import Tagger, english
 from decloak.data.text.tokens import sentences
-from decloak.errors import DecloakError, nearest, shown
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = ["read_text"]
 
@@ -31,11 +31,12 @@ def read_text(
     progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
-    """Read documents as transactions: the nouns and noun phrases of each, in order of appearance.
+    """Return the documents at `path` as transactions: the nouns and noun phrases of each, in order of appearance.
 
-    A folder holds a document a file, named by its path; .csv, .tsv and .jsonl hold one a record, in the column or key
-    `field`, named by the one that `ids` says, or numbered from 1. Lines in which one of the regular expressions of
-    `headers` is found are left out, and so are documents without a noun.
+    A folder has one document per file, named by its path; .csv, .tsv and .jsonl have one per record, in the column or
+    key `field`, named by the field `ids`, or numbered from 1. Lines that match one of the regular expressions `headers`
+    are left out, and so are documents without a noun. `progress` is called during reading; `tagger` replaces the
+    English one.
     """
     tag = tagger or english()
     documents = list(_documents(Path(path), field, ids))
@@ -49,10 +50,10 @@ def read_text(
         if progress is not None:
             progress(done, len(documents))
     if not documents:
-        raise DecloakError("no document found", place(path), _SOUGHT)
+        raise DecloakError("no document found", location(path), _SOUGHT)
     if not transactions:
-        raise DecloakError(f"no nouns (documents: {len(documents):,})", place(path), "expected English text")
-    return Dataset(tuple(transactions), labels.labels, place(path))
+        raise DecloakError(f"no nouns (documents: {len(documents):,})", location(path), "expected English text")
+    return Dataset(tuple(transactions), labels.labels, location(path))
 
 
 class _Document(NamedTuple):
@@ -62,19 +63,19 @@ class _Document(NamedTuple):
 
 
 def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Document]:
-    """Every document with the place it is at and its name; records are numbered over all files."""
+    """Yield every document with its location and its name; records are numbered over all files."""
     numbers = count(1)
     for file in files_of(path):
         with unpacked(file, hashlib.sha256()) as stream:
             read = RECORDS.get(kind_of(file))
             if read is None:
                 if field is not None or ids is not None:
-                    raise DecloakError("plain text has no fields", place(file), "of a folder, name neither")
+                    raise DecloakError("plain text has no fields", location(file), "of a folder, name neither")
                 label = file.relative_to(path).as_posix() if file != path else file.name
                 yield _Document(Line(str(file), 1, ""), label, whole_text(stream, file))
             elif field is None:
                 hint = "name it as field: NAME in a scenario, as --field NAME on the command line"
-                raise DecloakError("nothing says which field holds the text", place(file), hint)
+                raise DecloakError("nothing says which field holds the text", location(file), hint)
             else:
                 for line, values in read(text_lines(stream, file), TextOptions(field)):
                     label = str(next(numbers)) if ids is None else _label(line, values, ids)
@@ -83,9 +84,9 @@ def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Docu
 
 def _label(line: Line, values: Values, ids: str) -> str:
     if ids not in values:
-        hint = nearest(ids, values) or f"there are {len(values)} fields; name one of them"
-        raise line.wrong(f"no field {shown(ids)}", hint)
+        hint = suggest(ids, values) or f"there are {len(values)} fields; name one of them"
+        raise line.error(f"no field {quote(ids)}", hint)
     value = values[ids]
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise line.wrong(f"the id of the document, in the field {shown(ids)}", "write a string or a whole number")
+        raise line.error(f"the id of the document, in the field {quote(ids)}", "write a string or a whole number")
     return str(value)

@@ -1,4 +1,4 @@
-"""Whether the order of the items says what they mean, or only how they are spelt."""
+"""A test of the order of items in transactions: by meaning, or only alphabetical."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from decloak.data.rows import CodedRows
 __all__ = ["sorted_warning"]
 
 FEWEST = 3
-"""Items of a transaction whose order counts; fewer are in alphabetical order by chance too often."""
+"""Least number of items of a transaction that counts. Fewer are often alphabetical by accident."""
 
 
 def sorted_warning(dataset: Dataset) -> str | None:
-    """The warning that most transactions list their items alphabetically; None when they do not.
+    """Return a warning if most transactions of `dataset` list their items alphabetically; else None.
 
-    An attacker takes the items beside a hidden one for related to it. Of a sorted transaction that is no sign.
+    An attacker assumes that neighbours of a hidden item are related to it. In a sorted transaction that is no evidence.
 
     >>> sorted_warning(Dataset((("fever", "cough", "aspirin"),), ("1",))) is None
     True
@@ -40,14 +40,14 @@ def sorted_warning(dataset: Dataset) -> str | None:
 
 
 def _ranks(keys: Sequence[str]) -> Ints:
-    """The place of each key among all in alphabetical order; equal keys have the same."""
+    """Return the rank of each key in alphabetical order. Equal keys share a rank."""
     place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
     return np.array([place[key] for key in keys], np.int64)
 
 
 def _ascend(rows: CodedRows[str], ranks: Ints) -> Mask:
-    """Whether the items of each row have ascending ranks."""
-    rank, row = ranks[rows.codes], rows.row
+    """Return for each row True if the ranks of its items ascend."""
+    rank, row = ranks[rows.codes], rows.row_of_code
     falls = (rank[1:] < rank[:-1]) & (row[1:] == row[:-1])
     ascending: Mask = np.bincount(row[1:][falls], minlength=len(rows)) == 0
     return ascending

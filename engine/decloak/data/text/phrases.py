@@ -1,11 +1,11 @@
-"""From tagged words to the items of a transaction: nouns and noun phrases.
+"""Extraction of items from tagged words: nouns and noun phrases.
 
 A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read from left to right, and no word is used
-twice: of adjective noun noun noun the first two are a phrase, and so are the last two. A stop word, a number or a
-single letter is no part of a phrase and ends one. The last word of an item is put into the singular.
+twice: of adjective noun noun noun, the first two are a phrase, and so are the last two. A stop word, a number or a
+single letter is not part of a phrase and ends one. The last word of an item is put into the singular.
 
-An item goes when it is there already or when a longer one of the same transaction holds it, its words side by side;
-both whatever the number of its words. Items stay in the order in which they first appear.
+An item is dropped if it repeats, or if its words are part of a longer item of the same transaction. Items stay in the
+order of their first appearance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,14 +20,14 @@ WordKind = Literal["noun", "adjective", "other"]
 
 
 class Tagged(NamedTuple):
-    """A word of a sentence and what it is there."""
+    """A word of a sentence and its part of speech."""
 
     word: str
     kind: WordKind
 
 
 def phrases(sentence: Sequence[Tagged]) -> Iterator[str]:
-    """The nouns and noun phrases of a sentence, in lower case and in the singular.
+    """Yield the nouns and noun phrases of `sentence`, in lower case and in the singular.
 
     >>> sentence = [("Some", "other"), ("burning", "adjective"), ("chest", "noun"), ("pains", "noun")]
     >>> list(phrases([Tagged(word, kind) for word, kind in sentence]))
@@ -44,18 +44,18 @@ def phrases(sentence: Sequence[Tagged]) -> Iterator[str]:
 
 
 def is_content(word: str) -> bool:
-    """Whether a word may be part of an item: a stop word, a number or a single letter may not."""
+    """Return True if `word` may be part of an item: not a stop word, a number or a single letter."""
     return len(word) > 1 and any(map(str.isalpha, word)) and word.lower() not in STOP_WORDS
 
 
 def folded(words: Sequence[str]) -> str:
-    """The words as an item: in lower case, the last in the singular."""
+    """Return `words` as an item: in lower case, the last in the singular."""
     *before, last = [word.lower() for word in words]
     return " ".join([*before, singular(last)])
 
 
 def outermost(items: Iterable[str]) -> tuple[str, ...]:
-    """The items of a transaction without the repeated ones and those that a longer one holds.
+    """Return the `items` of a transaction without repetitions and without parts of longer ones.
 
     >>> outermost(["history", "symptom", "long history", "symptoms list"])
     ('long history', 'symptoms list')
@@ -63,12 +63,12 @@ def outermost(items: Iterable[str]) -> tuple[str, ...]:
     first: dict[tuple[str, ...], str] = {}
     for item in items:
         first.setdefault(tuple(map(singular, item.split(" "))), item)
-    held = {part for words in first for part in _parts(words)}
-    return tuple(item for words, item in first.items() if words not in held)
+    longer_parts = {part for words in first for part in _parts(words)}
+    return tuple(item for words, item in first.items() if words not in longer_parts)
 
 
 def _parts(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Every run of the words that is shorter than all of them."""
+    """Yield every run of the words that is shorter than all of them."""
     for size in range(1, len(words)):
         for start in range(len(words) - size + 1):
             yield words[start : start + size]

@@ -1,7 +1,7 @@
-"""From plural to singular, carefully: what might be a singular stays as it is.
+"""Conversion of plurals to singulars. A word that may be a singular is not changed.
 
-Only endings that are rarely a singular's are changed; -ss, -us, -is and -ics never are (illness, virus, diagnosis,
-physics). Words that these rules would spoil are listed in `words`.
+Only endings that singulars rarely have are changed; -ss, -us, -is and -ics never are (illness, virus, diagnosis,
+physics). Exceptions are listed in `words`.
 """
 
 from decloak.data.text.words import IRREGULAR, UNCHANGED
@@ -9,7 +9,7 @@ from decloak.data.text.words import IRREGULAR, UNCHANGED
 __all__ = ["singular"]
 
 SHORTEST = 4
-"""Letters of the shortest word that a rule is for: gas, bus, yes and the like are left alone."""
+"""Least number of letters of a word that a rule changes: gas, bus and yes stay."""
 
 STAYING = ("ss", "us", "is", "ics")
 CHANGING = (
@@ -21,11 +21,11 @@ CHANGING = (
     ("ies", "y"), ("oes", "o"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("tzes", "tz"), ("xes", "x"),
     ("zzes", "zz"), ("s", ""),
 )  # fmt: skip
-"""Endings and what takes their place; the first that fits counts."""
+"""Endings and their replacements. The first that matches is used."""
 
 
 def singular(word: str) -> str:
-    """The singular of a noun in lower case; the word itself when it is none, or may be none.
+    """Return the singular of `word`, a noun in lower case; the word itself if it is or may be a singular.
 
     >>> [singular(word) for word in ("biopsies", "masses", "diseases", "women", "diabetes", "pancreas")]
     ['biopsy', 'mass', 'disease', 'woman', 'diabetes', 'pancreas']

@@ -1,7 +1,7 @@
-"""Transactions from search logs: a record is what one person looked for.
+"""Transactions from search logs: a record has the queries of one person.
 
-A log has the form of the one that AOL released: lines of AnonID, Query, QueryTime, ItemRank and ClickURL with tabs
-between them, the last two empty (or left out) where nothing was clicked. Only the first two are used.
+A log has the form that AOL released: lines of AnonID, Query, QueryTime, ItemRank and ClickURL with tabs between them,
+the last two empty or absent where nothing was clicked. Only the first two are used.
 """
 
 import os
@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, ReadProgress, place
+from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, ReadProgress, location
 from decloak.data.formats.record import Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.phrases import folded, is_content, outermost, phrases
@@ -23,13 +23,13 @@ from decloak.errors import DecloakError
 __all__ = ["SHORT", "read_searchlog"]
 
 SHORT = 2
-"""Words of a query that is an item as it stands."""
+"""Largest number of words of a query that becomes one item."""
 
 LONGEST_SHORT = 20
 COLUMNS = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 HEADER = [column.lower() for column in COLUMNS]
 KEPT = 100_000
-"""Queries whose items are kept; a query that several people pose, or one again and again, is tagged once."""
+"""Number of queries whose items are cached: popular and repeated queries are tagged once."""
 
 _ADDRESS = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?:[/:?#].*)?")
 _BEFORE = re.compile(r"(?:https?://)?(?:www\.)?")
@@ -42,10 +42,11 @@ def read_searchlog(
     progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
-    """Read search logs as transactions, one of each person, whatever lines and files their queries are in.
+    """Return the search logs at `paths` as transactions, one per person over all lines and files.
 
-    A query of at most `short` words is an item; of a longer one the nouns and noun phrases are. Who looked for
-    nothing that makes an item is left out. Files are read a line at a time; .gz and .xz are unpacked.
+    A query of at most `short` words is an item; a longer one gives its nouns and noun phrases. People without any item
+    are left out. Files are read a line at a time; .gz and .xz are unpacked. `progress` is called during reading;
+    `tagger` replaces the English one.
     """
     if not 0 <= short <= LONGEST_SHORT:
         raise DecloakError(f"short queries of at most {short} words", hint=f"write 0 to {LONGEST_SHORT}")
@@ -62,12 +63,12 @@ def read_searchlog(
             users.setdefault(names[user], {}).update(dict.fromkeys(items_of(query)))
     transactions = {user: outermost(items) for user, items in users.items() if items}
     if not transactions:
-        raise DecloakError("no queries that make an item", ", ".join(map(place, files)) or None, "expected a log")
-    return Dataset(tuple(transactions.values()), tuple(transactions), ", ".join(map(place, files)))
+        raise DecloakError("no queries that make an item", ", ".join(map(location, files)) or None, "expected a log")
+    return Dataset(tuple(transactions.values()), tuple(transactions), ", ".join(map(location, files)))
 
 
 def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
-    """The items of one query; addresses are items wherever they stand, however long the query is."""
+    """Yield the items of one query. An address is always an item, however long the query is."""
     words = query.lower().replace('"', ' " ').split()
     whole = [word for word in words if word != '"']
     if len(whole) <= short and not any(map(_ADDRESS.fullmatch, whole)):
@@ -83,7 +84,7 @@ def _items(query: str, short: int, tagger: Tagger | None) -> Iterator[str]:
 
 
 class _ByteCounter:
-    """Takes the bytes of the files as they are read, and tells of them."""
+    """A counter of the bytes that are read. It reports the progress."""
 
     def __init__(self, size: int, progress: ReadProgress | None) -> None:
         self.size, self.progress, self.done = size, progress, 0
@@ -95,24 +96,26 @@ class _ByteCounter:
 
 
 def _entries(file: Path, counter: _ByteCounter) -> Iterator[tuple[str, str]]:
-    """Who looked for what, line by line."""
+    """Yield person and query of each line."""
     for line in _lines(file, counter):
         cells = line.text.split("\t")
         if len(cells) not in (3, len(COLUMNS)):
             columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-            raise line.wrong(f"{columns} between tabs", f"expected {', '.join(COLUMNS)}")
+            raise line.error(f"{columns} between tabs", f"expected {', '.join(COLUMNS)}")
         user, query = cells[0].strip(), cells[1]
         if not user:
-            raise line.wrong("no AnonID", "write who posed the query, or remove the line")
+            raise line.error("no AnonID", "write who posed the query, or remove the line")
         if user.lower() not in HEADER or not _is_header(line, cells):
             yield user, query
 
 
 def _is_header(line: Line, cells: list[str]) -> bool:
-    """Whether a line that begins as a header is one: the first must be, others are where logs were put together."""
+    """Return True if a line that begins like a header is one: the first must be, later ones are where logs were
+    concatenated.
+    """
     matches = [cell.strip().lower() for cell in cells] == HEADER[: len(cells)]
     if line.number == 1 and not matches:
-        raise line.wrong("a header of other columns", f"expected {', '.join(COLUMNS)}")
+        raise line.error("a header of other columns", f"expected {', '.join(COLUMNS)}")
     return matches
 
 
@@ -123,15 +126,15 @@ def _lines(file: Path, counter: _ByteCounter) -> Iterator[Line]:
             number += 1
             line = Line(name, number, _decoded(data))
             if len(data) > LONGEST_LINE:
-                raise line.wrong("a line that is too long", f"at most {LONGEST_LINE:,} bytes")
+                raise line.error("a line that is too long", f"at most {LONGEST_LINE:,} bytes")
             if "\0" in line.text:
-                raise line.wrong("a zero byte", "expected a text file; what is packed must end in .gz or .xz")
+                raise line.error("a zero byte", "expected a text file; what is packed must end in .gz or .xz")
             if line.text.strip():
                 yield line
 
 
 def _decoded(data: bytes) -> str:
-    """UTF-8, or Latin-1 where a line is not: logs hold what people's keyboards sent."""
+    """Return the text in UTF-8, or in Latin-1 if a line is not UTF-8: logs contain whatever keyboards sent."""
     data = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
     try:
         return data.decode()

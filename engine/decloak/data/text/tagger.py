@@ -1,6 +1,6 @@
-"""What tells nouns and adjectives from other words: whatever is called as `Tagger` says; here, HanTa for English.
+"""Part-of-speech tagging: the interface `Tagger`, and HanTa for English.
 
-HanTa (extra `text`) brings its model with it and asks no network. Its tags are those of the British National Corpus.
+HanTa (extra `text`) comes with its model and uses no network. Its tags are those of the British National Corpus.
 """
 
 import importlib
@@ -19,25 +19,27 @@ __all__ = ["Tagger", "english"]
 NOUNS = frozenset({"NN0", "NN1", "NN2", "NP0"})
 ADJECTIVES = frozenset({"AJ0", "AJC"})
 UNKNOWN = "UNC"
-"""No English word. In notes and queries such a word is a name, a misspelt noun or an abbreviation: a noun."""
+"""The tag of words that are not English. In notes and queries they are names, misspelt nouns or abbreviations:
+nouns.
+"""
 
 KEPT = 100_000
-"""Words whose analysis is kept; to analyse a word takes far longer than to tag one that is known."""
+"""Number of words whose analysis is cached: an analysis takes far longer than tagging a known word."""
 
 AT_ONCE = 500
-"""Words tagged at once: over many thousands HanTa's probabilities get too small for it to find its way back."""
+"""Number of words that are tagged at once: over many thousands HanTa's probabilities underflow."""
 
 
 class Tagger(Protocol):
-    """Says of each word of a sentence what it is there."""
+    """A function that returns the part of speech of each word of a sentence."""
 
     def __call__(self, sentence: Sequence[str], /) -> list[Tagged]:
-        """The words, in order, each with its kind."""
+        """Return the words of `sentence`, in order, each with its kind."""
 
 
 @cache
 def english() -> Tagger:
-    """The tagger of English text; an error when the package that holds it is not installed."""
+    """Return the tagger of English text; raise an error if its package is not installed."""
     try:
         module = importlib.import_module("HanTa.HanoverTagger")
     except ImportError:

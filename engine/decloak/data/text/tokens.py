@@ -1,8 +1,8 @@
-"""From text to sentences of words.
+"""Splitting of text into sentences of words.
 
-A sentence ends at a full stop, a question or an exclamation mark that is no part of an abbreviation. It also ends with
-its line, unless the next line begins with a small letter: so a list has a sentence an entry, and wrapped prose is put
-together again. A hyphen at the end of such a line stays.
+A sentence ends at a full stop, a question mark or an exclamation mark that is not part of an abbreviation. It also ends
+with its line, unless the next line begins with a small letter. So each entry of a list is a sentence, and wrapped prose
+is joined. A hyphen at the end of such a line stays.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 __all__ = ["LONGEST_WORD", "sentences"]
 
 LONGEST_WORD = 40
-"""Characters of a word; a longer one is a word of no kind, as the time to tag it grows with its square."""
+"""Largest number of characters of a word. A longer one has no kind, because tagging time grows with the square."""
 
 _WORD = re.compile(
     r"""
@@ -28,7 +28,7 @@ _ENDS = frozenset(".?!")
 
 
 def sentences(text: str) -> Iterator[list[str]]:
-    """The words and marks of each sentence.
+    """Yield the words and punctuation marks of each sentence of `text`.
 
     >>> list(sentences("Mr. Smith's X-rays\\nwere normal. No pain"))
     [['Mr.', 'Smith', "'s", 'X-rays', 'were', 'normal', '.'], ['No', 'pain']]
@@ -45,14 +45,14 @@ def sentences(text: str) -> Iterator[list[str]]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The lines, those that go on where the one before broke off joined to it."""
-    held: list[str] = []
+    """Yield the lines, joined where a line continues the one before."""
+    parts: list[str] = []
     for line in text.splitlines():
         line = line.strip()
-        broken = bool(held) and held[-1][-1] == "-" and held[-1][-2:-1].isalpha()
-        if held and not line[:1].islower() and not (broken and line):
-            yield "".join(held)
-            held = []
+        broken = bool(parts) and parts[-1][-1] == "-" and parts[-1][-2:-1].isalpha()
+        if parts and not line[:1].islower() and not (broken and line):
+            yield "".join(parts)
+            parts = []
         if line:
-            held += [line] if broken or not held else [" ", line]
-    yield "".join(held)
+            parts += [line] if broken or not parts else [" ", line]
+    yield "".join(parts)

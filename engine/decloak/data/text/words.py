@@ -1,4 +1,4 @@
-"""Tables of English words: those that say nothing alone, and those whose singular no rule finds."""
+"""Tables of English words: stop words, and words whose singular no rule finds."""
 
 __all__ = ["IRREGULAR", "STOP_WORDS", "UNCHANGED"]
 
@@ -26,7 +26,7 @@ _STOP_WORDS = (
     """
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that are no part of an item."""
+"""Words that are not part of an item."""
 
 IRREGULAR = {
     # changed stems
@@ -79,7 +79,7 @@ IRREGULAR = {
     "stimuli": "stimulus", "striae": "stria", "thrombi": "thrombus", "trabeculae": "trabecula",
     "vertebrae": "vertebra",
 }  # fmt: skip
-"""Plurals that no rule undoes, with their singulars."""
+"""Irregular plurals and their singulars."""
 
 _UNCHANGED = (
     # diseases and parts of the body
@@ -109,4 +109,4 @@ _UNCHANGED = (
     """
 )
 UNCHANGED = frozenset(_UNCHANGED.split())
-"""Words that look like plurals and stay as they are."""
+"""Words that look like plurals and are not changed."""

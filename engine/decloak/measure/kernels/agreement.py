@@ -1,8 +1,8 @@
-"""How well a measure of relatedness agrees with human judgement: correlations with their intervals.
+"""Agreement of a relatedness measure with human judgements: correlations with confidence intervals.
 
-r is Pearson's correlation, rho Spearman's: that of the ranks, ties sharing their mean rank. By Fisher's transform
-atanh(r) is about normal with the variance 1 / (n - 3), atanh(rho) with 1.06 / (n - 3) (Fieller, Hartley and Pearson
-1957). Nothing is said of fewer than four pairs, or of values that are all the same.
+r is Pearson's correlation and rho Spearman's: that of the ranks, where ties share their mean rank. By Fisher's
+transform atanh(r) is approximately normal with the variance 1 / (n - 3), atanh(rho) with 1.06 / (n - 3) (Fieller,
+Hartley and Pearson 1957). There is no correlation for fewer than four pairs, or for values that are all equal.
 """
 
 import math
@@ -19,7 +19,7 @@ __all__ = ["Agreement", "Correlation", "agreement"]
 
 
 class Correlation(NamedTuple):
-    """A correlation between its bounds; None where it is undefined."""
+    """A correlation with its interval; None where it is undefined."""
 
     value: float | None
     low: float | None
@@ -27,7 +27,7 @@ class Correlation(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Both correlations over the pairs that have a score, and how many have."""
+    """Both correlations over the pairs that have a score, and the number of these pairs."""
 
     pairs: int
     pearson: Correlation
@@ -36,11 +36,12 @@ class Agreement(NamedTuple):
 
 NONE = Correlation(None, None, None)
 LEVEL = 0.95
-"""How often intervals hold what they are about."""
+"""Confidence level of the intervals."""
 
 
 def agreement(human: Sequence[float], scores: Sequence[float | None]) -> Agreement:
-    """Compare scores, larger is closer, with what people said of the same pairs; None is no score.
+    """Compare `human` judgements with `scores` of the same pairs, larger is closer, None is no score; return
+    correlations.
 
     >>> found = agreement([0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 2.0, None, 4.0, 8.0])
     >>> found.pairs, round(found.pearson.value, 3), found.spearman.value
@@ -53,19 +54,21 @@ def agreement(human: Sequence[float], scores: Sequence[float | None]) -> Agreeme
     ranks = rankdata(x), rankdata(y)
     return Agreement(
         len(judged),
-        _between(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged)),
-        _between(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged)),
+        _correlation_interval(float(np.corrcoef(x, y)[0, 1]), 1.0, len(judged)),
+        _correlation_interval(float(np.corrcoef(*ranks)[0, 1]), 1.06, len(judged)),
     )
 
 
 def _scaled(values: Floats) -> Floats:
-    """Values of at most 1, which no correlation can tell from the others, and whose squares are no infinity."""
+    """Return the values scaled to at most 1: correlations stay the same, and squares stay finite."""
     largest = np.abs(values).max(initial=0.0)
     return values / largest if largest > 0 else values
 
 
-def _between(r: float, variance: float, n: int) -> Correlation:
+def _correlation_interval(r: float, variance: float, n: int) -> Correlation:
     # What differs from 1 by the rounding of a sum is 1: beside it the interval would have a width from nowhere.
+    # A value that differs from 1 only by the rounding of a sum is 1; otherwise the interval would have a width from
+    # rounding.
     r = min(1.0, max(-1.0, round(r, 12)))
     if abs(r) == 1:
         return Correlation(r, r, r)

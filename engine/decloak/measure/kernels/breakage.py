@@ -1,10 +1,10 @@
-"""How many records, and how many protected itemsets, an attack on a disassociated release lays open.
+"""Breakage of a disassociated release: the records and the protected itemsets that an attack exposes.
 
-Transaction breakage: records that got at least one item they really have. By *row*, the record behind the row itself;
-by *class*, as many as a maximum matching of the rows with the records of the same anchor can have right.
-k^m breakage: an itemset of 2..m items is protected when fewer than k records hold it and some record holds it across
-chunks of its cluster (items of one record chunk are published together; shared chunks are not consulted). It is
-exposed by row when such a record was given it, by class when the row of an identical anchor was.
+Transaction breakage counts records that got at least one item which they really have. By *row* only the record of the
+row itself counts; by *class*, as many as a maximum matching of the rows with the records of the same anchor can have
+right. k^m breakage counts itemsets. An itemset of 2..m items is protected when fewer than k records have it and some
+record has it across chunks of its cluster (items of one record chunk are published together; shared chunks are not
+consulted). It is exposed by row when such a record was given it, by class when the row of an identical anchor was.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import among, distinct, places_in
 from decloak.counting.itemsets import cost_runs
 from decloak.errors import DecloakError
-from decloak.measure.kernels.true_rows import Given, TrueRows
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 
 __all__ = [
     "KmBreakage",
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 PIECE = 1 << 20
-"""Pairs of items of records looked at at once, about; all those of one first item go together."""
+"""Pairs of items of records that are processed at once, about; all pairs of one first item go together."""
 
 
 class TransactionBreakage(NamedTuple):
-    """Records with an item won back, by row and by class, of how many."""
+    """Numbers of records with a recovered item, by row and by class, and the number of all records."""
 
     row: int
     by_class: int
@@ -40,23 +40,30 @@ class TransactionBreakage(NamedTuple):
 
 
 class KmBreakage(NamedTuple):
-    """Protected itemsets exposed, by row and by class, of how many; an itemset of several records counts once."""
+    """Numbers of exposed protected itemsets, by row and by class, and of all; an itemset of several records counts
+    once.
+    """
 
     row: int
     by_class: int
     protected: int
 
 
-def transaction_breakage_of(rows: TrueRows, given: Given) -> TransactionBreakage:
-    """Count the records that got an item they hold."""
+def transaction_breakage_of(rows: TrueRows, given: AssignedUnits) -> TransactionBreakage:
+    """Count the records behind `rows` that got an item they have, in what an attack has `given`;
+    return the breakage.
+    """
     added = given.added
     right = added[among(added, rows.held)]
     by_row = len(distinct(right // rows.items))
     # Rows are matched with records of their own class only: nobody can tell these apart, and any others can be told.
+    # Rows are matched only with records of their own class: within a class rows are indistinguishable, across classes
+    # not.
     held_in_class, column = np.unique(rows.in_class(rows.held), return_inverse=True)
     place, there = places_in(held_in_class, rows.in_class(added))
     got = _incidence(added[there] // rows.items, place[there], rows, len(held_in_class))
     held = _incidence(rows.held // rows.items, column, rows, len(held_in_class))
+    # An edge joins a row that got an item and a record of its class that has it.
     edges = got @ held.T
     matched = int((maximum_bipartite_matching(edges) >= 0).sum()) if edges.nnz else 0
     return TransactionBreakage(by_row, matched, rows.rows)
@@ -66,10 +73,11 @@ def _incidence(row: Ints, column: Ints, rows: TrueRows, columns: int) -> sparse.
     return sparse.csr_array((np.ones(len(row), np.int32), (row, column)), shape=(rows.rows, columns))
 
 
-def km_breakage_of(rows: TrueRows, given: Given, *, k: int, m: int, piece: int = PIECE) -> KmBreakage:
-    """Count the protected itemsets of at most m items, and those that the attack put together again.
+def km_breakage_of(rows: TrueRows, given: AssignedUnits, *, k: int, m: int, piece: int = PIECE) -> KmBreakage:
+    """Count the protected itemsets of at most `m` items in `rows`, and those that the attack put together again.
 
-    `piece` bounds the memory.
+    `given` is what the attack assigned. An itemset is protected if fewer than `k` records have it. `piece` bounds the
+    memory. Return the breakage.
     """
     if k < 1 or m < 1:
         raise DecloakError(f"k is {k} and m is {m}", hint="both are at least 1")
@@ -87,7 +95,7 @@ def km_breakage_of(rows: TrueRows, given: Given, *, k: int, m: int, piece: int =
 
 
 class _Sets:
-    """Items of rows: the row, the item, its chunk and where the row ends, of every entry."""
+    """Items of rows: the row, the item, its chunk and the end of the row, for every entry."""
 
     def __init__(self, rows: TrueRows, entries: Ints) -> None:
         self.row, self.item = np.divmod(entries, rows.items)
@@ -97,12 +105,12 @@ class _Sets:
         self.end = np.searchsorted(self.row, self.row, side="right")
 
     def singles(self, first: slice) -> "_Itemsets":
-        """Every item coded within a range, in each of its rows."""
+        """Return every item with a code within a range, in each of its rows."""
         (entry,) = ((self.item >= first.start) & (self.item < first.stop)).nonzero()
         return _Itemsets(entry, self.item[entry], self.chunk[entry] >= 0)
 
     def grown(self, itemsets: "_Itemsets") -> "_Itemsets":
-        """With every later item of the row; they are named by the name they had and that item."""
+        """Return the itemsets extended by every later item of the row, with a name made of their name and that item."""
         tails = self.end[itemsets.last] - itemsets.last - 1
         before = np.repeat(np.arange(len(tails)), tails)
         last = np.arange(len(before)) - np.repeat(np.cumsum(tails) - tails, tails) + itemsets.last[before] + 1
@@ -111,26 +119,26 @@ class _Sets:
 
 
 class _Itemsets(NamedTuple):
-    """Itemsets in rows: the entry of the last item, a number that stands for the items, whether a chunk shows them."""
+    """Itemsets in rows: the entry of the last item, a number for the items, and whether one chunk has them all."""
 
     last: Ints
     name: Ints
     together: Mask
 
     def renamed(self, names: Ints) -> "_Itemsets":
-        """Those that are among some names, named by their place there."""
+        """Return those with one of `names`, renamed to its index there."""
         place, there = places_in(names, self.name)
         return _Itemsets(self.last[there], place[there], self.together[there])
 
 
 def _firsts(held: _Sets, piece: int) -> Iterator[slice]:
-    """Ranges of items: itemsets of different first items have nothing to do with each other."""
+    """Yield ranges of first items: itemsets with different first items are independent."""
     tails = held.end - np.arange(len(held.end))
     return cost_runs(np.bincount(held.item, tails, minlength=held.items), piece)
 
 
 def _exposed(held: _Sets, by_row: _Sets, by_class: _Sets, first: slice, k: int, m: int) -> Ints:
-    """Itemsets that begin within a range of items: how many are exposed by row, by class, and protected."""
+    """Count the itemsets that begin within a range of items and are exposed by row, exposed by class, and protected."""
     counts = np.zeros(3, np.int64)
     in_held, in_row, in_class = (sets.singles(first) for sets in (held, by_row, by_class))
     for _ in range(2, m + 1):
@@ -149,6 +157,6 @@ def _exposed(held: _Sets, by_row: _Sets, by_class: _Sets, first: slice, k: int, 
 
 
 def _parted(sets: _Sets, itemsets: _Itemsets, rare: Mask) -> Ints:
-    """Rare itemsets that no chunk shows, each once for every class of rows: `class * names + name`, ascending."""
+    """Return the rare itemsets that no chunk shows, once for every class of rows: `class * names + name`, ascending."""
     parted = rare[itemsets.name] & ~itemsets.together
     return distinct(sets.of_class[sets.row[itemsets.last[parted]]] * len(rare) + itemsets.name[parted])

@@ -1,46 +1,22 @@
-"""How many of the findings of an attack are nearly certain, how many of these are right, and of how many people.
+"""The error of the probabilities that an attack gives its findings.
 
-p: the probability an attack gives each of its findings; right: whether it is, or of rows that nobody can tell apart the
-share for which it is; person: whose record it is about. Brier
-score: the mean of (p - right)^2, which for who says the same of all, the share that is right, is share x (1 - share).
+`p` is the probability of a finding. `right` is 1 where the finding is right, 0 where it is not, and a share where the
+records it may be about are equal. The Brier score is the mean of (p - right)^2. Its baseline says of every finding the
+share that is right, and has the score share x (1 - share).
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["LEVELS", "Certain", "Tenth", "brier", "certain", "miscalibration", "tenths"]
-
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-
-
-class Certain(NamedTuple):
-    """Findings of a probability of at least `level`, those that are right, and the people they are about."""
-
-    level: float
-    findings: int
-    right: float
-    people: int
-
-
-def certain(p: ArrayLike, right: ArrayLike, person: ArrayLike, levels: Iterable[float] = LEVELS) -> list[Certain]:
-    """What there is at each level.
-
-    >>> certain([0.9, 0.5, 0.4], [True, True, False], [1, 1, 2], [0.5])
-    [Certain(level=0.5, findings=2, right=2.0, people=1)]
-    """
-    chances, truly, people = np.asarray(p, float), np.asarray(right, float), np.asarray(person)
-    counts = []
-    for level in levels:
-        sure = chances >= level - 1e-12
-        counts.append(Certain(level, int(sure.sum()), float(truly[sure].sum()), len(np.unique(people[sure]))))
-    return counts
+__all__ = ["ReliabilityBin", "brier", "miscalibration", "reliability_bins"]
 
 
 def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
-    """The score of the probabilities, and of the share that is right said of every finding; None of no findings."""
+    """Return the Brier score of the probabilities `p` of findings, and of their share that is `right`; None of no
+    findings.
+    """
     chances, truly = np.asarray(p, float), np.asarray(right, float)
     if not len(chances):
         return None, None
@@ -48,8 +24,10 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
     return float(np.mean(chances**2 - 2 * chances * truly + truly)), share * (1 - share)
 
 
-class Tenth(NamedTuple):
-    """Findings of a probability of number / 10 and above, below the next tenth: how many, the sum of p, those right."""
+class ReliabilityBin(NamedTuple):
+    """Findings with a probability from number / 10 up to the next tenth: their number, the sum of p, and how many are
+    right.
+    """
 
     number: int
     findings: int
@@ -57,28 +35,30 @@ class Tenth(NamedTuple):
     right: float
 
 
-def tenths(p: ArrayLike, right: ArrayLike) -> list[Tenth]:
-    """The reliability curve: every tenth of probability that has findings; 1 is of the last.
+def reliability_bins(p: ArrayLike, right: ArrayLike) -> list[ReliabilityBin]:
+    """Return the reliability curve of the probabilities `p` with the correctness `right`: every tenth that has
+    findings.
 
-    >>> tenths([0.5, 1.0, 0.5, 0.25], [True, True, False, False])
-    [Tenth(number=2, findings=1, p=0.25, right=0.0), Tenth(number=5, findings=2, p=1.0, right=1.0), \
-Tenth(number=9, findings=1, p=1.0, right=1.0)]
+    A probability of 1 belongs to the last tenth.
+
+    >>> [tuple(one) for one in reliability_bins([0.5, 1.0, 0.5, 0.25], [True, True, False, False])]
+    [(2, 1, 0.25, 0.0), (5, 2, 1.0, 1.0), (9, 1, 1.0, 1.0)]
     """
     chances, truly = np.asarray(p, float), np.asarray(right, float)
     number = np.minimum((chances * 10).astype(int), 9)
     findings, sums, correct = (np.bincount(number, weights, 10) for weights in (None, chances, truly))
     return [
-        Tenth(place, int(findings[place]), float(sums[place]), float(correct[place]))
+        ReliabilityBin(place, int(findings[place]), float(sums[place]), float(correct[place]))
         for place in np.flatnonzero(findings).tolist()
     ]
 
 
 def miscalibration(p: ArrayLike, right: ArrayLike) -> float | None:
-    """How far the share that is right is from the mean probability, in each tenth of probability, weighed by findings.
+    """Return the mean distance of `p` from the share that is `right`, over tenths weighted by their findings.
 
     >>> miscalibration([0.95, 0.95, 0.15, 0.15], [True, True, True, False])
     0.2
     """
-    parts = tenths(p, right)
+    parts = reliability_bins(p, right)
     count = sum(part.findings for part in parts)
     return round(sum(abs(part.p - part.right) for part in parts) / count, 12) if count else None

@@ -1,4 +1,5 @@
-"""The best guesses at what a disassociated release hides of its rows: by the release, by an attack, and at random.
+"""Best guesses at the items that a disassociated release hides of its rows: by the release, by an attack, and at
+random.
 
     part        a later record chunk, a shared chunk or the term chunk: it hides some items of a row
     candidate   an item that a part may hide of a row, with a weight: how likely the row is to have it
@@ -17,21 +18,28 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.ascending import places_in
-from decloak.measure.kernels.true_rows import Given, TrueRows, crossed
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, crossed
 from decloak.rules.reassociate.shared import shared_places
 
-__all__ = ["Candidates", "best_guesses", "given_at_random", "given_candidates", "possible", "published_candidates"]
+__all__ = [
+    "Candidates",
+    "assigned_candidates",
+    "best_guesses",
+    "possible_items",
+    "published_candidates",
+    "random_assignment",
+]
 
 
 class Candidates(NamedTuple):
-    """Items that rows may have: the row, standing for its group, the item as an item of that row, and the weight."""
+    """Items that rows may have: an item of a row that stands for its group, and the weight."""
 
     entry: Ints
     weight: Floats
 
 
 class _Best(NamedTuple):
-    """The candidates to guess: ascending keys of group, part and item, and the probability of each to be guessed."""
+    """The candidates to guess: ascending keys of group, part and item, and the probability that each is guessed."""
 
     key: Ints
     share: Floats
@@ -40,9 +48,10 @@ class _Best(NamedTuple):
 
 
 def published_candidates(rows: TrueRows) -> Candidates:
-    """Return the candidates of each cluster, standing for it its first row, with the share of its rows that has them.
+    """Return the candidates of each cluster of `rows`, with the share of its rows that has them.
 
-    A term is in as many rows as any other term of the cluster, as far as the release shows.
+    The first row of a cluster stands for it. Any term of a cluster is in equally many rows, as far as the release
+    shows.
     """
     code = {name: number for number, name in enumerate(rows.names)}
     found = [
@@ -71,16 +80,18 @@ def _published(rows: TrueRows) -> Iterator[tuple[int, str, float]]:
                         yield number, item, times / max(1, size)
 
 
-def given_candidates(rows: TrueRows, given: Given, weight: Floats | None = None) -> Candidates:
-    """Return what an attack gave to rows as candidates; `weight` is the probability of each single gift, or 1."""
+def assigned_candidates(rows: TrueRows, given: AssignedUnits, weight: Floats | None = None) -> Candidates:
+    """Return what an attack has `given` to `rows` as candidates; `weight` is the probability of
+    each assignment, or 1.
+    """
     of_gift = given.assignment
     begin, end = given.begin[of_gift], given.end[of_gift]
     entry = crossed(given.row, begin, end, given.item, rows.items)
     return Candidates(entry, np.repeat(np.ones(len(of_gift)) if weight is None else weight, end - begin))
 
 
-def given_at_random(rows: TrueRows, given: Given, rng: np.random.Generator) -> Ints:
-    """Return the items of rows when every unit is given to as many rows of its cluster at random."""
+def random_assignment(rows: TrueRows, given: AssignedUnits, rng: np.random.Generator) -> Ints:
+    """Return items of `rows` when each unit of `given` goes to random rows of its cluster, drawn with `rng`."""
     size = rows.sizes[given.cluster]
     assignment = np.repeat(np.arange(len(size)), size)
     within = np.arange(len(assignment)) - np.repeat(np.cumsum(size) - size, size)
@@ -95,24 +106,25 @@ def given_at_random(rows: TrueRows, given: Given, rng: np.random.Generator) -> I
 def best_guesses(rows: TrueRows, hidden: Ints, candidates: Candidates, given: Candidates | None = None) -> Floats:
     """Return for each hidden item of a row the probability that the one guess at its part is right.
 
-    `hidden` are items of rows, all that a part hides of a row or none of it. A guess is right if the row has the
-    guessed item. What an attack gave decides where it gave anything of the part to a row of the anchor; elsewhere the
-    guess is made by the release.
+    `rows` are the rows of the release. `hidden` are items of rows, all that a part hides of a row or none of them.
+    `candidates` are those of the release and `given` those of an attack, which decide where they have any for the part
+    and the anchor. A guess is right if the row has the guessed item.
     """
-    right = _right(rows, hidden, rows.cluster, candidates)
+    right = _chance_right(rows, hidden, rows.cluster, candidates)
     if given is not None:
-        by_attack = _right(rows, hidden, rows.of_row, given)
+        by_attack = _chance_right(rows, hidden, rows.of_row, given)
         right = np.where(np.isnan(by_attack), right, by_attack)
     return np.nan_to_num(right)
 
 
-def _right(rows: TrueRows, hidden: Ints, group: Ints, candidates: Candidates) -> Floats:
+def _chance_right(rows: TrueRows, hidden: Ints, group: Ints, candidates: Candidates) -> Floats:
     """Return the probability that the guess at the part of each hidden item is right; NaN without any candidate."""
     best = _best(rows, group, candidates)
     part = _part(rows, group, hidden)
     place, there = places_in(best.key, part * rows.items + hidden % rows.items)
     share = np.where(there, np.append(best.share, 0.0)[place], 0.0)
     # All items that the part hides of the row are right guesses.
+    # The guess is right if it names any item that the part hides of the row.
     own, of_hidden = np.unique(_part(rows, np.arange(rows.rows), hidden), return_inverse=True)
     right = np.bincount(of_hidden, share, len(own))[of_hidden]
     _, reached = places_in(best.part, part)
@@ -120,7 +132,7 @@ def _right(rows: TrueRows, hidden: Ints, group: Ints, candidates: Candidates) ->
 
 
 def _part(rows: TrueRows, group: Ints, entries: Ints) -> Ints:
-    """Number the part of each item of a row within the group of the row."""
+    """Return a number for the part of each item of a row within the group of the row."""
     chunk = rows.part_of(entries)
     return (group[entries // rows.items] * rows.parts) + chunk % rows.parts
 
@@ -128,6 +140,7 @@ def _part(rows: TrueRows, group: Ints, entries: Ints) -> Ints:
 def _best(rows: TrueRows, group: Ints, candidates: Candidates) -> _Best:
     key = _part(rows, group, candidates.entry) * rows.items + candidates.entry % rows.items
     keys, of_key = np.unique(key, return_inverse=True)
+    # Rounding makes equal weights equal, whatever the order of the sums.
     weight = np.round(np.bincount(of_key, candidates.weight, len(keys)), 12)
     part, first, of_part = np.unique(keys // rows.items, return_index=True, return_inverse=True)
     highest = np.maximum.reduceat(weight, first) if len(first) else weight
@@ -136,8 +149,10 @@ def _best(rows: TrueRows, group: Ints, candidates: Candidates) -> _Best:
     return _Best(keys[top], share, part)
 
 
-def possible(rows: TrueRows) -> Ints:
-    """What each row may hold as published: its anchor, and whatever else its cluster publishes, as items of rows."""
+def possible_items(rows: TrueRows) -> Ints:
+    """Return the items that each of `rows` may have as published: its anchor, and everything else its cluster
+    publishes.
+    """
     code = {name: number for number, name in enumerate(rows.names)}
     further: list[set[str]] = [
         {*cluster.term_chunk, *(item for chunk in cluster.record_chunks[1:] for item in chunk.items)}
@@ -150,4 +165,4 @@ def possible(rows: TrueRows) -> Ints:
     end = np.cumsum(list(map(len, further)), dtype=np.int64)
     begin = np.append(0, end)[:-1]
     elsewhere = crossed(np.arange(rows.rows), begin[rows.cluster], end[rows.cluster], item, rows.items)
-    return np.concatenate((rows.shown, elsewhere))
+    return np.concatenate((rows.anchor_items, elsewhere))

@@ -1,21 +1,21 @@
-"""What stands in rows of a release, by number: plain items, and elements that stand for several."""
+"""Elements of published rows by number: plain items, and labels that stand for several items."""
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.content import Element
 from decloak.data.rows import Coding
 
 __all__ = ["Elements"]
 
 
 class Elements:
-    """What stands in rows by number: the items of each element, and the elements of each item."""
+    """The items of each element, and the elements of each item, by number."""
 
-    def __init__(self, names: Sequence[Any], further: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[Element], further: Sequence[str]) -> None:
         self.number: Coding[str] = Coding()
         sets = [(name,) if isinstance(name, str) else tuple(name) for name in names]
         self.item = np.array([self.number[item] for items in sets for item in items], np.int64)
@@ -26,14 +26,14 @@ class Elements:
         self.items = max(1, len(self.number))
 
     @cached_property
-    def having(self) -> list[Ints]:
-        """The elements of each item."""
+    def elements_of_item(self) -> list[Ints]:
+        """Return the elements of each item."""
         element = np.repeat(np.arange(len(self.size)), self.size)
         order = np.argsort(self.item, kind="stable")
         return np.split(element[order], np.searchsorted(self.item[order], np.arange(1, self.items)))
 
     def members(self, elements: Ints) -> tuple[Ints, Ints]:
-        """The items of some elements, and the place of the element among those."""
+        """Return the items of `elements`, and for each item the index of its element."""
         size = self.size[elements]
         place = np.repeat(np.arange(len(elements)), size)
         within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)

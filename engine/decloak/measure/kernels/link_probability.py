@@ -1,18 +1,18 @@
-"""How surely somebody who knows an itemset of a person in a cluster finds the person's record there.
+"""Probability that an attacker who knows an itemset of a person in a cluster finds the record of the person there.
 
-s: how many records of a reconstruction hold the known itemset; whoever knows that much names the right record with
-probability 1/s. E[1/s] is the mean over the reconstructions that hold the itemset at all, labelled placements being
-equally likely: of all those the release allows (a term lies on 1..n rows), and of those that agree with the algorithm
-(a term lies on 1..k-1 rows; see decloak.attack.reconstruction). Disassociation promises that s >= k in one of them;
-a probability above 1/k is what this promise leaves open.
+s: the number of records of a reconstruction that have the known itemset; the attacker finds the right record with
+probability 1/s. E[1/s] is the mean over the reconstructions that have the itemset at all, where labelled placements are
+equally likely: over all reconstructions that the release allows (a term lies on 1..n rows), and over those that agree
+with the algorithm (a term lies on 1..k-1 rows; see decloak.attack.reconstruction). Disassociation guarantees that s >=
+k in one of them; a probability above 1/k is allowed by this guarantee.
 
 No row may stay empty, which inclusion and exclusion count: over the rows that are forced to stay empty, with
-alternating signs. `ways[s]` is a number of placements by s. Laying one more chunk, t of whose sub-records hold what
-the itemset has in it, on n rows of which s hold the rest, leaves s' of these in C(s, s') C(n-s, t-s') / C(n, t) of
-the chunk's placements.
+alternating signs. `ways[s]` is a number of placements by s. A further chunk, t of whose sub-records have the chunk's
+part of the itemset, on n rows of which s have the rest, leaves s' of these in C(s, s') C(n-s, t-s') / C(n, t) of the
+chunk's placements.
 
-All counts are exact integers. Only the algorithm-consistent ones of large clusters are sampled: in BATCHES
-independent populations, whose spread gives the standard error of a ratio of means.
+All counts are exact integers. Only the algorithm-consistent ones of large clusters are sampled: in BATCHES independent
+populations, whose spread gives the standard error of a ratio of means.
 """
 
 import random
@@ -40,22 +40,22 @@ from decloak.checks import check_km
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 
-__all__ = ["LinkProbability", "above", "algorithm_ways", "link_probabilities", "released_ways"]
+__all__ = ["LinkProbability", "algorithm_ways", "link_probabilities", "released_ways", "risky_pairs"]
 
 BATCHES = 20
 
 Ways = list[int]
-"""The number of placements in which 0, 1, ... n rows hold an itemset."""
+"""The number of placements in which 0, 1, ... n rows have an itemset."""
 
 Tally = Counter[tuple[int, int]]
-"""Ways of tables by the rows that hold an itemset and the rows without any sub-record."""
+"""Ways of tables by the rows that have an itemset and the rows without any sub-record."""
 
 
 class LinkProbability(NamedTuple):
-    """E[1/s] of an itemset; None when no reconstruction holds it, or none that agrees with the algorithm was found.
+    """E[1/s] of an itemset; None when no reconstruction has it, or none that agrees with the algorithm was found.
 
-    `least` and `most` are the extremes of s among the reconstructions that agree. Where these were sampled, `error` is
-    the standard error of `algorithm`, and the extremes are those seen; where it is None, all is exact.
+    `least` and `most` are the extremes of s among the reconstructions that agree. If these were sampled, `error` is the
+    standard error of `algorithm`, and the extremes are those seen; if it is None, all is exact.
     """
 
     itemset: tuple[str, ...]
@@ -76,10 +76,11 @@ def link_probabilities(
     seed: int = 0,
     tables: int = MOST_TABLES,
 ) -> list[LinkProbability]:
-    """E[1/s] of these itemsets, or of every pair of items that may occur in the cluster.
+    """Return E[1/s] of these `itemsets`, or of every pair of items that may occur in the `cluster`.
 
-    `empty_rows` allows rows without any item, as in a cluster whose records shared chunks may fill. Beyond `tables`
-    tables of interchangeable rows the consistent reconstructions are sampled, which is when `seed` matters.
+    `k` and `m` are those of the algorithm. `empty_rows` allows rows without any item, as in a cluster whose records
+    shared chunks may fill. Beyond `tables` tables of interchangeable rows the consistent reconstructions are sampled
+    with `seed`.
 
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
     >>> link_probabilities(Cluster(3, chunks, ()), k=2, m=2, itemsets=[("b", "e")])[0]
@@ -98,15 +99,18 @@ def link_probabilities(
     return [probability for probability in probabilities if itemsets is not None or probability.release is not None]
 
 
-def above(release: Disassociated) -> list[tuple[int, LinkProbability]]:
-    """The pairs of items somebody who knows them links with a probability above 1/k, with the number of the cluster."""
+def risky_pairs(release: Disassociated) -> list[tuple[int, LinkProbability]]:
+    """Return the pairs of items in `release` with a link probability above 1/k, each with the number of its cluster."""
     if release.k is None or release.m is None:
         raise DecloakError("the release does not say its k and m", release.origin, "write them in its header")
     k, m = release.k, release.m
     shared = {number for joint in release.joints for number in joint.clusters}
     risky = []
+    cured = release.cover is not None
     for number, cluster in enumerate(release.clusters):
-        pairs = link_probabilities(cluster, k=k, m=m, empty_rows=number in shared, seed=number)
+        pairs = link_probabilities(cluster, k=k, m=m, empty_rows=cured or number in shared, seed=number)
+        if cured:  # an attacker may assume nothing of the order of items
+            pairs = [pair._replace(algorithm=None, error=None) for pair in pairs]
         # By more than the rounding of a float, for 1/k itself is what the release promises.
         risky += [(number, pair) for pair in pairs if max(pair.release or 0, pair.algorithm or 0) > 1 / k + 1e-9]
     return risky
@@ -120,7 +124,7 @@ def _check_rows(cluster: Cluster) -> None:
 
 
 def _kind(itemset: frozenset[str], terms: frozenset[str]) -> tuple[frozenset[str], int]:
-    """What the chances of an itemset depend on: one term is as good as another."""
+    """Return the properties that decide the probabilities of an itemset: all terms are equal."""
     return itemset - terms, len(itemset & terms)
 
 
@@ -131,19 +135,24 @@ def _chances(released: Ways, batches: Sequence[Ways]) -> LinkProbability:
 
 
 def released_ways(cluster: Cluster, itemset: Iterable[str], *, empty_rows: bool = False) -> Ways:
-    """The placements the release allows, by the number of rows that hold the itemset; their sum is all of them."""
+    """Return the placements of a `cluster` that the release allows, by the number of rows that have the `itemset`.
+
+    `empty_rows` allows rows without any item. The sum is the number of all placements.
+    """
     items, n = frozenset(itemset), cluster.size
-    chunks = [(chunk, _holders(chunk, items)) for chunk in cluster.record_chunks]
+    chunks = [(chunk, _subrecords_with(chunk, items)) for chunk in cluster.record_chunks]
     longest = max((len(chunk.subrecords) for chunk, _ in chunks), default=0)
+    # Terms are interchangeable: only the number of known terms matters.
     terms, inside = len(cluster.term_chunk), len(items.intersection(cluster.term_chunk))
     total = [0] * (n + 1)
     for empty in range(1 if empty_rows else n - longest + 1):
         rows = n - empty
         ways = _start(rows, rows if items <= _items(cluster) else 0)
         for chunk, holders in chunks:
-            ways = _laid(ways, _placements(chunk, rows), holders)
-        for s, count in enumerate(_termed(ways, inside, terms - inside, rows)):
+            ways = _lay_chunk(ways, _placements(chunk, rows), holders)
+        for s, count in enumerate(_lay_terms(ways, inside, terms - inside, rows)):
             total[s if items else n] += (-1) ** empty * comb(n, empty) * count
+    # Placements of chunk 0 are all the same release, so that they are divided out.
     anchored = _placements(chunks[0][0], n) if chunks else 1  # chunk 0 lies as published
     return [count // anchored for count in total]
 
@@ -158,7 +167,11 @@ def algorithm_ways(
     seed: int = 0,
     tables: int = MOST_TABLES,
 ) -> list[list[Ways]]:
-    """For each itemset the placements that agree with the algorithm: exact in one list, or sampled ones in BATCHES."""
+    """Return for each of `itemsets` the placements of a `cluster` that agree with the algorithm.
+
+    There is one list if they are exact, or BATCHES lists of samples. `k`, `m`, `empty_rows`, `seed` and `tables` are
+    those of `link_probabilities`.
+    """
     apart = pieces(cluster, k, m)
     terms = frozenset(cluster.term_chunk)
     parts = list(dict.fromkeys(itemset - terms for itemset in itemsets))
@@ -172,12 +185,12 @@ def algorithm_ways(
     for itemset in itemsets:
         inside = len(itemset & terms)
         shape = (cluster.size, inside, len(terms) - inside, k - 1, empty_rows)
-        completed.append([_completed(tallies[number_of[itemset - terms]], *shape) for tallies in batches])
+        completed.append([_with_terms(tallies[number_of[itemset - terms]], *shape) for tallies in batches])
     return completed
 
 
 def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tuple[int, ClassCounts]]) -> list[Tally]:
-    """The ways of tables for each part, by the rows that hold it and the rows without any sub-record."""
+    """Return the ways of tables for each part, by the rows that have it and the rows without any sub-record."""
     columns, items = _columns(apart), _code(apart, parts)
     by_supports: Counter[tuple[int, bytes]] = Counter()
     for ways, table in tables:
@@ -194,7 +207,7 @@ def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tu
 
 
 def _columns(apart: Pieces) -> list[Mask]:
-    """For each chunk which of its items a distinct sub-record holds; the last row is that of no sub-record."""
+    """Return for each chunk the items of each distinct sub-record; the last row is that of no sub-record."""
     return [
         np.array([[item in subrecord for item in sorted(_union(kinds))] for subrecord in (*kinds, frozenset())], bool)
         for kinds in apart.distinct
@@ -202,7 +215,9 @@ def _columns(apart: Pieces) -> list[Mask]:
 
 
 def _code(apart: Pieces, parts: Sequence[frozenset[str]]) -> Ints:
-    """The columns of each part's items, filled up with the one that always holds; items not there never hold."""
+    """Return the columns of the items of each part, padded with one that is always true; unknown
+    items are never true.
+    """
     names = [item for kinds in apart.distinct for item in sorted(_union(kinds))]
     place = {item: column for column, item in enumerate(names)}
     never, always = len(names), len(names) + 1
@@ -215,7 +230,7 @@ def _edges(rows: int) -> Mask:
     return np.tile(np.array([False, True]), (rows, 1))
 
 
-def _completed(tally: Tally, n: int, inside: int, outside: int, most: int, empty_rows: bool) -> Ways:
+def _with_terms(tally: Tally, n: int, inside: int, outside: int, most: int, empty_rows: bool) -> Ways:
     """Lay the terms on the rows: every empty row must get one."""
     total = [0] * (n + 1)
     for (s, empty), ways in tally.items():
@@ -229,7 +244,7 @@ def _termed_rows(n: int, s: int, empty: int, inside: int, outside: int, most: in
     total = [0] * (n + 1)
     for forced in range(empty + 1):
         rows = n - forced
-        ways = _termed(_start(rows, min(s, rows)), inside, outside, most)  # s = n: the itemset is terms only
+        ways = _lay_terms(_start(rows, min(s, rows)), inside, outside, most)  # s = n: the itemset is terms only
         for holding, count in enumerate(ways):
             total[holding if inside else s] += (-1) ** forced * comb(empty, forced) * count
     return tuple((holding, count) for holding, count in enumerate(total) if count)
@@ -239,8 +254,8 @@ def _start(rows: int, s: int) -> Ways:
     return [int(holding == s) for holding in range(rows + 1)]
 
 
-def _laid(ways: Ways, placements: int, holders: int | None) -> Ways:
-    """Lay a chunk with so many labelled placements; None says that it has nothing of the itemset."""
+def _lay_chunk(ways: Ways, placements: int, holders: int | None) -> Ways:
+    """Lay a chunk with so many labelled placements; None means that it has nothing of the itemset."""
     rows = len(ways) - 1
     if holders is None:
         return [count * placements for count in ways]
@@ -252,24 +267,24 @@ def _laid(ways: Ways, placements: int, holders: int | None) -> Ways:
     return laid
 
 
-def _termed(ways: Ways, inside: int, outside: int, most: int) -> Ways:
+def _lay_terms(ways: Ways, inside: int, outside: int, most: int) -> Ways:
     """Lay terms on 1..most rows each, `inside` of them in the itemset."""
     rows = len(ways) - 1
     sizes = range(1, min(most, rows) + 1)
     for _ in range(inside):
-        layers = [_laid(ways, comb(rows, size), size) for size in sizes]
+        layers = [_lay_chunk(ways, comb(rows, size), size) for size in sizes]
         ways = [sum(layer[s] for layer in layers) for s in range(rows + 1)]
-    return _laid(ways, sum(comb(rows, size) for size in sizes) ** outside, None)
+    return _lay_chunk(ways, sum(comb(rows, size) for size in sizes) ** outside, None)
 
 
 def _placements(chunk: Chunk, rows: int) -> int:
-    """The distinct maps from rows to the sub-records of a chunk."""
+    """Return the number of distinct maps from rows to the sub-records of a chunk."""
     counts = Counter(chunk.subrecords).values()
     return perm(rows, len(chunk.subrecords)) // prod(map(factorial, counts))
 
 
-def _holders(chunk: Chunk, itemset: frozenset[str]) -> int | None:
-    """How many sub-records hold all that the itemset has in the chunk; None when it has nothing there."""
+def _subrecords_with(chunk: Chunk, itemset: frozenset[str]) -> int | None:
+    """Return the number of sub-records with the chunk's part of the itemset; None if the chunk has no part of it."""
     part = itemset.intersection(chunk.items)
     return sum(part.issubset(subrecord) for subrecord in chunk.subrecords) if part else None
 
@@ -288,7 +303,7 @@ def _union(subrecords: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def _mean(batches: Sequence[Ways]) -> tuple[float | None, float | None]:
-    """E[1/s] over the placements with s >= 1, and the standard error that several batches tell."""
+    """Return E[1/s] over the placements with s >= 1, and the standard error over several batches."""
     held = [sum(ways[1:]) for ways in batches]
     number, all_held = len(batches), sum(held)
     if not all_held:

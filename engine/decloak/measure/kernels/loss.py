@@ -1,7 +1,7 @@
-"""What a generalised release loses, as whoever counts with it meets it: labels, information, supports of items.
+"""Loss of a generalised release for analysts: labels, information, and supports of items.
 
-An element is what a transaction shows in one place: an item, or a label that stands for several. An item of a record
-none of whose elements stands for it was suppressed.
+An element is a published item, or a label that stands for several items. An item of a record that none of its elements
+stands for was suppressed.
 """
 
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
+from decloak.data.exact_ratio import ExactRatio
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows
-from decloak.data.share import Share
 from decloak.errors import DecloakError
 
 __all__ = ["LabelCount", "information_loss", "labels_left", "support_error"]
@@ -23,30 +23,34 @@ Release = Generalised | Published
 
 
 class LabelCount(NamedTuple):
-    """How many different labels are left, items among them, and the share of all items the widest one stands for."""
+    """The number of different labels that occur, plain items included, and the share of all items
+    that the widest has.
+    """
 
     left: int
-    widest: Share
+    widest: ExactRatio
 
 
 def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
-    """Count the labels that occur; a low information loss may hide that they are few.
+    """Count the labels that occur in `release`; a low information loss may hide that they are few.
 
-    `items` are those that no label may stand for: suppressed ones, and what the hierarchy has and no transaction.
+    `items` are those that no label may stand for: suppressed ones, and those of the hierarchy without a transaction.
+    Return the count.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
     LabelCount(left=2, widest=0.6666666666666666)
     """
-    used = _rows(release).used
+    used = _rows(release).used_names
     widest = max((len(_members(element)) for element in used), default=0)
-    return LabelCount(len(used), Share(Fraction(widest, max(1, len(_items(release).union(items))))))
+    return LabelCount(len(used), ExactRatio(Fraction(widest, max(1, len(_items(release).union(items))))))
 
 
-def information_loss(original: Dataset, release: Release) -> Share | None:
-    """The NCP of a release: what stands in place of an item, as a share of all items, on average over occurrences.
+def information_loss(original: Dataset, release: Release) -> ExactRatio | None:
+    """Return the NCP of `release`: the mean over occurrences in `original` of the size of the published label, in
+    shares.
 
-    0 for an item that is published as it is, 1 for one that is suppressed. Of several labels above an item the one
-    that stands for the fewest counts. None without any occurrence.
+    It is 0 for an item that is published unchanged, and 1 for a suppressed item. If several labels stand for an item,
+    the narrowest counts. None without any occurrence.
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
     >>> information_loss(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
@@ -58,21 +62,22 @@ def information_loss(original: Dataset, release: Release) -> Share | None:
         raise DecloakError(message, hint="give the data that the release was made from")
     # A suppressed item might have been any of all.
     everything = len(_items(release) | set(original.items))
-    above = _above(rows.used)
+    # Narrow labels come first, so that the first published one is the best available.
+    above = _above(rows.used_names)
     lost = [
         next((len(_members(element)) for element in above.get(item, ()) if element in published), everything)
         for held, row in zip(original.transactions, rows, strict=True)
         for published in [frozenset(row)]
         for item in dict.fromkeys(held)
     ]
-    return Share(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
+    return ExactRatio(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
 
 
 def support_error(original: Dataset, release: Release) -> float | None:
-    """The mean of |e - s| / s over the items of the original; None without any.
+    """Return the mean of |e - s| / s over the items of `original`; None without any.
 
-    s is the number of transactions that hold the item; e what an analyst takes it for who shares out the support of
-    every label evenly among the items it stands for: the sum of support / items over the labels above the item.
+    s is the number of transactions with the item. e is the estimate of an analyst who divides the support of every
+    label of `release` evenly among its items: the sum of support / items over the labels above the item.
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
     >>> support_error(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
@@ -97,14 +102,14 @@ def _members(element: Element) -> tuple[str, ...]:
 
 
 def _items(release: Release) -> set[str]:
-    """All that the labels stand for; of a `Published` only labels that occur are known."""
+    """Return all items that labels stand for; of a `Published` only labels that occur are known."""
     if isinstance(release, Generalised):
         return set(release.items)
-    return {item for element in release.rows.used for item in _members(element)}
+    return {item for element in release.rows.used_names for item in _members(element)}
 
 
 def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
-    """The elements that stand for each item, narrow ones first."""
+    """Return the elements that stand for each item, narrow ones first."""
     above: dict[str, list[Element]] = {}
     for element in sorted(set(elements), key=lambda label: len(_members(label))):
         for item in _members(element):

@@ -1,14 +1,14 @@
-"""The probability that a random attack which claims as much does as well on this release.
+"""Probability that a random attack with as many findings does as well on this release.
 
 Vocabulary:
     table   a distance table: N cells that the attack could eliminate, of which A were added; it eliminates s of them
-    block   a chunk of one cluster: what the attack gave to the n rows of the cluster
-    c[i,j]  what row i was given, if record j were behind it: the expected number of right units, identical anchors
-            told apart at random
-    p       the probability of at least as many right claims
+    block   a chunk of one cluster: what the attack assigned to the n rows of the cluster
+    c[i,j]  what row i was assigned, if record j were behind it: the expected number of right units, where identical
+            anchors are indistinguishable
+    p       the probability of at least as many right findings
 
 A random attack eliminates s cells of each table, drawn without replacement: the number of right ones has a
-hypergeometric distribution, and that of all tables is the convolution. A random attack on a cluster gives the same to
+hypergeometric distribution, and that of all tables is the convolution. A random attack on a cluster assigns the same to
 the same number of rows in random order: c[i, pi(i)] is summed over the rows for a random permutation pi of each block.
 """
 
@@ -24,7 +24,7 @@ from decloak.lazy import sparse
 __all__ = [
     "MOST_EXACT",
     "MOST_PERMUTED",
-    "Gifts",
+    "BlockAssignments",
     "Moments",
     "Table",
     "eliminations_p",
@@ -33,17 +33,19 @@ __all__ = [
 ]
 
 MOST_EXACT = 20_000
-"""Eliminations up to which the distribution is convolved; beyond, the normal one with the same mean and variance."""
+"""Eliminations up to which the distribution is convolved; beyond, the normal one with the same mean and variance is
+used.
+"""
 MOST_PERMUTED = 500
-"""Rows of blocks up to which permutations are drawn; beyond, the gamma distribution with the exact moments, whose upper
-tail is the heavier one.
+"""Rows of blocks up to which permutations are drawn; beyond, the gamma distribution with the exact moments is used,
+whose upper tail is heavier.
 """
 PERMUTATIONS = 9_999
 ROUNDING = 1e-9
 
 
 class Table(NamedTuple):
-    """The cells of a table that an attack could eliminate, how many of them were added, how many it eliminated."""
+    """Cells of a table that an attack could eliminate, those of them that were added, and those that it eliminated."""
 
     cells: int
     added: int
@@ -62,7 +64,9 @@ class Table(NamedTuple):
 
 
 def eliminations_p(tables: Iterable[Table], right: int) -> float | None:
-    """Return the probability that a random attack eliminates at least `right` added cells; None if it eliminates none.
+    """Return the probability that a random attack eliminates at least `right` added cells of `tables`.
+
+    None if the attack eliminates nothing.
 
     >>> round(eliminations_p([Table(4, 1, 2)], 1), 6)
     0.5
@@ -77,8 +81,9 @@ def eliminations_p(tables: Iterable[Table], right: int) -> float | None:
 
 
 def _right_of_tables(tables: Iterable[Table]) -> tuple[int, Floats]:
-    """Return the least number of right eliminations, and the probability of each number from there on."""
+    """Return the smallest number of right eliminations, and the probability of each number from there on."""
     least, share = 0, np.ones(1)
+    # Small distributions are convolved first, which keeps the intermediate ones short.
     for table in sorted(tables, key=lambda table: table.eliminated):
         low, own = _hypergeometric(table)
         least, share = least + low, np.convolve(share, own)
@@ -86,7 +91,7 @@ def _right_of_tables(tables: Iterable[Table]) -> tuple[int, Floats]:
 
 
 def _hypergeometric(table: Table) -> tuple[int, Floats]:
-    """The same of one table, by the ratio of each probability to the one before."""
+    """Return the distribution of one table, computed by the ratio of each probability to the one before."""
     cells, added, eliminated = table
     low, high = max(0, eliminated + added - cells), min(eliminated, added)
     k = np.arange(low, high)
@@ -97,17 +102,18 @@ def _hypergeometric(table: Table) -> tuple[int, Floats]:
 
 
 def _normal_tail(right: float, mean: float, variance: float) -> float:
-    """The probability of at least so many, corrected for counting in whole numbers."""
+    """Return the probability of at least so many, corrected for counting in whole numbers."""
     if variance <= 0:
         return 1.0 if right <= mean + ROUNDING else 0.0
     return math.erfc((right - 0.5 - mean) / math.sqrt(2 * variance)) / 2
 
 
-class Gifts(NamedTuple):
-    """What an attack gave: block, row and unit of every gift (unit -1: no record has it).
+class BlockAssignments(NamedTuple):
+    """Assignments of an attack: block, row and unit of each (unit -1: no record has it).
 
     `shares` is a matrix of units and classes of records: the share of the class that truly has the unit. `behind` is
-    the class of every row, `sizes` the number of rows of every class, `home` its cluster; `cluster` is of every block.
+    the class of every row, `sizes` the number of rows of every class, `home` its cluster; `cluster` is that of every
+    block.
     """
 
     block: Ints
@@ -121,12 +127,12 @@ class Gifts(NamedTuple):
 
     @property
     def rows(self) -> Ints:
-        """The number of rows of every block."""
+        """Return the number of rows of every block."""
         of_cluster = np.bincount(self.home, self.sizes, self.cluster.max(initial=-1) + 1)
         return of_cluster[self.cluster].astype(np.int64)
 
     def matrix(self) -> tuple["sparse.csr_array", Ints, Ints]:
-        """c of all blocks, by rows of blocks and by classes; the row and the block of each line."""
+        """Return c of all blocks, by rows of blocks and by classes; and the row and the block of each line."""
         key, line = np.unique(self.block * len(self.behind) + self.row, return_inverse=True)
         known = self.unit >= 0
         entries = (np.ones(known.sum()), (line[known], self.unit[known]))
@@ -142,8 +148,8 @@ class Moments(NamedTuple):
     variance: float
 
 
-def moments_of(gifts: Gifts) -> Moments:
-    """Return the moments over all blocks, exactly: Hoeffding's, of a linear statistic of permutations."""
+def moments_of(gifts: BlockAssignments) -> Moments:
+    """Return the exact moments over all blocks of `gifts`: Hoeffding's, of a linear statistic of permutations."""
     c, row, block = gifts.matrix()
     n, sizes = gifts.rows.astype(float), gifts.sizes
     into = sparse.csr_array((np.ones(len(block)), (block, np.arange(len(block)))), (len(n), len(block)))
@@ -151,18 +157,22 @@ def moments_of(gifts: Gifts) -> Moments:
     total, squares = into @ by_row, into @ (c.multiply(c) @ sizes)
     apart = squares - (into @ by_row**2 + columns.multiply(columns) @ sizes) / n + total**2 / n**2
     variance = np.where(n > 1, apart / np.maximum(1.0, n - 1), 0.0)
-    return Moments(_right(c, row, gifts.behind), math.fsum(total / n), max(0.0, math.fsum(variance)))
+    return Moments(_sum_right(c, row, gifts.behind), math.fsum(total / n), max(0.0, math.fsum(variance)))
 
 
-def _right(c: "sparse.csr_array", row: Ints, behind: Ints) -> float:
+def _sum_right(c: "sparse.csr_array", row: Ints, behind: Ints) -> float:
     entries = c.tocoo()
     return math.fsum(entries.data[entries.col == behind[row][entries.row]])
 
 
-def reassociation_p(gifts: Gifts, seed: int = 0) -> float | None:
-    """Return the probability that the same gifts to random rows are right as often; None where nothing was given."""
+def reassociation_p(gifts: BlockAssignments, seed: int = 0) -> float | None:
+    """Return the probability that `gifts` to random rows are right as often; None where nothing was assigned.
+
+    `seed` decides the permutations.
+    """
     if not len(gifts.row):
         return None
+    # Permutations of many rows would take long, and the gamma distribution is close for them.
     if int(gifts.rows.sum()) > MOST_PERMUTED:
         return _gamma_tail(moments_of(gifts))
     c, row, block = gifts.matrix()
@@ -173,12 +183,12 @@ def reassociation_p(gifts: Gifts, seed: int = 0) -> float | None:
         columns = np.repeat(np.arange(len(classes)), gifts.sizes[classes])
         drawn = chance.permuted(np.tile(columns, (PERMUTATIONS, 1)), axis=1)[:, : len(lines)]
         sums += own[np.arange(len(lines)), drawn].sum(axis=1)
-    as_many = np.count_nonzero(sums >= _right(c, row, gifts.behind) - ROUNDING)
+    as_many = np.count_nonzero(sums >= _sum_right(c, row, gifts.behind) - ROUNDING)
     return float(1 + as_many) / (PERMUTATIONS + 1)
 
 
 def _gamma_tail(moments: Moments) -> float:
-    """The upper tail of the gamma distribution with the same mean and variance."""
+    """Return the upper tail of the gamma distribution with the same mean and variance."""
     right, mean, variance = moments
     if variance <= ROUNDING or mean <= 0:
         return 1.0 if right <= mean + ROUNDING else 0.0

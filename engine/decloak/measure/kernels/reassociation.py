@@ -1,13 +1,13 @@
-"""How much of what a disassociated release took apart an attack put back where it belongs.
+"""Accuracy of re-association: the parts of a disassociated release that an attack assigned to their records.
 
-Rows are those of the attack; truth[cluster][row] is the number of the row's record. A unit is truly in a row when the
-record, cut down to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same anchor), a
-rows of the class were given the unit and t truly have it:
+Rows are those of the attack; truth[cluster][row] is the row index of the record. A unit is truly in a row when the
+record, restricted to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same anchor), a
+rows of the class were assigned the unit and t truly have it:
 
-correct_row = rows given that truly have it; correct_class = sum of min(a, t), for which any record behind an identical
-anchor is right; correct_exp = sum of a t / |class|, what a guesser who cannot tell identical anchors apart expects to
-have right. Accuracy = correct / assigned, recall = correct / reachable; clusters are pooled by summing counts. Units
-of shared chunks count where an attack gives any; most ignore shared chunks.
+correct_row = assigned rows that truly have it; correct_class = sum of min(a, t), where any record behind an identical
+anchor is right; correct_exp = sum of a t / |class|, the expected number for an attacker who cannot distinguish
+identical anchors. Accuracy = correct / assigned, recall = correct / reachable; clusters are pooled by summing counts.
+Units of shared chunks count if an attack assigns any; most attacks ignore shared chunks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,8 +21,8 @@ from decloak.arrays import Ints
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.random_attack import Gifts
-from decloak.measure.kernels.true_rows import Given, TrueRows, Truth
+from decloak.measure.kernels.random_attack import BlockAssignments
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
 from decloak.rules.reassociate.units import rows_of_cluster
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "accuracy_by_cluster",
     "accuracy_of",
     "added_items",
-    "gifts_of",
+    "block_assignments",
     "reconstructed",
 ]
 
@@ -40,9 +40,9 @@ __all__ = [
 class Accuracy:
     """The counts of a release; a measure is None where its divisor is 0.
 
-    `expected` is how many rows would be correct had the same number been drawn at random for every unit. Of the rows
-    that have a unit (`true`), those are `reachable` that have an anchor in their cluster to go by: units of clusters
-    without a record chunk are given to nobody by any attack.
+    `expected` is the number of rows that would be correct if as many were drawn at random for every unit. Of the rows
+    that have a unit (`true`), those are `reachable` that have an anchor in their cluster: attacks never assign the
+    units of clusters without a record chunk.
     """
 
     assigned: int
@@ -55,7 +55,7 @@ class Accuracy:
 
     @property
     def accuracy(self) -> float | None:
-        """The headline: identical anchors told apart by chance."""
+        """Return the main measure, where identical anchors are indistinguishable."""
         return _ratio(self.correct_exp, self.assigned)
 
     @property
@@ -64,7 +64,9 @@ class Accuracy:
 
     @property
     def accuracy_class(self) -> float | None:
-        """Any record behind an identical anchor is right; chance alone gets much of it where anchors are few."""
+        """Return the accuracy if any record behind an identical anchor is right; few anchors make
+        it large at random.
+        """
         return _ratio(self.correct_class, self.assigned)
 
     @property
@@ -73,23 +75,25 @@ class Accuracy:
 
     @property
     def gain(self) -> float | None:
-        """Of the rows that chance would have wrong, the share that is right; below 0 worse than chance."""
+        """Return the normalised advantage: the share of rows right that the baseline has wrong; below 0 worse than
+        random.
+        """
         whole = self.assigned - self.expected
         return float(self.won / whole) if whole else None
 
     @property
     def won(self) -> Fraction:
-        """How many more rows are right than chance would have right."""
+        """Return the number of right rows beyond the baseline."""
         return self.correct_exp - self.expected
 
     @property
     def chance(self) -> float | None:
-        """The accuracy that as many rows drawn at random would have."""
+        """Return the baseline: the accuracy of as many rows drawn at random."""
         return _ratio(self.expected, self.assigned)
 
 
 class ClusterAccuracy(NamedTuple):
-    """The counts of a cluster: rows given, how many of them are right, and would be by chance; how many could be."""
+    """The counts of a cluster: assigned rows, right rows, rows right at random, and reachable rows."""
 
     cluster: int
     assigned: float
@@ -103,7 +107,9 @@ def _ratio(part: Fraction | int, whole: int) -> float | None:
 
 
 def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
-    """Count what an attack has right; units it did not give anybody count as true all the same.
+    """Count the `assignments` that are right for `rows`; units that were not assigned count as true all the same.
+
+    Return the accuracy.
 
     >>> from decloak.data.disassociated import Chunk, Cluster, Disassociated
     >>> chunks = (Chunk(("a",), (("a",), ("a",))), Chunk(("c",), (("c",),)))
@@ -112,26 +118,25 @@ def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
     >>> won_back.accuracy, won_back.accuracy_row, won_back.accuracy_class
     (0.5, 0.0, 1.0)
     """
-    given = rows.given(assignments)
+    given = rows.assigned_units(assignments)
     unit = given.unit
+    # A row is right if the record behind it truly has the unit.
     right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
-    _, of_class = _by_class(rows, given, unit)
+    _, of_class = _count_by_class(rows, given, unit)
     correct_exp = _summed(of_class.part * of_class.true, of_class.whole * of_class.size)
     a, t = _class_counts(rows, given, unit)
     shared = given.shared
-    held = len(rows.true) if shared else rows.own
+    held = len(rows.true) if shared else rows.own_units
     expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
     correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
     return Accuracy(len(given.row), held, int(rows.reachable(shared=shared).sum()), *correct, expected)
 
 
 def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> list[ClusterAccuracy]:
-    """Count it in each of the clusters where something was or could be given, identical anchors told apart by
-    chance.
-    """
-    given = rows.given(assignments)
+    """Return the counts of each cluster of `rows` where `assignments` were made or possible."""
+    given = rows.assigned_units(assignments)
     unit = given.unit
-    assignment, of_class = _by_class(rows, given, unit)
+    assignment, of_class = _count_by_class(rows, given, unit)
     clusters = len(rows.sizes)
     assigned = np.bincount(given.cluster, given.times, clusters)
     shares = of_class.part * of_class.true / (of_class.whole * of_class.size)
@@ -144,19 +149,19 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
     ]
 
 
-def gifts_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Gifts:
-    """Return what an attack gave, as what it is compared with needs it."""
-    given = rows.given(assignments)
+def block_assignments(rows: TrueRows, assignments: Sequence[Assignment]) -> BlockAssignments:
+    """Return the `assignments` to `rows` by block, for the comparison with random ones."""
+    given = rows.assigned_units(assignments)
     chunks: dict[tuple[int, ChunkNumber], int] = {}
     block = np.array([chunks.setdefault(one[:2], len(chunks)) for one in assignments], np.int64)
-    return Gifts(
+    return BlockAssignments(
         block[given.assignment], given.row, given.unit[given.assignment], rows.shares, rows.of_row, rows.class_sizes,
         rows.home, np.array([cluster for cluster, _ in chunks], np.int64),
     )  # fmt: skip
 
 
-class _Class(NamedTuple):
-    """What the rows of a class were given: `part` of `whole` units; how many of `size` rows truly have the unit."""
+class _ClassCounts(NamedTuple):
+    """Counts of a class: `part` of `whole` units were assigned; how many of `size` rows truly have the unit."""
 
     part: Ints
     whole: Ints
@@ -164,8 +169,8 @@ class _Class(NamedTuple):
     size: Ints
 
 
-def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, _Class]:
-    """What every class was given, with the assignment; places that equal rows share are dealt out among these."""
+def _count_by_class(rows: TrueRows, given: AssignedUnits, unit: Ints) -> tuple[Ints, _ClassCounts]:
+    """Count the assignments of every class; places that equal rows share are divided among these."""
     classes, spread = len(rows.class_sizes), given.spread
     key = spread.assignment * classes + rows.of_row[spread.row]
     assigned, first, place = np.unique(key, return_index=True, return_inverse=True)
@@ -173,11 +178,11 @@ def _by_class(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, _Class]:
     np.add.at(part, place, spread.part)  # rows of one anchor are all as likely: all share, or none does
     assignment, row_class = np.divmod(assigned, max(1, classes))
     true = rows.true_in_class(unit[assignment], row_class)
-    return assignment, _Class(part, spread.whole[first], true, rows.class_sizes[row_class])
+    return assignment, _ClassCounts(part, spread.whole[first], true, rows.class_sizes[row_class])
 
 
-def _class_counts(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints]:
-    """How many rows of a class were given a unit, and how many truly have it."""
+def _class_counts(rows: TrueRows, given: AssignedUnits, unit: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of rows of a class that were assigned a unit, and that truly have it."""
     classes = len(rows.class_sizes)
     assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
     assignment, row_class = np.divmod(assigned, max(1, classes))
@@ -185,7 +190,7 @@ def _class_counts(rows: TrueRows, given: Given, unit: Ints) -> tuple[Ints, Ints]
 
 
 def _summed(numerators: Ints, denominators: Ints) -> Fraction:
-    """The exact sum, by denominator: without a fraction for every unit."""
+    """Return the exact sum, by denominator: without a fraction for every unit."""
     bottom, place = np.unique(denominators, return_inverse=True)
     top = np.zeros(len(bottom), np.int64)
     np.add.at(top, place, numerators)
@@ -193,7 +198,7 @@ def _summed(numerators: Ints, denominators: Ints) -> Fraction:
 
 
 def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> list[list[set[str]]]:
-    """Return the items an attack added to every row of every cluster."""
+    """Return the items that `assignments` added to every row of every cluster of `release`."""
     added: list[list[set[str]]] = [[set() for _ in range(cluster.size)] for cluster in release.clusters]
     for cluster, _, unit, rows in assignments:
         for row in rows:
@@ -202,7 +207,10 @@ def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> li
 
 
 def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[Assignment]) -> list[frozenset[str]]:
-    """Return every record as the attack has it, its anchor and what was added, in the order of the records."""
+    """Return every record as the attack reconstructs it, its anchor and the added items, in the order of the records.
+
+    `release`, `truth` and `assignments` are those of `accuracy_of`.
+    """
     rebuilt: dict[int, frozenset[str]] = {}
     for numbers, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
         anchors, of_row = rows_of_cluster(cluster)

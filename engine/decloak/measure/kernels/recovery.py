@@ -1,9 +1,9 @@
-"""How much of what a set-generalisation hides an attack struck out, and how much better than by chance.
+"""Recovery from set-generalisation: the added members that an attack eliminated, and its advantage over the baseline.
 
-A table has a row per transaction that holds the generalised item and a column per member. A cell is original
-when the transaction really has the member, added otherwise; scored when the attack could strike it. An attack
-is right to strike an added cell (correct). Precision P = correct / struck, recall R = correct / added,
-F = 2 correct / (struck + added), density = originals / cells. Several tables are pooled by summing counts.
+A table has a row per transaction with the generalised item and a column per member. A cell is original when the
+transaction really has the member, added otherwise; scored when the attack could eliminate it. An attack is right to
+eliminate an added cell (correct). Precision P = correct / eliminated, recall R = correct / added, F = 2 correct /
+(eliminated + added), density = originals / cells. Several tables are pooled by summing counts.
 """
 
 import math
@@ -18,17 +18,17 @@ from decloak.arrays import Floats, Ints, Mask
 __all__ = ["Recovery", "mean_density", "pool", "recovery"]
 
 EPSILON = 1e-9
-"""Weights no further apart than this are equal, as they are for the attacks."""
+"""Weights no further apart than this are equal, as for the attacks."""
 
 
 @dataclass(frozen=True)
 class Recovery:
     """The counts of one table, or of many pooled; every measure is None where its divisor is 0.
 
-    `expected` is how many strikes would be correct if the same number of cells of each table were struck at
-    random among its scored ones. `pairs` are the pairs of a scored added and a scored original cell of one
-    table; `concordance` counts 2 for a pair whose added cell is the more suspicious, 1 for a tie. `alone` are the rows
-    with one member left, in `alone_right` of them it is original; `alone_expected` is how many would be if it were any.
+    `expected` is the number of eliminations that would be correct if as many scored cells of each table were eliminated
+    at random. `pairs` are the pairs of a scored added and a scored original cell of one table; `concordance` counts 2
+    for a pair whose added cell is more suspicious, 1 for a tie. `alone` are the rows with one member left; in
+    `alone_right` of them it is original; `alone_expected` is that number if it were a random member.
     """
 
     cells: int = 0
@@ -47,7 +47,7 @@ class Recovery:
 
     @property
     def added(self) -> int:
-        """Cells the generalisation added."""
+        """Return the number of cells that the generalisation added."""
         return self.cells - self.originals
 
     @property
@@ -64,37 +64,39 @@ class Recovery:
 
     @property
     def density(self) -> float | None:
-        """Originals among the cells; of a data set the papers print `mean_density` instead."""
+        """Return the share of originals among the cells; for a data set the papers print `mean_density` instead."""
         return _ratio(self.originals, self.cells)
 
     @property
     def chance_precision(self) -> float | None:
-        """The precision that striking as many cells at random would have."""
+        """Return the baseline: the precision of as many random eliminations."""
         return _ratio(self.expected, self.struck)
 
     @property
     def gain(self) -> float | None:
-        """Of the strikes that chance would have had wrong, the share that is right; below 0 worse than chance."""
+        """Return the normalised advantage: the share of eliminations right that the baseline has wrong; below 0 worse
+        than random.
+        """
         return _ratio(self.correct - self.expected, self.struck - self.expected)
 
     @property
     def lift(self) -> float | None:
-        """How many times better than chance; the same number for precision, recall and F."""
+        """Return the ratio to the baseline, the same for precision, recall and F."""
         return _ratio(self.correct, self.expected)
 
     @property
     def alone_share(self) -> float | None:
-        """Of the rows with one member left, those of which it is original."""
+        """Return the share of rows with one member left in which it is original."""
         return _ratio(self.alone_right, self.alone)
 
     @property
     def alone_blind(self) -> float | None:
-        """What that would be if any member were left in its place."""
+        """Return the baseline of `alone_share`: the share if a random member were left."""
         return _ratio(self.alone_expected, self.alone)
 
     @property
     def auc(self) -> float | None:
-        """The probability that an added cell is more suspicious than an original one of its table."""
+        """Return the probability that an added cell is more suspicious than an original one of its table."""
         return _ratio(self.concordance, 2 * self.pairs)
 
 
@@ -110,12 +112,12 @@ def recovery(
     *,
     whole: bool = True,
 ) -> Recovery:
-    """Count what an attack recovered from one table whose originals are known.
+    """Count the recovery of an attack in one table whose originals are known; return the counts.
 
-    `order` is when a cell was struck, from 0, and -1 where it is left; only scored cells may be struck.
-    `weight` is the weight w of the cells left when the attack stopped, larger is more suspicious; without it
-    they all tie. For the ranking behind `auc` a struck cell precedes those left, an earlier one a later one. A table
-    that is not `whole` lacks members, so that no row has one left.
+    `order` is the time when a cell was eliminated, from 0, and -1 if it is left; only `scored` cells may be eliminated.
+    `original` are the original cells. `weight` is the weight w of the cells left when the attack stopped, larger is
+    more suspicious; without it they all tie. In the ranking for `auc` an eliminated cell precedes those left, an
+    earlier one a later one. A table that is not `whole` lacks members, so that no row has one left.
 
     >>> order = np.array([[-1, -1], [-1, 0]])
     >>> found = recovery(order, np.array([[True, True], [True, False]]), np.ones((2, 2), bool))
@@ -128,6 +130,7 @@ def recovery(
     candidates, hidden = int(scored.sum()), ~original & scored
     pairs, concordance = _concordance(_ranks(order[scored], None if weight is None else weight[scored]), hidden[scored])
     strikes, scored_added = int(struck.sum()), int(hidden.sum())
+    # A row with one member left names it: that is what a recipient would read.
     alone = ((~struck).sum(axis=1) == 1) & whole
     return Recovery(
         cells=order.size,
@@ -147,7 +150,7 @@ def recovery(
 
 
 def _ranks(order: Ints, weight: Floats | None) -> Ints:
-    """Suspicion as whole numbers from 0; ties share one, neighbours within EPSILON are ties."""
+    """Return suspicion as whole numbers from 0; ties share one, and neighbours within EPSILON are ties."""
     ranks = np.zeros(order.shape, np.int64)
     unstruck = order < 0
     if weight is not None and unstruck.any():
@@ -162,7 +165,7 @@ def _ranks(order: Ints, weight: Floats | None) -> Ints:
 
 
 def _concordance(ranks: Ints, hidden: Mask) -> tuple[int, int]:
-    """Mann-Whitney: pairs of a hidden and another cell; 2 for each in order and 1 for each tie."""
+    """Return the pairs of a hidden and another cell, and 2 for each in order and 1 for each tie (Mann-Whitney)."""
     size = int(ranks.max(initial=0)) + 1
     added = np.bincount(ranks[hidden], minlength=size)
     original = np.bincount(ranks[~hidden], minlength=size)
@@ -171,7 +174,7 @@ def _concordance(ranks: Ints, hidden: Mask) -> tuple[int, int]:
 
 
 def pool(tables: Iterable[Recovery]) -> Recovery:
-    """Sum the counts of many tables: the precision of the sum is that of all strikes together.
+    """Return the summed counts of `tables`: the precision of the sum is that of all eliminations together.
 
     >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
     0.25
@@ -186,7 +189,7 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
 
 
 def mean_density(tables: Iterable[Recovery]) -> float | None:
-    """Return the density of a data set: the mean over its tables, each counting the same.
+    """Return the density of a data set: the mean over its `tables`, each with the same weight.
 
     >>> mean_density([Recovery(cells=4, originals=2), Recovery(cells=100, originals=25)])
     0.375

@@ -1,17 +1,15 @@
-"""Means over repeats, with confidence intervals that stay within what can be.
+"""Means over repetitions, with confidence intervals that stay within the possible values.
 
-n: values that count; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution with n - 1
-degrees of freedom. On a scale without bounds the mean x has the interval x -+ t s / sqrt(n). Where a figure has bounds,
-the interval is made on a scale g without any, and taken back: g is the logit of the place between both bounds, the
-logarithm of the distance from the only one; by the first term of its expansion g(x) has the half width
-t s g'(x) / sqrt(n). So the mean lies inside always, and no bound is ever crossed.
+n: the number of values; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution with n - 1
+degrees of freedom. On a scale without bounds the mean x has the interval x -+ t s / sqrt(n). If a figure has bounds,
+the interval is computed on a scale g without bounds, and transformed back: g is the logit of the position between both
+bounds, or the logarithm of the distance from the only one; to first order g(x) has the half width t s g'(x) / sqrt(n).
+So the mean always lies inside, and no bound is ever crossed.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate
-from operator import mul
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -25,24 +23,22 @@ __all__ = [
     "SIGNED",
     "Bounds",
     "Interval",
-    "between",
+    "all_equal",
     "interval",
     "paired_difference",
     "quantile",
     "tail_of",
-    "unvarying",
+    "transformed_interval",
 ]
 
 
 class Bounds(NamedTuple):
-    """What a figure cannot be below or above; None where it can be anything."""
+    """The smallest and the largest possible value of a figure; None if there is no such bound."""
 
     low: float | None = None
     high: float | None = None
 
 
-FEW = 100
-"""Degrees of freedom up to which nothing of scipy is loaded."""
 REAL = Bounds()
 SHARE = Bounds(0.0, 1.0)
 SIGNED = Bounds(-1.0, 1.0)
@@ -51,10 +47,10 @@ GAIN = Bounds(None, 1.0)
 
 
 class Interval(NamedTuple):
-    """A mean between its bounds; `mean` is None without a value, the bounds are None where values do not differ.
+    """A mean with its interval; `mean` is None without a value, and the bounds are None where values do not differ.
 
-    `n` values counted, `missing` were None and did not. Of one value, or of equal ones, no interval can be made: that
-    chance changed nothing so far does not say that it never will.
+    `n` values counted, `missing` were None and did not. One value, or equal ones, give no interval: no variation so far
+    does not prove that there never will be any.
     """
 
     mean: float | None
@@ -65,7 +61,9 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds = REAL) -> Interval:
-    """Return the mean of repeated measurements with Student's interval; None is left out and counted.
+    """Return the mean of repeated measurements with Student's interval at `level`, within `bounds`.
+
+    None in `values` is left out and counted.
 
     >>> [round(x, 2) for x in interval([-1.0, 0.0, 1.0])[:3]]
     [0.0, -2.48, 2.48]
@@ -76,51 +74,35 @@ def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds
     present = [value for value in values if value is not None]
     n, missing = len(present), len(values) - len(present)
     mean = math.fsum(present) / n if n else None
-    if mean is None or n == 1 or unvarying(present):
+    if mean is None or n == 1 or all_equal(present):
         return Interval(mean, None, None, n, missing)
     s = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
-    low, high = between(mean, quantile(n - 1, tail) * s / math.sqrt(n), bounds)
+    low, high = transformed_interval(mean, quantile(n - 1, tail) * s / math.sqrt(n), bounds)
     return Interval(mean, low, high, n, missing)
 
 
-def unvarying(values: Sequence[float]) -> bool:
-    """Whether values differ by no more than the rounding of a float."""
+def all_equal(values: Sequence[float]) -> bool:
+    """Return True if `values` differ by no more than the rounding of a float."""
     return max(values) - min(values) <= 1e-12 * max(map(abs, values))
 
 
 @lru_cache(maxsize=64)
 def quantile(freedom: float, tail: float) -> float:
-    """What Student's distribution exceeds with the probability of the tail; without end of freedom the normal one."""
-    if freedom in range(1, FEW + 1) and 1e-4 <= tail < 0.5:
-        return _of_few(int(freedom), tail)
+    """Return the value that Student's distribution with `freedom` degrees exceeds with the probability `tail`.
+
+    Infinite degrees of freedom give the normal distribution.
+    """
     if math.isinf(freedom):
         return -NormalDist().inv_cdf(tail)
-    from scipy.special import stdtrit  # costs 0.1 s, which few repetitions need not pay
+    from scipy.special import betaincinv  # costs 0.1 s, which only intervals need pay
 
-    return float(stdtrit(freedom, 1 - tail))
-
-
-def _of_few(freedom: int, tail: float) -> float:
-    """The same for whole degrees of freedom, by halves: what lies within -t..t is a finite sum over the angle of t."""
-    odd = freedom % 2
-    factors = list(accumulate(((j - 1) / j for j in range(2 + odd, freedom - 1, 2)), mul, initial=1.0))
-
-    def within(angle: float) -> float:
-        cosine = math.cos(angle)
-        total = math.fsum(factor * cosine ** (2 * j + odd) for j, factor in enumerate(factors))
-        if not odd:
-            return math.sin(angle) * total
-        return (angle + (math.sin(angle) * total if freedom > 1 else 0.0)) * 2 / math.pi
-
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle) < 1 - 2 * tail else (low, middle)
-    return math.tan(low) * math.sqrt(freedom)
+    # The inverse of the beta function is exact to 1e-12, that of Student's distribution (stdtrit) to 1e-9 only.
+    x = float(betaincinv(freedom / 2, 0.5, 2 * tail))
+    return math.sqrt(freedom * (1 / x - 1))
 
 
-def between(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
-    """The interval around a mean, by the half width it would have on a scale without bounds."""
+def transformed_interval(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
+    """Return the interval around `mean`, from the `half` width that it would have on a scale without `bounds`."""
     scale, slope, back = _scale(bounds)
     if not slope(mean):
         return mean - half, mean + half
@@ -132,7 +114,7 @@ def between(mean: float, half: float, bounds: Bounds) -> tuple[float, float]:
 def _scale(
     bounds: Bounds,
 ) -> tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]:
-    """g, its derivative (0 where there is no need of g), and its inverse."""
+    """Return g, its derivative (0 where g is not needed), and its inverse."""
     low, high = bounds
     if low is not None and high is not None:
         span = high - low
@@ -153,17 +135,18 @@ def _logistic(y: float) -> float:
 
 
 def _exponential(y: float) -> float:
-    """e to the y, and the largest number where it is larger than any."""
+    """Return e to the power of y, or the largest number where it would be larger."""
     return math.exp(min(y, 709.0))
 
 
 def paired_difference(
     first: Sequence[float | None], second: Sequence[float | None], level: float = 0.95, bounds: Bounds = REAL
 ) -> Interval:
-    """Return the mean of first - second over the same seeds; a pair with a None is left out and counted.
+    """Return the mean of `first` - `second` over the same seeds, with an interval at `level`; a pair with a None is
+    left out.
 
-    Pairing takes out what a seed does to both, so it sees differences that two separate intervals hide; `bounds` are
-    those of the difference, of two shares SIGNED.
+    Pairing removes what a seed does to both, so it detects differences that two separate intervals hide. `bounds` are
+    those of the difference; for two shares they are SIGNED.
 
     >>> paired_difference([0.9, 0.5, None], [0.8, 0.2, 0.1]).missing
     1
@@ -176,7 +159,7 @@ def paired_difference(
 
 
 def tail_of(level: float) -> float:
-    """The probability on either side of an interval of this level."""
+    """Return the probability on either side of an interval of this `level`."""
     if not 0 < level < 1:
         raise DecloakError(f"a confidence level of {level}", hint="give one between 0 and 1, such as 0.95")
     return (1 - level) / 2

@@ -1,13 +1,13 @@
-"""Word Mover's Distance: what it costs to move the words of a record to those of its reconstruction.
+"""Word Mover's Distance: the cost of moving the words of a record to those of its reconstruction.
 
 Of a words of one set and b of the other each weighs 1/a and 1/b; a unit of weight moved from one word to another costs
 the Euclidean distance of their vectors; the distance is the cost of the cheapest way to move everything. Weights are
-multiplied by a b here, and so are whole numbers.
+multiplied by a b here, so that they are whole numbers.
 
-Exact short cuts. What both sets hold stays where it is, as far as its weights agree: a detour never pays (triangle
-inequality). The relaxed bound moves every word of one set to the nearest of the other, whatever arrives there; where
-what arrives is just what is wanted, the bound is the distance. The rest is solved: a small problem as an assignment
-of words copied by their weights, a large one as a linear programme, by POT where it is installed.
+Exact short cuts. A word of both sets does not move, as far as its weights agree: a detour never pays (triangle
+inequality). The relaxed bound moves every word of one set to the nearest of the other, whatever arrives there; if
+exactly the required weight arrives, the bound is the distance. The rest is solved: a small problem as an assignment of
+words copied by their weights, a large one as a linear programme, by POT if it is installed.
 """
 
 import math
@@ -21,16 +21,16 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment, linprog
 
 from decloak.arrays import Floats, Ints
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["MeanDistance", "mean_distance"]
 
 COPIES = 200
-"""Copies of words to assign at most; a programme is faster beyond."""
+"""Copies of words to assign, at most; beyond, a linear programme is faster."""
 
 
 class MeanDistance(NamedTuple):
-    """The mean over the records compared, None without any; the others have nothing that every attack can go by."""
+    """The mean over the compared records, None without any; the others have nothing that every attack can use."""
 
     mean: float | None
     compared: int
@@ -44,7 +44,7 @@ class _Vectors:
         read = [_vector(word, vector) for word, vector in vectors.items()]
         for word, vector in zip(vectors, read, strict=True):
             if len(vector) != len(read[0]):
-                message = f"the vector of {shown(word)} has {len(vector)} numbers, others {len(read[0])}"
+                message = f"the vector of {quote(word)} has {len(vector)} numbers, others {len(read[0])}"
                 raise DecloakError(message, hint="take all vectors from one source")
         self._number = {word: number for number, word in enumerate(vectors)}
         self._array = np.array(read, dtype=np.float64)
@@ -53,7 +53,7 @@ class _Vectors:
         return frozenset(self._number[word] for word in words if word in self._number)
 
     def distances(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        """The distance of every word of one list to every word of the other."""
+        """Return the distance of every word in `rows` to every word in `columns`."""
         apart = self._array[rows, None] - self._array[None, columns]
         return np.asarray(np.sqrt(np.square(apart).sum(axis=2)))
 
@@ -64,7 +64,7 @@ def _vector(word: str, vector: ArrayLike) -> Floats:
     except (TypeError, ValueError):
         read = np.empty((0, 0))
     if read.ndim != 1 or not len(read) or not np.isfinite(read).all():
-        raise DecloakError(f"the vector of {shown(word)} is not a list of numbers", hint="give each word a vector")
+        raise DecloakError(f"the vector of {quote(word)} is not a list of numbers", hint="give each word a vector")
     return read
 
 
@@ -74,10 +74,12 @@ def mean_distance(
     vectors: Mapping[str, ArrayLike],
     anchors: Sequence[Collection[str]] | None = None,
 ) -> MeanDistance:
-    """Return the mean distance between records and their reconstructions; words without a vector are dropped.
+    """Return the mean distance between `records` and their reconstructions `rebuilt`; words without a vector are
+    dropped.
 
-    Compared are the records that have a known word, as their anchors have: what every reconstruction holds at least.
-    So all attacks on a release are compared over the same records. Without anchors the reconstructions stand for them.
+    Compared are the records that have a word in `vectors`, and whose anchors have one: every reconstruction contains
+    the anchor. So all attacks on a release are compared over the same records. Without `anchors` the reconstructions
+    replace them.
 
     >>> mean_distance([["a"], ["?"]], [["b"], ["b"]], {"a": [0, 0], "b": [3, 4]})
     MeanDistance(mean=5.0, compared=1, skipped=1)
@@ -101,6 +103,7 @@ def mean_distance(
 
 
 def _distance(a: frozenset[int], b: frozenset[int], vectors: _Vectors) -> float:
+    # Words of both sets move nothing, as far as their weights agree.
     sources = {word: len(b) - len(a) * (word in b) for word in sorted(a)}
     targets = {word: len(a) - len(b) * (word in a) for word in sorted(b)}
     sources, targets = ({word: weight for word, weight in side.items() if weight > 0} for side in (sources, targets))
@@ -114,7 +117,9 @@ def _distance(a: frozenset[int], b: frozenset[int], vectors: _Vectors) -> float:
 
 
 def _relaxed(cost: Floats, supply: Ints, demand: Ints) -> float | None:
-    """The cost when every word goes, or comes, from the nearest, where that meets demand and supply; else None."""
+    """Return the cost if every word moves to, or comes from, the nearest, where that meets demand and supply; else
+    None.
+    """
     for way, sent, due in ((cost, supply, demand), (cost.T, demand, supply)):
         nearest = way.argmin(axis=1)
         if np.array_equal(np.bincount(nearest, sent, minlength=len(due)), due):

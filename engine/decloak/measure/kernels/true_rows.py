@@ -1,8 +1,9 @@
-"""The rows of a disassociated release with the records behind them, and what an attack gave to them, as arrays.
+"""Rows of a disassociated release with their original records, and the assignments of an attack, as arrays.
 
-Rows are numbered through all clusters, classes (the rows of one anchor) likewise, items in the order of their names.
-An item of a row is the number `row * items + item`, one of a class or of a cluster likewise, so that what rows hold
-can be looked up. A unit is truly in a row when the record, cut down to the items of the unit's chunk, is the unit.
+Rows are numbered through all clusters, and so are classes (the rows of one anchor); items are numbered in the order of
+their names. An item of a row is the number `row * items + item`, and one of a class or a cluster likewise, so that the
+items of rows can be looked up. A unit is truly in a row when the record, restricted to the items of the unit's chunk,
+is the unit.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.ascending import distinct, places_in
-from decloak.data.assignment import Assigned, Assignment, ChunkNumber, Unit
+from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Unit
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError
@@ -22,21 +23,23 @@ from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["Given", "Records", "Spread", "TrueRows", "Truth", "Unit", "crossed"]
+__all__ = ["AssignedUnits", "Records", "Spread", "TrueRows", "Truth", "Unit", "crossed"]
 
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
-"""The number of the record of every row of every cluster."""
+"""The row index of the record of every row of every cluster."""
 TERM, NOWHERE, SHARED = -1, -2, -3
 """The chunk of an item that is in the term chunk, of one that its cluster publishes nowhere, and of one in the first
 shared chunk; those of further ones lie below.
 """
 
 
-class Given(NamedTuple):
-    """What an attack gave: the cluster of every assignment, its unit (-1 for one that no row truly has) and to how many
-    rows it went; the row and the assignment of every single gift, and the items of rows that are given; the items of
-    every assignment, from `begin` to `end` of `item`; whether any is of a shared chunk.
+class AssignedUnits(NamedTuple):
+    """Assignments of an attack as arrays.
+
+    For each assignment: the cluster, the unit (-1 for one that no row truly has), the number of rows (`times`), and its
+    items from `begin` to `end` of `item`. For each assigned row: `row` and `assignment`. `added` are the items of rows
+    that were assigned. `shared` says whether any unit is of a shared chunk.
     """
 
     cluster: Ints
@@ -53,8 +56,8 @@ class Given(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The same gifts, but places that equally likely rows share are spread over these rows: row and assignment, and
-    which part of a gift it is, `part` of `whole`.
+    """The same assignments, with the places that equally likely rows share spread over these rows: row, assignment, and
+    the fraction of an assignment, `part` of `whole`.
     """
 
     row: Ints
@@ -64,24 +67,25 @@ class Spread(NamedTuple):
 
 
 class TrueRows:
-    """A release, and the number of the record behind every row: the first of a cluster's rows is `first[cluster]`.
+    """A release, and the row index of the record of every row; the first row of a cluster is `first[cluster]`.
 
-    `held` are the items of rows as their records have them, `anchors` those of classes, both ascending.
+    `held` are the items of rows in their records, `anchors` those of classes, both ascending.
     """
 
     def __init__(self, release: Disassociated, records: Records, truth: Truth) -> None:
         _check(release, records, truth)
-        self.release = release
+        self.release, self.records = release, records
         self.sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
         self.first = np.append(0, np.cumsum(self.sizes))
-        coded = CodedRows.of(records).compact
+        coded = CodedRows.of(records).with_used_names
         self.names = sorted(set(coded.names).union(*map(_published, release.clusters)))
         self.items = max(1, len(self.names))
         self._code = {name: code for code, name in enumerate(self.names)}
         self.cluster = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        behind = coded.take(np.array(list(chain.from_iterable(truth)), np.int64))
-        self.held = distinct(behind.row * self.items + self._codes(coded.names)[behind.codes])
-        self._given: tuple[Sequence[Assignment], Given] | None = None
+        # Records in the order of rows, so that the items of row i are those of its own record.
+        behind = coded.select(np.array(list(chain.from_iterable(truth)), np.int64))
+        self.held = distinct(behind.row_of_code * self.items + self._codes(coded.names)[behind.codes])
+        self._last_assigned: tuple[Sequence[Assignment], AssignedUnits] | None = None
 
     @property
     def rows(self) -> int:
@@ -96,7 +100,7 @@ class TrueRows:
 
     @cached_property
     def _classes(self) -> tuple[Ints, Ints]:
-        """The class of every row, and the items of the classes' anchors."""
+        """Return the class of every row, and the items of the classes' anchors."""
         clusters = list(map(rows_of_cluster, self.release.clusters))
         before = np.append(0, np.cumsum([len(rows.anchors) for rows in clusters], dtype=np.int64))[:-1]
         of_row = np.array(list(chain.from_iterable(rows.of_row for rows in clusters)), np.int64)
@@ -112,18 +116,19 @@ class TrueRows:
         return self._classes[1]
 
     @cached_property
-    def shown(self) -> Ints:
-        """The items that rows show, those of their anchors."""
+    def anchor_items(self) -> Ints:
+        """Return the items that rows show, those of their anchors."""
         start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
         begin, end = start[self.of_row], start[self.of_row + 1]
         return crossed(np.arange(self.rows), begin, end, self.anchors % self.items, self.items)
 
     def in_class(self, entries: Ints) -> Ints:
+        """Return items of rows as items of the classes of these rows; `entries` are items of rows."""
         row, item = np.divmod(entries, self.items)
         return self.of_row[row] * self.items + item
 
     def with_anchors(self, entries: Ints) -> Ints:
-        """Items of rows, and those of the anchors of these rows."""
+        """Return `entries`, items of rows, and the items of the anchors of these rows."""
         row = distinct(entries // self.items)
         start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
         of_row = self.of_row[row]
@@ -136,7 +141,7 @@ class TrueRows:
 
     @cached_property
     def _chunks(self) -> tuple[Ints, Ints]:
-        """The items of clusters, ascending, and the chunk of each; an item is in one chunk."""
+        """Return the items of clusters, ascending, and the chunk of each; an item is in one chunk."""
         keys, chunks = [], []
         for number, cluster in enumerate(self.release.clusters):
             for chunk, items in [
@@ -145,17 +150,19 @@ class TrueRows:
             ]:
                 keys += [number * self.items + self._code[item] for item in items]
                 chunks += [chunk] * len(items)
+        # np.unique keeps the first index of a key: in reversed order that is the last chunk with the item.
         key, first = np.unique(np.array(keys[::-1], np.int64), return_index=True)
         return key, np.array(chunks[::-1], np.int64)[first]
 
     def chunk_of(self, entries: Ints) -> Ints:
+        """Return the record chunk, or TERM, of each of `entries`, items of rows; NOWHERE if it is in none."""
         row, item = np.divmod(entries, self.items)
         key, chunk = self._chunks
         place, there = places_in(key, self.cluster[row] * self.items + item)
         return np.where(there, np.append(chunk, NOWHERE)[place], NOWHERE)
 
     def part_of(self, entries: Ints) -> Ints:
-        """Return the chunk of each item of a row, be it a shared one."""
+        """Return the chunk of each of `entries`, items of rows, also if it is a shared chunk."""
         chunk = self.chunk_of(entries)
         return np.where(chunk == NOWHERE, self._shared_of(entries), chunk)
 
@@ -174,9 +181,9 @@ class TrueRows:
 
     @cached_property
     def _units(self) -> tuple[dict[Unit, int], Ints]:
-        """The units that rows truly have, each a number, and the rows of units: `unit * rows + row`, ascending.
+        """Return the units that rows truly have, each with a number, and their rows: `unit * rows + row`, ascending.
 
-        Those of shared chunks are among them.
+        Units of shared chunks are included.
         """
         taken_off, chunk = self.hidden
         row, item = np.divmod(taken_off, self.items)
@@ -201,7 +208,9 @@ class TrueRows:
 
     @cached_property
     def _shared(self) -> tuple[list[str], Ints, Ints]:
-        """The names of shared chunks; the items of clusters that are in one, ascending, and which."""
+        """Return the names of shared chunks; the items of clusters that are in one, ascending, and
+        the chunk of each.
+        """
         entries = [
             (cluster * self.items + self._code[item], chunk)
             for cluster, named in enumerate(shared_places(self.release))
@@ -228,13 +237,14 @@ class TrueRows:
         return shared[self.true // max(1, self.rows)]
 
     @property
-    def own(self) -> int:
-        """How many rows of units there are without those of shared chunks."""
+    def own_units(self) -> int:
+        """Return the number of rows of units without those of shared chunks."""
         return int((~self._of_shared).sum())
 
     def reachable(self, *, shared: bool) -> Ints:
-        """How many rows of units of each cluster an attack could have given: those of clusters with anchors, and of
-        shared chunks.
+        """Return the number of rows of units of each cluster that an attack could have assigned.
+
+        These are those of clusters with anchors, and with `shared` also those of shared chunks.
         """
         anchored = np.array([bool(cluster.record_chunks) for cluster in self.release.clusters], np.bool_)
         cluster = self.cluster[self.true % max(1, self.rows)]
@@ -243,19 +253,21 @@ class TrueRows:
 
     @property
     def true(self) -> Ints:
-        """The rows of units: `unit * rows + row`, ascending."""
+        """Return the rows of units: `unit * rows + row`, ascending."""
         return self._units[1]
 
     @cached_property
     def _times(self) -> tuple[Ints, Ints, Ints]:
-        """How many rows truly have each unit, and 0 at last; the classes of units, and how many rows of each do."""
+        """Return the number of rows that truly have each unit, and 0 at the end; the classes of units, and their
+        numbers of rows.
+        """
         unit, row = np.divmod(self.true, max(1, self.rows))
         counted = np.unique(unit * len(self.class_sizes) + self.of_row[row], return_counts=True)
         return np.append(np.bincount(unit), 0), *counted
 
     @property
     def shares(self) -> "sparse.csr_array":
-        """The share of every class that truly has each unit: a line for each unit, a column for each class."""
+        """Return the share of every class that truly has each unit: a row for each unit, a column for each class."""
         times, key, count = self._times
         unit, of_class = np.divmod(key, max(1, len(self.class_sizes)))
         shape = len(times) - 1, len(self.class_sizes)
@@ -263,34 +275,34 @@ class TrueRows:
 
     @property
     def home(self) -> Ints:
-        """The cluster of every class."""
+        """Return the cluster of every class."""
         home = np.zeros(len(self.class_sizes), np.int64)
         home[self.of_row] = self.cluster
         return home
 
     def true_times(self, units: Ints) -> Ints:
-        """How many rows truly have each of some units; -1 is a unit that none has."""
+        """Return the number of rows that truly have each of `units`; -1 is a unit that none has."""
         times: Ints = self._times[0][units]
         return times
 
     def true_in_class(self, units: Ints, classes: Ints) -> Ints:
-        """The same of the rows of a class each."""
+        """Return the number of rows of each of `classes` that truly have the unit at the same index of `units`."""
         _, key, times = self._times
         place, there = places_in(key, units * len(self.class_sizes) + classes)
         return np.where(there, np.append(times, 0)[place], 0)
 
     def units(self, assignments: Iterable[Assignment]) -> Ints:
-        """The unit of every assignment, -1 for one that no row truly has."""
+        """Return the unit of each of `assignments`, -1 for one that no row truly has."""
         numbers = self._units[0]
         return np.array([numbers.get(assigned[:3], -1) for assigned in assignments], np.int64)
 
-    def given(self, assignments: Sequence[Assignment]) -> Given:
-        """What an attack gave; that of the last one is kept, as several measures ask for it one after the other."""
-        if self._given is None or self._given[0] is not assignments:
-            self._given = assignments, self._gifts(assignments)
-        return self._given[1]
+    def assigned_units(self, assignments: Sequence[Assignment]) -> AssignedUnits:
+        """Return `assignments` as arrays; the last ones are cached, because several measures ask for them in turn."""
+        if self._last_assigned is None or self._last_assigned[0] is not assignments:
+            self._last_assigned = assignments, self._lay_out_assignments(assignments)
+        return self._last_assigned[1]
 
-    def _gifts(self, listed: Sequence[Assignment]) -> Given:
+    def _lay_out_assignments(self, listed: Sequence[Assignment]) -> AssignedUnits:
         clusters, chunks, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
         cluster, unit = np.array(clusters, np.int64), self.units(listed)
         times = np.array(list(map(len, receivers)), np.int64)
@@ -302,33 +314,36 @@ class TrueRows:
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
         shared = any(map(is_shared, set(chunks)))
         spread = self._spread(listed, row, assignment)
-        return Given(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)
+        return AssignedUnits(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)
 
     def right_of_equals(self, gifts: Sequence[Assignment], ties: Mapping[Unit, Sequence[int]]) -> Floats:
-        """Return how likely gifts of one row each are right, given what an attacker can distinguish: the share of the
-        rows with the same anchor that truly have the unit, or of the rows that share its last places.
+        """Return the probability that each of `gifts`, of one row each, is right, given what an attacker can
+        distinguish.
+
+        It is the share of the rows with the same anchor that truly have the unit, or of the rows in `ties` that share
+        its last places.
         """
-        given = self.given(gifts)
-        right = self._right(given.unit[given.assignment], given.row)
+        given = self.assigned_units(gifts)
+        right = self._share_right(given.unit[given.assignment], given.row)
         of_ties: dict[Unit, tuple[frozenset[int], float]] = {}
         for at, gift in enumerate(gifts if ties else ()):
             unit = gift[:3]
             if unit in ties and unit not in of_ties:
                 rows = np.array(ties[unit], np.int64) + self.first[gift.cluster]
-                mean = float(self._right(np.full(len(rows), given.unit[at]), rows).mean())
+                mean = float(self._share_right(np.full(len(rows), given.unit[at]), rows).mean())
                 of_ties[unit] = frozenset(ties[unit]), mean
             if unit in of_ties and gift.rows[0] in of_ties[unit][0]:
                 right[at] = of_ties[unit][1]
         return right
 
-    def _right(self, units: Ints, rows: Ints) -> Floats:
+    def _share_right(self, units: Ints, rows: Ints) -> Floats:
         class_of = self.of_row[rows]
         return np.asarray(self.true_in_class(units, class_of) / self.class_sizes[class_of])
 
     def _spread(self, listed: Sequence[Assignment], row: Ints, assignment: Ints) -> Spread:
-        """The gifts with those among rows that share places dealt out among all of these."""
+        """Return the assignments with those among rows that share places spread over all of these."""
         once = np.ones(len(row), np.int64)
-        ties = listed.ties if isinstance(listed, Assigned) else {}
+        ties = listed.ties if isinstance(listed, AssignmentList) else {}
         sharing = [ties.get(one[:3], ()) for one in listed] if ties else []
         if not any(sharing):
             return Spread(row, assignment, once, once)
@@ -348,7 +363,9 @@ class TrueRows:
 
 
 def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
-    """The items from `begin` to `end` of each of some rows."""
+    """Return the items from `begin` to `end` of `item` for each of the rows `row`, as items of rows; `items` is their
+    number.
+    """
     many = end - begin
     place = np.arange(many.sum()) + np.repeat(begin - np.cumsum(many) + many, many)
     entries: Ints = np.repeat(row, many) * items + item[place]
@@ -360,7 +377,7 @@ def _published(cluster: Cluster) -> set[str]:
 
 
 def _check(release: Disassociated, records: Records, truth: Truth) -> None:
-    """Refuse a truth that is not a record for every row, each record once."""
+    """Raise an error unless the truth has one record for every row, each record once."""
     if [len(rows) for rows in truth] != [cluster.size for cluster in release.clusters]:
         raise DecloakError("the truth does not have a record for every row", hint="is it of another release?")
     if sorted(number for rows in truth for number in rows) != list(range(len(records))):

@@ -1,7 +1,7 @@
-"""What a disassociated release keeps of the data: frequent itemsets, pairs, and items that are shown at all.
+"""Utility of a disassociated release: frequent itemsets, pairs, and items that are published at all.
 
-"Chunks" in a name says what is compared with the records: the sub-records of record and shared chunks, each a row of
-its own. s and s' are the supports of an itemset in the records and in these rows.
+"Chunks" in a name means that the records are compared with the sub-records of record and shared chunks, each as a row
+of its own. s and s' are the supports of an itemset in the records and in these rows.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -26,21 +26,25 @@ LARGEST = 3
 
 
 def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
-    """Every sub-record of a record or shared chunk."""
+    """Return every sub-record of a record or shared chunk of `release`."""
     record_chunks = chain.from_iterable(cluster.record_chunks for cluster in release.clusters)
     shared_chunks = chain.from_iterable(joint.shared_chunks for joint in release.joints)
     return [subrecord for chunk in chain(record_chunks, shared_chunks) for subrecord in chunk.subrecords]
 
 
 def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
+    """Return tKd of `release`: the share of the `top` itemsets of `records` that are not among those of its
+    sub-records.
+    """
     return tkd(chunk_rows(release), records, top)
 
 
 def tkd(rows: Records, records: Records, top: int) -> float | None:
-    """Return the share of the `top` most frequent itemsets of the records that are not among those of published rows.
+    """Return the share of the `top` most frequent itemsets of `records` that are not among those of the published
+    `rows`.
 
-    Itemsets of 1 to 3 items by support, then the smaller, then by name; fewer than `top` where there are no more.
-    None without records.
+    Itemsets of 1 to 3 items are ranked by support, then the smaller, then by name; there may be fewer than `top`. None
+    without records.
     """
     if top < 1:
         raise DecloakError(f"the top {top} itemsets", hint="ask for at least 1")
@@ -54,6 +58,7 @@ def _most_frequent(rows: Records, top: int) -> set[Itemset]:
     best: list[Ranked] = []
     for size in sizes(matrix, LARGEST):
         # What has less support than the last of the best cannot get in, of any size: it need not be counted.
+        # Larger itemsets have lower supports: the last of the best is a bound for all that follow.
         low = -best[-1][0] if len(best) == top else 1
         best = sorted(chain(best, _ranked(matrix, items, size, low)))[:top]
     return {itemset for _, _, itemset in best}
@@ -66,7 +71,9 @@ def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low:
 
 
 def re_chunks(release: Disassociated, records: Records) -> float | None:
-    """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in either; None without any."""
+    """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in `release` or `records`; None if
+    none does.
+    """
     rows = chunk_rows(release)
     matrix, _ = coded_items([*records, *rows])
     kept, published = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
@@ -81,7 +88,9 @@ def _pairs(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
 
 
 def tlost(release: Disassociated, records: Records, k: int) -> float | None:
-    """Return the share of the items that k records or more hold of which no chunk tells who; None without such items.
+    """Return the share of the items with a support of `k` or more in `records` that no chunk of `release` shows.
+
+    None without such items.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> release = Disassociated((Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",)),))

@@ -1,9 +1,9 @@
-"""Which cell goes next: the most suspicious group of every table of a batch, and its heaviest cell.
+"""Choice of the next cell: the most suspicious group of every table of a batch, and its heaviest cell.
 
-Rows and columns are measured lazily. A strike changes cells of one row and one column, so another group has at
-most one changed cell. Neither its largest weight nor its largest gap can grow by more than that cell's weight
-changed, so what was measured plus those changes bounds V from above. Only groups whose bound comes up to the
-threshold and to the best V known are measured again. A formula gives no such bound: a change makes it infinite.
+Rows and columns are measured lazily. An elimination changes cells of one row and one column, so any other group has at
+most one changed cell. Neither its largest weight nor its largest gap can grow by more than the change of that cell, so
+the measured value plus those changes is an upper bound of V. Only groups whose bound reaches the threshold and the best
+known V are measured again. A formula gives no such bound: a change makes it infinite.
 """
 
 import copy
@@ -16,19 +16,19 @@ from decloak.rules.eliminate.groups import heaviest, measure_of
 from decloak.rules.eliminate.state import EPS, Batch
 from decloak.rules.eliminate.strategy import Strategy
 
-__all__ = ["LOWEST", "Choice", "Lines", "WholeTable"]
+__all__ = ["LOWEST", "Choice", "LineChooser", "TableChooser"]
 
 LOWEST = -1e307
-"""V of a group that has none, and the threshold where there is none; finite, so that a bound can be added to."""
+"""V of a group that has none, and the threshold where there is none; finite, so that numbers can be added to it."""
 
 _KNOWN, _STALE, _SHUT, _NONE = np.arange(4, dtype=np.int8)
 """V is exact; V is at most the bound; the heaviest cell may not go, until a cell of the group changes; no group."""
 
 
 class Choice(NamedTuple):
-    """What goes next: a table each, its group, that group's suspicion, its cell; and which tables go on.
+    """The next eliminations: tables, their groups, the suspicion of these, and the cells; and the tables that go on.
 
-    A table that goes on without striking had its best group shut, and looks again.
+    A table that goes on without an elimination had its best group shut, and searches again.
     """
 
     on: Mask
@@ -38,8 +38,8 @@ class Choice(NamedTuple):
     cells: Ints
 
 
-class WholeTable:
-    """One group, the table: its heaviest cell among those that may go."""
+class TableChooser:
+    """Chooser for one group, the table: its heaviest cell among those that may go."""
 
     def __init__(self, batch: Batch, strategy: Strategy) -> None:
         self._largest = strategy.suspicion == "largest"
@@ -49,7 +49,8 @@ class WholeTable:
         self._refresh(batch, np.arange(len(batch.w)))
 
     def choose(self, batch: Batch, threshold: Floats) -> Choice:
-        """The next cell of every table whose suspicion exceeds its threshold."""
+        """Return the next cell of every table of `batch` whose suspicion exceeds its `threshold`."""
+        # Cells that may not go have the lowest weight, so that one argmax finds the next cell of every table.
         w = self._may_go.reshape(batch.size, -1)
         # argmax of what is equal to the largest is the first of equals, row by row: the tie every strike breaks alike.
         cells = (w >= w.max(axis=1, keepdims=True) - EPS).argmax(axis=1)
@@ -60,11 +61,13 @@ class WholeTable:
         return Choice(on, tables, np.zeros_like(tables), suspicion[tables], cells[tables])
 
     def changed(self, batch: Batch, choice: Choice, cross: Ints, change: Floats) -> None:
-        """Look again at the cells of the crosses."""
+        """Update the cells of the crosses after a `choice` in `batch`; `cross` has their entries, `change` is not
+        needed.
+        """
         self._refresh(batch, cross)
 
-    def take(self, size: int, keep: Ints) -> "WholeTable":
-        """The same for some of `size` tables."""
+    def take(self, size: int, keep: Ints) -> "TableChooser":
+        """Return the chooser for the tables `keep` of `size` tables."""
         taken = copy.copy(self)
         taken._may_go = self._may_go.reshape(size, -1)[keep].ravel()
         return taken
@@ -76,8 +79,8 @@ class WholeTable:
         return np.arange(len(batch.w)).reshape(batch.size, -1)
 
 
-class Lines:
-    """A group per row, per column or both: the heaviest cell of the group with the largest V."""
+class LineChooser:
+    """Chooser for a group per row, per column or both: the heaviest cell of the group with the largest V."""
 
     def __init__(self, batch: Batch, strategy: Strategy) -> None:
         self._formula = not isinstance(strategy.suspicion, str)
@@ -95,7 +98,10 @@ class Lines:
         self.suspicions = np.where(self._bound > LOWEST, self._bound, np.nan)
 
     def choose(self, batch: Batch, threshold: Floats) -> Choice:
-        """The next cell of every table with a V above its threshold, unless that cell may not go."""
+        """Return the next cell of every table of `batch` with a V above its `threshold`, unless
+        that cell may not go.
+        """
+        # Groups below the best known V cannot win: only those whose bound reaches it are measured.
         best = self._best()
         reach = np.maximum(best.max(axis=1), threshold)
         # Bounds are sums of changes and carry their rounding: a group a hair below may really be level.
@@ -117,9 +123,9 @@ class Lines:
         return Choice(on, tables[go], groups[go], suspicion[go], cells[go])
 
     def changed(self, batch: Batch, choice: Choice, cross: Ints, change: Floats) -> None:
-        """Loosen the bound of every group by the change of its cell in the cross.
+        """Loosen the bound of every group by the `change` of its cell in the `cross`, after a `choice` in `batch`.
 
-        The struck cell's own row and column lost a cell, which may merge two gaps into one of any size.
+        The eliminated cell's own row and column lost a cell, which may merge two gaps into one of any size.
         """
         tables = choice.tables
         row, col = np.divmod(choice.cells, batch.width)
@@ -128,18 +134,19 @@ class Lines:
         change[np.arange(len(tables)), row] = np.inf
         change[np.arange(len(tables)), batch.height + col] = np.inf
         self._bound[tables] += change
+        # A shut group may open again, because one of its cells changed.
         state = self._state.take(tables, axis=0)
         state[(change > 0) & (state != _NONE)] = _STALE
         self._state[tables] = state
 
-    def take(self, size: int, keep: Ints) -> "Lines":
-        """The same for some of `size` tables."""
+    def take(self, size: int, keep: Ints) -> "LineChooser":
+        """Return the chooser for the tables `keep` of `size` tables."""
         taken = copy.copy(self)
         taken._bound, taken._state = self._bound[keep], self._state[keep]
         return taken
 
     def _best(self) -> Floats:
-        """V where it is known and the group not shut."""
+        """Return V where it is known and the group is not shut."""
         return np.where(self._state == _KNOWN, self._bound, LOWEST)
 
     def _remeasure(self, batch: Batch, which: Mask) -> None:
@@ -150,7 +157,7 @@ class Lines:
         self._state[tables, groups] = _KNOWN
 
     def _open(self, batch: Batch, tables: Ints, groups: Ints, leaders: Ints) -> tuple[Ints, Mask]:
-        """The heaviest cell of each group, and whether that cell may go and the heaviest of the leader may too.
+        """Return the heaviest cell of each group, and whether that cell and the heaviest of the leader may go.
 
         The leader has the largest V, the group is the first of those equal to it: neither may be shut.
         """
@@ -161,7 +168,7 @@ class Lines:
         return cells, may_go
 
     def _heaviest(self, batch: Batch, tables: Ints, groups: Ints) -> tuple[Ints, Mask]:
-        """The heaviest cell of each group, and whether it may go; the group is shut when it may not."""
+        """Return the heaviest cell of each group, and whether it may go; a group is shut if it may not."""
         entries = np.empty_like(tables)
         for selected, lines in batch.by_axis(tables, groups):
             entries[selected] = lines[np.arange(len(lines)), heaviest(batch.w[lines])]

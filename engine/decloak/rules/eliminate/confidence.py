@@ -1,14 +1,15 @@
-"""How likely strikes are right: the rule is tried on tables of plain items, of which it is known what is meant.
+"""Probability that eliminations are right, estimated on tables of plain items, whose original members are known.
 
-Of each strike, what it was made by: its weight and suspicion, how early in its table it came, how much of its row and
-its column was struck before, and the logs of how many rows and columns the table has. What speaks for a strike is
-learned of those on tables of plain items (logistic regression, calibrated on the half of the tables that it was not
-learned from).
+The features of an elimination are: its weight and suspicion, its position in the order of its table, the share of its
+row and its column eliminated before, and the logarithms of the number of rows and columns of the table. The weights of
+these features are learned from eliminations in tables of plain items (logistic regression, calibrated on the half of
+the tables that it was not trained on).
 
-A rule that goes by probabilities of cells has one for each strike, but of all such cells, struck or not. What it
-strikes is a selection: a cell of .4 is struck only while a likelier member of its row is left, for the last one stays.
-So more strikes of .4 are right than cells. The rule is tried on the tables that taught the probabilities, each by what
-the other half of them teaches, and a strike is as likely right as strikes of that probability are there.
+A rule that weighs cells by probability has a probability for each elimination, but one of all such cells, eliminated or
+not. Its eliminations are a selection: a cell of .4 is eliminated only if its row keeps a likelier member, because the
+last one stays. So more eliminations of .4 are right than cells. The rule is tried on the tables that taught the
+probabilities, each by what the other half of them teaches, and an elimination gets the share of right eliminations with
+its probability there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,46 +18,54 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.attack.logistic import curve, learn_calibrated
-from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.confidence import Confidence
 from decloak.rules.eliminate.kernel import Elimination
 
-__all__ = ["FEWEST", "confident", "recalibrated"]
+__all__ = ["FEWEST", "estimate_confidence", "recalibrate"]
 
 FEWEST = 30
-"""Right and wrong strikes on tables of plain items below which they do not say how likely one is right."""
+"""Right and wrong eliminations in tables of plain items below which nothing is learned from them."""
 
 
 WIDTH = 7
-"""Features of a strike."""
+"""Features of an elimination."""
 
 
-def confident(
+def estimate_confidence(
     done: Mapping[int, Elimination], rehearsed: Mapping[int, Elimination], meant: Sequence[Floats]
 ) -> Confidence:
-    """The probability of every strike, table after table, by what came of the rule on tables whose truth is known."""
+    """Return the probability of every elimination in `done`, table after table.
+
+    `rehearsed` are the eliminations of the rule in tables of plain items, whose original members are `meant`.
+    """
     right = [1 - meant[table][tried.steps.row, tried.steps.col] for table, tried in rehearsed.items()]
     kind = np.concatenate([np.zeros(0), *right])
     well, badly = int(kind.sum()), int(len(kind) - kind.sum())
     if min(well, badly) < FEWEST:
-        return unsure(f"on tables of plain items {well} strikes were right and {badly} wrong: too few to go by")
+        return Confidence.unavailable(
+            f"on tables of plain items {well} strikes were right and {badly} wrong: too few for an estimate"
+        )
+    # Whole tables belong to one half: eliminations of one table depend on each other.
     half = np.concatenate([np.full(len(part), table % 2) for table, part in zip(rehearsed, right, strict=True)])
     if len(set(zip(half.tolist(), kind.tolist(), strict=True))) < 4:
-        return unsure("on one half of the tables of plain items all strikes were alike: too little to go by")
+        return Confidence.unavailable(
+            "on one half of the tables of plain items all strikes were equal, so an estimate is impossible"
+        )
     classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half, levelled=True)
-    return known(classifier.probability(_features(list(done.values()))))
+    return Confidence.of(classifier.probability(_features(list(done.values()))))
 
 
-def recalibrated(done: Mapping[int, Elimination], tried: Sequence[Elimination], meant: Sequence[Floats]) -> Confidence:
-    """The probability of every strike, table after table, of a rule that weighs cells by their probability.
+def recalibrate(done: Mapping[int, Elimination], tried: Sequence[Elimination], meant: Sequence[Floats]) -> Confidence:
+    """Return the probability of every elimination in `done`, table after table, for a rule that weighs by probability.
 
-    `tried` is what the rule does to tables of which it is known what is meant; where it strikes nothing there, or there
-    are none, a strike is as likely right as its cell was added.
+    `tried` are the eliminations of the rule in tables with the original members `meant`; if there are none, an
+    elimination has the probability of its cell.
     """
     p = _weights(done.values())
     right = np.concatenate(
         [np.zeros(0), *(1 - kind[t.steps.row, t.steps.col] for t, kind in zip(tried, meant, strict=True))]
     )
-    return known(curve(_weights(tried), right, levelled=True).of(p) if len(right) else p)
+    return Confidence.of(curve(_weights(tried), right, levelled=True).of(p) if len(right) else p)
 
 
 def _weights(done: Iterable[Elimination]) -> Floats:
@@ -64,7 +73,7 @@ def _weights(done: Iterable[Elimination]) -> Floats:
 
 
 def _features(done: Sequence[Elimination]) -> Floats:
-    """The features of all strikes, table after table."""
+    """Return the features of all eliminations, table after table."""
     if not done:
         return np.zeros((0, WIDTH))
     counts = np.array([len(table.steps.row) for table in done])
@@ -74,15 +83,15 @@ def _features(done: Sequence[Elimination]) -> Floats:
     row, col, weight, suspicion = (
         np.concatenate([getattr(each.steps, name) for each in done]) for name in ("row", "col", "weight", "suspicion")
     )
-    early = _before(table) / scored
+    early = _count_earlier(table) / scored
     longest = max(max(table.kept.shape) for table in done)
-    in_row, in_column = (_before(table * longest + line) / size for line, size in ((row, columns), (col, rows)))
+    in_row, in_column = (_count_earlier(table * longest + line) / size for line, size in ((row, columns), (col, rows)))
     made = [np.nan_to_num(np.asarray(part, np.float64)) for part in (weight, suspicion)]
     return np.stack([*made, early, in_row, in_column, np.log(rows), np.log(columns)], axis=1)
 
 
-def _before(places: Ints) -> Floats:
-    """How many of the same come before each."""
+def _count_earlier(places: Ints) -> Floats:
+    """Return for each entry the number of equal entries before it."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

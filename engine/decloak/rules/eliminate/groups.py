@@ -1,11 +1,11 @@
-"""Groups of cells: how suspicious one is, what its lower cluster is, who inherits the weight of a struck cell.
+"""Groups of cells: their suspicion, their lower cluster, and the cells that inherit the weight of an eliminated cell.
 
 Each function takes the weights of many groups at once, a row each, NaN where a group has no cell.
 
     V       suspicion: the largest gap between neighbours in ascending order of w (0 below two cells),
             or the largest w, or a formula
     lower   everything below the first largest gap; the whole group when V is 0
-    q       weight of the struck cell e; each cell of S = lower(G) without e inherits q / |S|,
+    q       weight of the eliminated cell e; each cell of S = lower(G) without e inherits q / |S|,
             and where that is empty S = lower(G without e)
 """
 
@@ -23,7 +23,11 @@ Measure = Callable[[Batch, Ints], Floats]
 
 
 def measure_of(strategy: Strategy) -> Measure:
-    """How suspicious groups of a batch are, given the entries of their cells; NaN where that has no score."""
+    """Return the function that computes the suspicion of groups of a batch under `strategy`, from the entries of their
+    cells.
+
+    The suspicion is NaN where it has no score.
+    """
     formula = strategy.suspicion
     if formula == "largest_gap":
         return lambda batch, entries: largest_gap(batch.w[entries])
@@ -38,12 +42,15 @@ def measure_of(strategy: Strategy) -> Measure:
 
 
 def largest_gap(w: Floats) -> Floats:
+    """Return the largest gap between neighbouring weights `w` of each group."""
+    # NaN sorts last, so that groups of different sizes share one array.
     ascending = np.sort(w, axis=1)
     v: Floats = np.fmax.reduce(ascending[:, 1:] - ascending[:, :-1], axis=1, initial=0.0)
     return v
 
 
 def lower_cluster(w: Floats) -> Mask:
+    """Return the cells of each group with weights `w` that are below its first largest gap."""
     ascending = np.sort(w, axis=1)
     gaps = ascending[:, 1:] - ascending[:, :-1]
     largest = np.fmax.reduce(gaps, axis=1, initial=0.0)
@@ -56,15 +63,19 @@ def lower_cluster(w: Floats) -> Mask:
 
 
 def heaviest(w: Floats) -> Ints:
-    """The place of the largest weight of each group, the first of equals."""
+    """Return the index of the largest weight in `w` of each group, the first of equals."""
     largest: Floats = np.fmax.reduce(w, axis=1)
     place: Ints = np.argmax(w >= largest[:, None] - EPS, axis=1)
     return place
 
 
 def inheritance(w: Floats, struck: Ints, q: Floats) -> Floats:
-    """What every cell of each group gains when the one at place `struck`, still in `w`, goes."""
+    """Return the gain of every cell of each group with weights `w` when the cell at index `struck` goes.
+
+    `q` is the weight that the cell passes on; the cell is still in `w`.
+    """
     group = np.arange(len(w))
+    # The eliminated cell is not its own heir.
     heirs = lower_cluster(w)
     heirs[group, struck] = False
     count = heirs.sum(axis=1)

@@ -1,8 +1,8 @@
-"""The one elimination attack: strike from distance tables what fits its context least, many tables at once.
+"""The elimination attack: remove from distance tables the cells that fit their context least, many tables at once.
 
-A cell of a table d is scored, unscored (NaN) or eliminated. It may go while at least one other item of its row
-and one of its column is left; unscored items are left. Which cells are struck, in which order, is the strategy's:
-strike *heaviest* goes in rounds (`rounds`), the others go once over the table (`one_pass`).
+A cell of a table d is scored, unscored (NaN) or eliminated. It may go while at least one other item of its row and one
+of its column is left; unscored items are left. The strategy decides which cells are eliminated, and in which order:
+*heaviest* goes in rounds (`rounds`), the other words go once over the table (`one_pass`).
 """
 
 import math
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.errors import DecloakError
-from decloak.rules.eliminate.choice import LOWEST, Lines, WholeTable
+from decloak.rules.eliminate.choice import LOWEST, LineChooser, TableChooser
 from decloak.rules.eliminate.one_pass import strike_in_one_pass
 from decloak.rules.eliminate.rounds import strike_in_rounds
-from decloak.rules.eliminate.separable import strike_large, worth
+from decloak.rules.eliminate.separable import pays_off, strike_large
 from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog, TableColumns, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
@@ -27,17 +27,17 @@ from decloak.rules.expression import scores
 __all__ = ["Elimination", "Steps", "eliminate"]
 
 CELLS_AT_ONCE = 1 << 18
-"""Cells of a batch, padding included: bounds the memory, and keeps the arrays near the processor."""
+"""Cells of a batch, padding included: bounds the memory, and keeps the arrays in the processor's cache."""
 
 _TABLE, _ROW, _COL = map(GROUP_KINDS.index, ("table", "row", "col"))
 
 
 class Steps(NamedTuple):
-    """The strikes of one table in order: an array per column, an entry per strike.
+    """The eliminations of one table in order: an array per column, an entry per elimination.
 
-    `round` counts from 1. `kind` is the kind of the struck cell's group by its number in GROUP_KINDS, `group` the
-    group's row or column, 0 for the table. `suspicion` is what was compared with the threshold: V of the group, or
-    w of the cell where the largest of the table is suspicious; NaN for a coin. `weight` is w of the cell.
+    `round` counts from 1. `kind` is the kind of the cell's group by its number in GROUP_KINDS, `group` the group's row
+    or column, 0 for the table. `suspicion` is the value that was compared with the threshold: V of the group, or w of
+    the cell where the largest of the table is suspicious; NaN for a random rule. `weight` is w of the cell.
     """
 
     round: Ints
@@ -52,10 +52,10 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """What became of one table.
+    """Result of an attack on one table.
 
-    Unscored cells are kept. `weight` is w of the scored cells left, NaN elsewhere: the attack's own ranking of what
-    it would strike next. `row_weight` and `col_weight` are their R and C, None when nothing is redistributed.
+    Unscored cells are kept. `weight` is w of the scored cells left, NaN elsewhere: the attack's own ranking of the next
+    eliminations. `row_weight` and `col_weight` are their R and C, None when nothing is redistributed.
     """
 
     kept: Mask
@@ -78,13 +78,13 @@ def eliminate(
     rounds: int | None = None,
     accelerated: bool | None = None,
 ) -> list[Elimination]:
-    """Strike from every table what the strategy says.
+    """Eliminate cells of every table according to `strategy`; return the result for each of `tables`.
 
-    Entries that are None, NaN, infinite or negative are unscored. `threshold` replaces the strategy's own, which
-    is multiplied by `ratio` otherwise; a coin has none. `seeds`, one per table, are for a coin. `further` gives
-    the other columns that `weigh` reads, each an array per table of the shape of that table. A table is left as
-    it is after `rounds` strikes. `accelerated` strikes from large tables by compiled loops, where weights allow; None
-    where numba is installed and it pays.
+    Entries that are None, NaN, infinite or negative are unscored. `threshold` replaces the strategy's own, which is
+    multiplied by `ratio` otherwise; a random rule has none. `seeds`, one per table, are for a random rule. `further`
+    gives the other columns that `weigh` reads, each an array per table of the shape of that table. A table is left as
+    it is after `rounds` eliminations. `accelerated` uses compiled loops for large tables, where weights allow; None: if
+    numba is installed and it pays off.
 
     >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
     >>> done, = eliminate([[[0.5, 2.0], [1.0, 0.7]]], mda)
@@ -92,13 +92,15 @@ def eliminate(
     [[True, False], [True, True]]
     """
     _check(strategy, threshold, ratio, seeds, len(tables))
+    # Tables are checked before any work, so that a fault in the last one costs nothing.
     read = _read(tables, strategy, further or {})
     done: dict[int, Elimination] = {}
     whole = strategy.groups == ("table",)
-    large = worth([table.d.shape for table in read]) if accelerated is None else accelerated
+    large = pays_off([table.d.shape for table in read]) if accelerated is None else accelerated
+    # Tables of similar shapes are processed together: many small tables cost one call of numpy each step.
     for numbers in _slices([table.d.shape for table in read]):
         batch = make_batch([read[number] for number in numbers], np.array(numbers), strategy)
-        chooser = (WholeTable if whole else Lines)(batch, strategy)
+        chooser = (TableChooser if whole else LineChooser)(batch, strategy)
         limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
         if strategy.strike != "heaviest":
             log, remaining = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
@@ -125,14 +127,14 @@ def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Seq
 def _read(
     tables: Sequence[ArrayLike], strategy: Strategy, further: Mapping[str, Sequence[ArrayLike]]
 ) -> list[TableColumns]:
-    for name in strategy.further:
+    for name in strategy.further_columns:
         if len(further.get(name, ())) != len(tables):
             raise DecloakError(f"weigh reads {name}, which is not given for each of {len(tables)} tables")
     read = []
     for number, table in enumerate(tables):
         d = _grid(table, f"table {number}")
         d[d < 0] = np.nan
-        columns = {name: _grid(further[name][number], f"{name} of table {number}") for name in strategy.further}
+        columns = {name: _grid(further[name][number], f"{name} of table {number}") for name in strategy.further_columns}
         for name, column in columns.items():
             if column.shape != d.shape:
                 raise DecloakError(f"{name} of table {number} has the shape {column.shape}, the table {d.shape}")
@@ -153,7 +155,9 @@ def _grid(values: ArrayLike, what: str) -> Floats:
 
 
 def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
-    """Tables to go together: sides within a factor of two, so that padding at most quadruples the cells."""
+    """Yield tables to process together: their sides are within a factor of two, so that padding at most quadruples the
+    cells.
+    """
     alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for number, shape in enumerate(shapes):
         alike[tuple(side.bit_length() for side in shape)].append(number)
@@ -164,7 +168,7 @@ def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
 
 
 def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold: float | None, ratio: float) -> Floats:
-    """The threshold of each table: given, or the strategy's own, 0 where that has no value."""
+    """Return the threshold of each table: the given one, or the strategy's own, 0 where that has no value."""
     if strategy.strike == "coin" or (threshold is None and strategy.threshold is None):
         return np.full(batch.size, LOWEST)
     if threshold is not None or strategy.threshold is None:
@@ -181,7 +185,7 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold:
 
 
 def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
-    """The strikes of each table in order; those of one table are in order in the log."""
+    """Yield the eliminations of each table in order; those of one table are in order in the log."""
     # An empty entry gives concatenate its types where no table was struck at all.
     none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
@@ -193,7 +197,7 @@ def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[Strik
 
 
 def _steps(strikes: StrikeLog, batch: Batch, whole: bool, threshold: float | None) -> Steps:
-    """The strikes of a table, its groups and cells by row and column."""
+    """Return the eliminations of a table, with groups and cells by row and column."""
     count = len(strikes.cell)
     row, col = np.divmod(strikes.cell, batch.width)
     in_col = strikes.group >= batch.height

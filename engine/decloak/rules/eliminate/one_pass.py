@@ -1,11 +1,11 @@
-"""Strikes that go once over a table: candidates in an order, each struck if it may go.
+"""Eliminations in one pass over a table: candidates in an order, each eliminated if it may go.
 
     once      the heaviest cell
     all       every cell whose w exceeds the threshold, in descending order
     in_order  the same cells, row by row
     coin      cells tried at random, none twice, and heads of a fair coin; how often is uniform on 0 ... n cells
 
-The generator of coin is splitmix64.
+The random generator of coin is splitmix64.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,17 @@ _MASK = (1 << 64) - 1
 def strike_in_one_pass(
     batch: Batch, strike: Strike, threshold: Floats, seeds: Sequence[int] | None, rounds: int | None
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
-    """Strike from the tables of a batch; `seeds` are those of all tables, by number."""
+    """Eliminate cells of the tables of `batch` as `strike` says; return the log, and the remainder of each table.
+
+    `threshold` is that of each table, `seeds` are those of all tables, by number, and `rounds` limits the eliminations.
+    """
     log: list[StrikeLog] = []
     remaining: dict[int, Remainder] = {}
     for index, number in enumerate(batch.number.tolist()):
         w = batch.remainder(index, "none").weight
         seed = 0 if seeds is None else int(seeds[number])
         tried = _candidates(strike, w.ravel(), float(threshold[index]), seed)
-        row, col = np.divmod(_struck_in_turn(tried, *w.shape)[:rounds], w.shape[1])
+        row, col = np.divmod(_eliminate_in_turn(tried, *w.shape)[:rounds], w.shape[1])
         weight, none = w[row, col], np.zeros_like(row)
         suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
         log.append(StrikeLog(none + number, row * batch.width + col, none, suspicion, weight))
@@ -43,10 +46,10 @@ def strike_in_one_pass(
 
 
 def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
-    """The cells a strike tries, in its order; `w` is the flat table, NaN where nothing is scored."""
+    """Return the cells that are tried, in order; `w` is the flat table, NaN where nothing is scored."""
     scored = np.flatnonzero(~np.isnan(w))
     if strike == "coin":
-        return scored[list(_heads(len(scored), seed))]
+        return scored[list(_random_candidates(len(scored), seed))]
     above = scored[w[scored] > threshold + EPS]
     if strike == "in_order" or not above.size:
         return above
@@ -56,8 +59,8 @@ def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
     return above[_descending(w[above])]
 
 
-def _struck_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
-    """Those of the cells that may go when their turn comes."""
+def _eliminate_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
+    """Return those of the cells that may go at their turn."""
     # Unscored cells count as items that remain: nobody can strike them.
     row_left, col_left, struck = [cols] * rows, [rows] * cols, []
     for cell in cells.tolist():
@@ -70,11 +73,10 @@ def _struck_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
 
 
 def _descending(w: Floats) -> Ints:
-    """Positions by repeatedly taking the largest left, the first of equals.
+    """Return positions by repeatedly taking the largest left, the first of equals.
 
-    Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the
-    first position goes first, unless the run is so long that its ends differ: thousands of the same value are
-    common.
+    Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the first
+    position goes first, unless the run is so long that its ends differ: thousands of the same value are common.
     """
     order = np.argsort(-w, kind="stable")
     start = np.append(True, -np.diff(w[order]) > EPS)
@@ -83,11 +85,11 @@ def _descending(w: Floats) -> Ints:
     for low, high in pairwise(edges.tolist()):
         run = w[order[low:high]]
         if run.min() < run.max() - EPS:
-            order[low:high] = _taken(order[low:high].tolist(), w)
+            order[low:high] = _repeatedly_largest(order[low:high].tolist(), w)
     return order
 
 
-def _taken(positions: list[int], w: Floats) -> list[int]:
+def _repeatedly_largest(positions: list[int], w: Floats) -> list[int]:
     taken = []
     while positions:
         largest = max(w[position] for position in positions)
@@ -96,8 +98,9 @@ def _taken(positions: list[int], w: Floats) -> list[int]:
     return taken
 
 
-def _heads(count: int, seed: int) -> Iterator[int]:
-    """Which of `count` cells are tried with heads, in the order tried."""
+def _random_candidates(count: int, seed: int) -> Iterator[int]:
+    """Yield those of `count` cells that are tried with heads, in the order tried."""
+    # An own generator, so that draws are the same in every version of numpy.
     draw = _splitmix64(seed)
     # The remainder favours small numbers by less than count / 2^64, which no experiment can see.
     tries = next(draw) % (count + 1)

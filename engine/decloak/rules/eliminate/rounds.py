@@ -1,14 +1,14 @@
-"""Strike round after round: the heaviest cell of the most suspicious group of every table.
+"""Eliminations in rounds: the heaviest cell of the most suspicious group of every table, again and again.
 
-Then its weight is handed on and the cells of its row and column are weighed again, until nothing exceeds the threshold.
-
-Tables go in lock step, a strike from each at a time; those that are done leave the batch when they are half of it.
+After each elimination the weight is passed on and the cells of its row and column are weighed again, until nothing
+exceeds the threshold. Tables go in lock step, one elimination from each at a time; finished tables leave the batch when
+they are half of it.
 """
 
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.rules.eliminate.choice import Choice, Lines, WholeTable
+from decloak.rules.eliminate.choice import Choice, LineChooser, TableChooser
 from decloak.rules.eliminate.groups import inheritance
 from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
 from decloak.rules.eliminate.strategy import Redistribute
@@ -17,9 +17,13 @@ __all__ = ["strike_in_rounds"]
 
 
 def strike_in_rounds(
-    batch: Batch, chooser: Lines | WholeTable, redistribute: Redistribute, threshold: Floats, rounds: int | None
+    batch: Batch, chooser: LineChooser | TableChooser, redistribute: Redistribute, threshold: Floats, rounds: int | None
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
-    """Strike from the tables of a batch until each is done."""
+    """Eliminate cells of the tables of `batch` until each is done; return the log, and the remainder of each table.
+
+    `chooser` selects the cells, `redistribute` says who inherits their weight, `threshold` is that of each table, and
+    `rounds` limits the eliminations.
+    """
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
     log: list[StrikeLog] = []
     remaining: dict[int, Remainder] = {}
@@ -31,6 +35,7 @@ def strike_in_rounds(
             count[choice.tables] += 1
             log.append(_strikes(batch, choice))
             _strike(batch, chooser, choice, redistribute)
+        # A finished table stays in the batch until the next copy: an infinite threshold keeps it silent.
         limit[~choice.on] = np.inf
         # Copying the batch is put off until it at least halves the work of every further round.
         if 2 * np.count_nonzero(choice.on) <= batch.size:
@@ -46,8 +51,8 @@ def _strikes(batch: Batch, choice: Choice) -> StrikeLog:
     return StrikeLog(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
 
 
-def _strike(batch: Batch, chooser: Lines | WholeTable, choice: Choice, redistribute: Redistribute) -> None:
-    """Eliminate the chosen cells, and bring their crosses up to date."""
+def _strike(batch: Batch, chooser: LineChooser | TableChooser, choice: Choice, redistribute: Redistribute) -> None:
+    """Eliminate the chosen cells, and update their crosses."""
     row, col = np.divmod(choice.cells, batch.width)
     in_col, in_row = batch.column(choice.tables, col), batch.row(choice.tables, row)
     cross = np.concatenate([in_col, in_row], axis=1)

@@ -1,14 +1,14 @@
-"""Many distance tables side by side: the working arrays of an elimination, changed in place.
+"""Working arrays of an elimination for many distance tables side by side, changed in place.
 
 Tables of a batch are padded to `height` x `width` cells, `stride` in all, numbered row-major: cell c of table t is
 entry t * stride + c of every flat array. Groups are numbered rows first: group g < height is row g, the others are
-columns. The *cross* of a cell is its column and its row; the cells of a cross are listed in the order of the
-groups they lead to: cell g of the cross lies in group g too.
+columns. The *cross* of a cell is its column and its row; the cells of a cross are listed in the order of the groups
+they belong to: cell g of the cross is in group g too.
 
-    d           distance; NaN when unscored, eliminated or padding: what has a distance is left
+    d           distance; NaN when unscored, eliminated or padding: a cell with a distance is left
     w           weighted distance, d * (1 - R) * (1 - C) in the published attacks
     row_left    L of a cell: items of its row not eliminated, unscored ones among them; col_left is M
-    row_weight  R of a cell, where weights are handed on; col_weight is C
+    row_weight  R of a cell, where weights are passed on; col_weight is C
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from decloak.rules.expression import Expression
 __all__ = ["EPS", "Batch", "Remainder", "StrikeLog", "TableColumns", "make_batch"]
 
 EPS = 1e-9
-"""Values this near are equal."""
+"""Difference up to which values are equal."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TableColumns:
 
 
 class StrikeLog(NamedTuple):
-    """Some strikes, an entry each: from which table, which cell of it, as the heaviest of which group."""
+    """Eliminations, an entry each: the table, the cell, and the group whose heaviest cell it was."""
 
     table: Ints
     cell: Ints
@@ -57,7 +57,7 @@ class Remainder(NamedTuple):
 
 @dataclass
 class Batch:
-    """The working arrays; `columns` are flat, by name, and hold whatever `weigh` reads."""
+    """The working arrays; `columns` are flat, by name, and have everything that `weigh` reads."""
 
     number: Ints
     rows: Ints
@@ -95,7 +95,9 @@ class Batch:
         return (tables * self.stride + cols)[:, None] + self._down
 
     def by_axis(self, tables: Ints, groups: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """The entries of groups of some tables: the places of rows among them and their entries, then the columns."""
+        """Yield the entries of `groups` of some `tables`: the indices of rows among them and their entries, then the
+        columns.
+        """
         is_row = groups < self.height
         (rows,), (cols,) = is_row.nonzero(), (~is_row).nonzero()
         if rows.size:
@@ -104,17 +106,20 @@ class Batch:
             yield cols, self.column(tables[cols], groups[cols] - self.height)
 
     def eligible(self, entries: Ints) -> Mask:
-        """Whether cells may go: they have a weight, and another item of their row and of their column is left."""
+        """Return which cells at `entries` may go: they have a weight, and another item of their
+        row and column is left.
+        """
         neighboured = (self.columns["row_left"][entries] >= 2) & (self.columns["col_left"][entries] >= 2)
         may_go: Mask = neighboured & ~np.isnan(self.w[entries])
         return may_go
 
     def weigh_again(self, tables: Ints, entries: Ints) -> Floats:
-        """Weigh the cells at the entries (a row of them of each of the tables), and return by how much each changed.
+        """Weigh the cells at `entries` (a row of them for each of `tables`); return the change of each.
 
-        A weight that comes or goes has changed without bound.
+        A weight that appears or disappears has an infinite change.
         """
         aggregates = {call: value[tables] for call, value in self.aggregates.items()}
+        # Aggregates of a weight keep their first value: only what changes in a cross is weighed again.
         old, remaining = self.w[entries], ~np.isnan(self.columns["d"][entries])
         new = self.weigh.numpy({name: self.columns[name][entries] for name in self.weigh.names}, aggregates)
         new = np.where(remaining, new, np.nan)
@@ -123,14 +128,14 @@ class Batch:
         return np.where(appeared, np.inf, np.fmax(np.abs(new - old), 0.0))
 
     def take(self, keep: Ints) -> "Batch":
-        def kept(flat: Floats) -> Floats:
+        def select_tables(flat: Floats) -> Floats:
             return flat.reshape(self.size, -1)[keep].ravel()
 
         return Batch(
             self.number[keep], self.rows[keep], self.cols[keep], self.height, self.width, self.weigh,
-            {name: kept(column) for name, column in self.columns.items()},
+            {name: select_tables(column) for name, column in self.columns.items()},
             {call: value[keep] for call, value in self.aggregates.items()},
-            kept(self.w),
+            select_tables(self.w),
         )  # fmt: skip
 
     def remainder(self, index: int, redistribute: str) -> Remainder:
@@ -151,7 +156,7 @@ class Batch:
 
 
 def make_batch(tables: Sequence[TableColumns], number: Ints, strategy: Strategy) -> Batch:
-    """Put tables side by side and weigh their cells for the first time."""
+    """Put `tables`, with these `number`s, side by side and weigh their cells with `strategy`; return the batch."""
     weigh = strategy.weigh
     rows = np.array([table.d.shape[0] for table in tables], dtype=np.intp)
     cols = np.array([table.d.shape[1] for table in tables], dtype=np.intp)
@@ -166,6 +171,7 @@ def make_batch(tables: Sequence[TableColumns], number: Ints, strategy: Strategy)
     if strategy.redistribute == "lower_cluster":
         needed |= {"row_weight", "col_weight"}
     columns |= {name: np.repeat(x[:, None], d.shape[1], 1) for name, x in per_table.items() if name in needed}
+    # Padding is NaN everywhere, so that no aggregate sees it.
     columns = {"d": d} | {name: np.where(np.isnan(d), np.nan, column) for name, column in columns.items()}
     aggregates = weigh.aggregates(columns)
     w = np.where(np.isnan(d), np.nan, weigh.numpy(columns, aggregates))

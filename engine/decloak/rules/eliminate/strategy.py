@@ -1,17 +1,17 @@
-"""What an elimination attack is made of: six choices, each of its own, and what goes with what.
+"""The six choices of an elimination attack, and which of them go together.
 
-Names a formula may use. `weigh`: d (distance), row_left, col_left (items left in the row, in the column),
-row_weight, col_weight (weights that struck cells hand on), rows, cols (the size of the table), and further
-columns of the rule's cells. `suspicion`: w and d of a group's cells, aggregated. `threshold`: d and w of all
-scored cells and suspicion of all groups, aggregated, rows and cols.
+Names that a formula may use. `weigh`: d (distance), row_left, col_left (items left in the row, in the column),
+row_weight, col_weight (weights that eliminated cells pass on), rows, cols (the size of the table), and further columns
+of the rule's cells. `suspicion`: w and d of a group's cells, aggregated. `threshold`: d and w of all scored cells and
+suspicion of all groups, aggregated, rows and cols.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from decloak.errors import DecloakError, shown
-from decloak.rules.choices import at, one_of
+from decloak.errors import DecloakError, quote
+from decloak.rules.choices import check_choice, with_location
 from decloak.rules.expression import Expression
 
 __all__ = ["GROUP_KINDS", "Strategy"]
@@ -22,7 +22,7 @@ Suspicion = Literal["largest", "largest_gap", "random"]
 Strike = Literal["once", "all", "in_order", "heaviest", "coin"]
 
 GROUP_KINDS: tuple[Kind, ...] = get_args(Kind)
-"""A step names the kind of its group by its number here."""
+"""Kinds of groups; a step stores the index of its kind here."""
 
 _COUNTED = frozenset({"row_left", "col_left"})
 _STORED = frozenset({"row_weight", "col_weight"})
@@ -59,34 +59,35 @@ class Strategy:
         columns: Collection[str] = (),
         places: Mapping[str, str] | None = None,
     ) -> "Strategy":
-        """Check the choices and compile the formulas.
+        """Check the choices and compile the formulas; return the strategy.
 
-        `columns` are the further ones `weigh` may name; `places` says where each choice is written.
+        `groups`, `suspicion`, `strike`, `weigh`, `redistribute` and `threshold` are those of the rule file. `columns`
+        are the further ones that `weigh` may name; `places` has the location of each choice.
         """
         place = (places or {}).get
-        kinds = tuple(one_of(group, GROUP_KINDS, place("groups")) for group in groups)
-        shared: Redistribute = one_of(redistribute, get_args(Redistribute), place("redistribute"))
-        struck: Strike = one_of(strike, get_args(Strike), place("strike"))
-        with at(place("suspicion")):
+        kinds = tuple(check_choice(group, GROUP_KINDS, place("groups")) for group in groups)
+        shared: Redistribute = check_choice(redistribute, get_args(Redistribute), place("redistribute"))
+        struck: Strike = check_choice(strike, get_args(Strike), place("strike"))
+        with with_location(place("suspicion")):
             suspected = _suspicion(suspicion)
-        with at(place("weigh")):
+        with with_location(place("weigh")):
             weight = _weigh(weigh, struck, columns)
-        with at(place("threshold")):
+        with with_location(place("threshold")):
             limit = _threshold(threshold)
         built = cls(weight, shared, kinds, suspected, limit, struck)
-        for choice, message, hint in _misfits(built):
+        for choice, message, hint in _contradictions(built):
             raise DecloakError(message, place(choice), hint)
         return built
 
     @property
-    def further(self) -> tuple[str, ...]:
+    def further_columns(self) -> tuple[str, ...]:
         return tuple(sorted(self.weigh.names - _OWN))
 
 
 def _weigh(text: str, strike: Strike, columns: Collection[str]) -> Expression:
     clash = sorted(_OWN.intersection(columns) - {"d"})
     if clash:
-        raise DecloakError(f"the column {shown(clash[0])} has the name of a quantity of the attack", hint="rename it")
+        raise DecloakError(f"the column {quote(clash[0])} has the name of a quantity of the attack", hint="rename it")
     if strike != "coin":
         return Expression.build(text, cells=_OWN - _SIZES | set(columns), constants=_SIZES)
     if text != "d":
@@ -98,8 +99,9 @@ def _suspicion(text: str) -> Suspicion | Expression:
     choices = get_args(Suspicion)
     if text in choices:
         return text  # type: ignore[return-value]
+    # A single word is meant as a choice, so that the error names the nearest choice.
     if text.isidentifier() and text not in ("w", "d"):
-        one_of(text, choices)
+        check_choice(text, choices)
     return Expression.build(text, cells=("w", "d"), summary=True)
 
 
@@ -109,15 +111,15 @@ def _threshold(text: str | None) -> Expression | None:
     return Expression.build(text, cells=("d", "w", "suspicion"), constants=_SIZES, summary=True)
 
 
-def _misfits(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
-    """What does not go with what: the choice at fault, what is wrong, and the remedy."""
+def _contradictions(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
+    """Yield each contradiction between choices: the choice at fault, the problem, and the remedy."""
     groups, strike, names = strategy.groups, strategy.strike, strategy.weigh.names
     if not groups or len(set(groups)) < len(groups) or ("table" in groups and len(groups) > 1):
         yield "groups", "groups are the table, or rows, columns or both", "write [table], [row], [col] or [row, col]"
     if (strategy.suspicion == "random") != (strike == "coin"):
         yield "suspicion", "suspicion random and strike coin go together", "choose both or neither"
     if strike != "heaviest":
-        yield from _misfits_of_one_pass(strategy)
+        yield from _one_pass_contradictions(strategy)
     shared = {"all": _COUNTED, "lower_cluster": _STORED}
     for way, quantities in shared.items():
         if names & quantities and strategy.redistribute != way:
@@ -129,7 +131,7 @@ def _misfits(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
         yield "weigh", f"{message}, which weigh does not read", "name one, or write none"
 
 
-def _misfits_of_one_pass(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
+def _one_pass_contradictions(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
     strike = strategy.strike
     if strategy.groups != ("table",):
         yield "groups", f"strike {strike} goes once over the table", "write groups: [table], or strike: heaviest"

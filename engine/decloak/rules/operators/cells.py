@@ -1,59 +1,67 @@
-"""The cells that an eliminate rule reads by its SQL, as arrays: a rectangle for each distance table."""
+"""Cells that an eliminate rule selects with its SQL, as one rectangular array for each distance table."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.errors import DecloakError, shown
-from decloak.rules.operators.operator import RuleOf, Sight
+from decloak.errors import DecloakError, quote
+from decloak.rules.operators.attacker_view import AttackerView
+from decloak.rules.operators.operator import Value
 
-__all__ = ["ADDED", "TableCells", "cells_of", "is_plain", "with_learned"]
+__all__ = ["ADDED", "TableCells", "add_learned", "read_cells", "selects_distances"]
 
 ADDED = "added"
-"""The column of what is learned."""
+"""Column of the learned probabilities."""
 
 
 class TableCells(NamedTuple):
-    """The relation of one table as arrays: distances, and what else the weights read."""
+    """Cells of one distance table as arrays: the distances `d`, and the `further` columns that a formula reads."""
 
     table: int
     d: Floats
     further: dict[str, Floats]
 
 
-def cells_of(rule: RuleOf[Any], sight: Sight) -> list[TableCells]:
-    """Read a rule's cells; a table has the rows and columns its relation names, cells not named are unscored."""
-    if is_plain(rule) and (distances := sight.distances()) is not None:
+def read_cells(sql: str, further: Sequence[str], view: AttackerView, place: str) -> list[TableCells]:
+    """Select cells from the `view` with `sql` and return them as arrays, table by table.
+
+    A table has the rows and columns that the cells name; other cells have no score. `further` names the numeric columns
+    to read in addition to the distances. `place` is the file and line of the SQL, for errors.
+    """
+    if selects_distances(sql) and (distances := view.distances()) is not None:
         return [TableCells(number, np.asarray(d, np.float64), {}) for number, d in enumerate(distances) if d.size]
-    place = rule.place("cells")
-    names, stream = sight.sandbox.stream(rule.model.cells, place)
+    names, stream = view.sandbox.stream(sql, place)
     rows = list(stream)
     columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     if not columns:
         return []
-    further = [name for name in rule.compiled.further if name != ADDED or rule.model.learn is None]
     positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
-    # The distances first: `_table` takes the rest for the further columns.
+    # The distances first: `_table` takes the others as further columns.
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
-    # lexsort goes by its last key first; by table, row and column equal cells come to stand together.
+    # lexsort sorts by its last key first: by table, row and column, so that equal cells are adjacent.
     order = np.lexsort(positions[::-1])
+    # Cells are sorted by table, so that a change of the number begins the next table.
     cut = np.flatnonzero(np.diff(positions[0][order])) + 1
     return [_table(part, positions, values, further, place) for part in np.split(order, cut)]
 
 
-def is_plain(rule: RuleOf[Any]) -> bool:
-    """Whether a rule goes over the distances themselves."""
-    return " ".join(rule.model.cells.lower().split()) == "select * from distance"
+def selects_distances(sql: str) -> bool:
+    """Return True if `sql` selects the distance tables unchanged, so that no database is needed."""
+    return " ".join(sql.lower().split()) == "select * from distance"
 
 
-def with_learned(tables: Sequence[TableCells], added: Mapping[int, Floats]) -> list[TableCells]:
-    """The cells with what was learned of them; what nothing was learned of is not struck."""
+def add_learned(tables: Sequence[TableCells], probabilities: Mapping[int, Floats]) -> list[TableCells]:
+    """Return the `tables` with the learned `probabilities`, by table, as a further column.
+
+    A cell without a probability loses its distance, so that no rule eliminates it.
+    """
+    # A cell without a learned probability must not be eliminated, so that it loses its distance.
     with_added = []
     for cells in tables:
         p = np.full(cells.d.shape, np.nan)
-        learned = added.get(cells.table, p)
+        learned = probabilities.get(cells.table, p)
         rows, cols = np.minimum(p.shape, learned.shape).tolist()
         p[:rows, :cols] = learned[:rows, :cols]
         d = np.where(np.isnan(p), np.nan, cells.d)
@@ -61,17 +69,17 @@ def with_learned(tables: Sequence[TableCells], added: Mapping[int, Floats]) -> l
     return with_added
 
 
-def _whole(name: str, column: tuple[Any, ...], place: str) -> Ints:
+def _whole(name: str, column: tuple[Value, ...], place: str) -> Ints:
     for value in column:
         if type(value) is not int or value < 0:
-            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give whole numbers from 0")
+            raise DecloakError(f"the cells give {quote(value)} as {name}", place, "give whole numbers from 0")
     return np.array(column, np.int64)
 
 
-def _numbers(name: str, column: tuple[Any, ...], place: str) -> Floats:
+def _numbers(name: str, column: tuple[Value, ...], place: str) -> Floats:
     for value in column:
         if value is not None and type(value) not in (int, float):
-            raise DecloakError(f"the cells give {shown(value)} as {name}", place, "give a number, or null")
+            raise DecloakError(f"the cells give {quote(value)} as {name}", place, "give a number, or null")
     return np.array(column, np.float64)
 
 
@@ -84,7 +92,7 @@ def _table(
 ) -> TableCells:
     number, row, col = int(positions[0][part[0]]), positions[1][part], positions[2][part]
     shape = (int(row.max()) + 1, int(col.max()) + 1)
-    # A table is held as a rectangle: numbers with gaps would ask for memory that nothing fills.
+    # A table is a rectangular array: numbers with gaps would need memory for cells that do not exist.
     if shape[0] * shape[1] > 10 * len(part) + 10_000:
         cells = f"table {number} has {len(part)} cells in {shape[0]} rows and {shape[1]} columns"
         raise DecloakError(cells, place, "number rows and columns from 0 without gaps")

@@ -1,48 +1,57 @@
-"""eliminate: strike members from generalised items by their distance to the context."""
+"""The rule form `eliminate`: remove members from generalised items by their distance to the context."""
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from pydantic import Field
 
 from decloak.arrays import Floats
-from decloak.attack.controls import CONTROLS, Control
-from decloak.attack.selftrained import Likeness, Taught
+from decloak.attack.controls import CONTROLS
+from decloak.attack.selftrained import CalibrationTable, TrainingTable
 from decloak.data.forms import FormName
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.published import Published
-from decloak.data.rungs import Rung
-from decloak.rules.because import called
-from decloak.rules.confidence import Confidence, unsure
+from decloak.rules.because import transaction_phrase
+from decloak.rules.confidence import Confidence
 from decloak.rules.coverage import Count, Coverage, of_scores
-from decloak.rules.eliminate.confidence import confident, recalibrated
+from decloak.rules.eliminate.confidence import estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
-from decloak.rules.operators.cells import ADDED, TableCells, cells_of, is_plain, with_learned
-from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight, Writer
-from decloak.store import evidence, findings, strikes
+from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
+from decloak.rules.operators.cells import ADDED, TableCells, add_learned, read_cells, selects_distances
+from decloak.rules.operators.operator import (
+    Explanation,
+    ExplanationRequest,
+    Operator,
+    Result,
+    RuleOf,
+    RuleTraits,
+    Writer,
+)  # fmt: skip
+from decloak.store import eliminations, evidence, findings
+from decloak.store.alternatives import Comparison, member_comparison
 from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.evidence import JudgedCell
 from decloak.store.relations import Derives
-from decloak.store.rivals import Comparison, member_comparison
 from decloak.store.sandbox import Sandbox
 
 __all__ = ["ELIMINATE", "EliminateRule"]
 
 _CELL = ("table", "row", "col", "d")
-_GROUPS = np.array([strikes.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
-"""The place of each kind of groups among those of the store."""
+_GROUPS = np.array([eliminations.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
+"""Number in the store of each kind of group of the kernel."""
 _WHILE = re.compile(r"while precision >= (0?\.[0-9]+|1|1\.0)")
 
 
 class EliminateRule(RuleModel):
-    """Strike members from generalised items by their distance to the context."""
+    """Content of an eliminate rule file."""
 
     form: Literal["eliminate"]
     cells: Sql = Field(description="SELECT giving table, row, col, d and any further numeric columns")
@@ -62,31 +71,35 @@ class EliminateRule(RuleModel):
     )
 
     @property
+    def is_random(self) -> bool:
+        return self.strike == "coin"
+
+    @property
     def precision(self) -> float | None:
-        """The precision that is expected of all strikes together, None where it does not decide."""
+        """Return the precision that the eliminations together are expected to have; None where the rule sets none."""
         match = _WHILE.fullmatch(self.strike)
         return None if match is None else float(match[1])
 
 
 @dataclass(frozen=True)
-class Struck(Result):
-    """What became of each distance table, by its number."""
+class EliminationResult(Result):
+    """Eliminated members of each distance table, by the number of the table."""
 
     tables: dict[int, Elimination]
     notes: Sequence[str] = ()
 
     @property
-    def idle(self) -> str | None:
+    def idle_reason(self) -> str | None:
         scored = any(done.scored.any() for done in self.tables.values())
-        return None if scored else "no cell has a score, so there was nothing to strike"
+        return None if scored else "no cell has a score, so the attack eliminates nothing"
 
     def writer(self) -> Writer:
-        return partial(_write, strikes.gathered([_stored(*table) for table in self.tables.items()]))
+        return partial(_write, eliminations.concatenate_strikes([_stored(*table) for table in self.tables.items()]))
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         self.writer()(connection, attack, release)
 
-    def as_tested(self, case: TestCase) -> Sequence[tuple[str, ...]]:
+    def test_findings(self, case: TestCase) -> Sequence[tuple[str, ...]]:
         grid = case.relations.get("distance")
         cells = [
             (table, row, col)
@@ -98,21 +111,23 @@ class Struck(Result):
         return [(str(table), str(row), str(col)) for table, row, col in cells]
 
 
-class EliminateOperator(Operator[EliminateRule]):
-    """A rule goes over distance tables."""
+_Rule = RuleOf[EliminateRule, Strategy, EliminationResult]
+
+
+class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
+    """The form of rules that remove members of generalised items, cell by cell of the distance tables."""
 
     model = EliminateRule
     columns = ("table", "row", "col", "round")
-    in_order = True
+    sentence = (
+        *("round", "transaction", "item", "generalised", "group"),
+        *("suspicion", "threshold", "weight", "d", "table"),
+    )
+    findings_table = "named_eliminated"
+    ordered_findings = True
     fits = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
 
-    def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
-        return (
-            *("round", "transaction", "item", "generalised", "group"),
-            *("suspicion", "threshold", "weight", "d", "table"),
-        )
-
-    def compile(self, rule: RuleOf[EliminateRule], sandbox: Sandbox) -> Strategy:
+    def compile(self, rule: _Rule, sandbox: Sandbox) -> Strategy:
         model = rule.model
         columns = sandbox.columns(model.cells, rule.place("cells"))
         rule.require("cells", columns, _CELL)
@@ -135,132 +150,133 @@ class EliminateOperator(Operator[EliminateRule]):
             places={key: rule.place(key) for key in keys},
         )
 
-    def by_chance(self, rule: RuleOf[EliminateRule]) -> bool:
-        return rule.model.strike == "coin"
+    def traits(self, rule: _Rule) -> RuleTraits:
+        is_random, learns = rule.is_random, rule.model.learn is not None
+        accepted = {
+            "threshold": not is_random and rule.model.precision is None,
+            "ratio": rule.compiled.threshold is not None,
+        }
+        return RuleTraits(
+            is_random=is_random,
+            # Distance tables are made of scores of relatedness, also those that a random attack eliminates in.
+            needs_relatedness=True,
+            ranks_by_probability=learns and rule.model.weigh == ADDED,
+            learns_from_release=learns,
+            learns_from_plain_items=learns,
+            controls=CONTROLS if learns else (),
+            accepted_settings=frozenset(name for name, accepts in accepted.items() if accepts),
+            extra_knowledge=frozenset({KnowledgeLevel.SAMPLE}) if "auxiliary" in rule.reads else frozenset(),
+        )
 
-    def by_relatedness(self, rule: RuleOf[EliminateRule]) -> bool:
-        return True  # distance tables come of nothing else, also those that a coin is tossed over
+    def relations_read(self, rule: _Rule, view: AttackerView) -> frozenset[str]:
+        in_memory = selects_distances(rule.model.cells) and view.distances() is not None
+        return rule.reads - ({"distance"} if in_memory else frozenset())
 
-    def by_probability(self, rule: RuleOf[EliminateRule]) -> bool:
-        return rule.model.learn is not None and rule.model.weigh == ADDED
-
-    def rungs(self, rule: RuleOf[EliminateRule], sources: frozenset[Rung]) -> frozenset[Rung]:
-        beside = frozenset({Rung.SAMPLE}) if "auxiliary" in rule.reads else frozenset[Rung]()
-        return super().rungs(rule, sources) | beside
-
-    def by_plain_items(self, rule: RuleOf[EliminateRule]) -> bool:
-        return rule.model.learn is not None
-
-    def controls(self, rule: RuleOf[EliminateRule]) -> tuple[Control, ...]:
-        return CONTROLS if rule.model.learn is not None else ()
-
-    def heeds(self, rule: RuleOf[EliminateRule]) -> frozenset[str]:
-        free = not self.by_chance(rule) and rule.model.precision is None
-        heeded = {"threshold": free, "ratio": rule.compiled.threshold is not None}
-        return frozenset(name for name, does in heeded.items() if does)
-
-    def asked(self, rule: RuleOf[EliminateRule], sight: Sight) -> frozenset[str]:
-        return rule.reads - ({"distance"} if is_plain(rule) and sight.distances() is not None else frozenset())
-
-    def carried(self, rule: RuleOf[EliminateRule], sight: Sight) -> Mapping[str, Any] | None:
-        distances = sight.distances() if is_plain(rule) and rule.model.learn is None else None
+    def portable_inputs(self, rule: _Rule, view: AttackerView) -> PortableInputs | None:
+        distances = view.distances() if selects_distances(rule.model.cells) and rule.model.learn is None else None
         return None if distances is None else {"distances": distances}
 
-    def run(self, rule: RuleOf[EliminateRule], sight: Sight, settings: Settings) -> Struck:
-        strategy, tables = rule.compiled, cells_of(rule, sight)
-        threshold = settings.threshold
-        if rule.model.learn is not None:
-            tables = with_learned(tables, sight.added(settings.control))
+    def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> EliminationResult:
+        # Learned probabilities are no column of the SQL: they are joined to the cells afterwards.
+        strategy, learns = rule.compiled, rule.model.learn is not None
+        threshold, is_random = settings.threshold, rule.is_random
+        further = [name for name in strategy.further_columns if name != ADDED or not learns]
+        tables = read_cells(rule.model.cells, further, view, rule.place("cells"))
+        if learns:
+            tables = add_learned(tables, view.learned_probabilities(settings.control))
+        # The threshold follows from the probabilities: the lowest one that keeps the expected precision.
         if rule.model.precision is not None:
-            threshold = _last([table.further[ADDED] for table in tables], rule.model.precision)
+            threshold = _threshold_for([table.further[ADDED] for table in tables], rule.model.precision)
         done = eliminate(
             [table.d for table in tables],
             strategy,
             threshold=threshold,
             ratio=settings.ratio,
             # Neighbouring seeds are as good as distant ones: splitmix64 mixes every bit of its state.
-            seeds=[settings.seed + table.table for table in tables] if self.by_chance(rule) else None,
-            further={name: [table.further[name] for table in tables] for name in strategy.further},
+            seeds=[settings.seed + table.table for table in tables] if is_random else None,
+            further={name: [table.further[name] for table in tables] for name in strategy.further_columns},
         )
         struck = {cells.table: elimination for cells, elimination in zip(tables, done, strict=True)}
-        blind = self.by_chance(rule) or rule.model.learn is not None
-        notes = [*([] if is_plain(rule) else _bare(rule, tables)), *([] if blind else _alike(tables))]
-        return Struck(struck, tuple(notes))
+        ignores_distances = is_random or learns
+        notes = [
+            *([] if selects_distances(rule.model.cells) else _rows_without_scores(rule, tables)),
+            *([] if ignores_distances else _equal_distances(tables)),
+        ]
+        return EliminationResult(struck, tuple(notes))
 
-    def confidence(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight, settings: Settings) -> Confidence:
-        if self.by_probability(rule):
-            taught = sight.taught(settings.control)
-            return recalibrated(result.tables, _tried(rule, result, taught, settings), [one.meant for one in taught])
+    def confidence(self, rule: _Rule, result: EliminationResult, view: AttackerView, settings: Settings) -> Confidence:
+        if rule.traits.ranks_by_probability:
+            training = view.training_tables(settings.control)
+            tried = _eliminate_in_training(rule, result, training, settings)
+            return recalibrate(result.tables, tried, [table.meant for table in training])
         if rule.model.learn is not None or rule.reads - {"distance"}:
-            return unsure("the rule goes by more than distances, which is all that tables of plain items have")
-        likenesses = sight.likenesses()
-        if isinstance(likenesses, str):
-            return unsure(likenesses)
-        rehearsed = self._rehearsed(rule, likenesses, sight, settings)
-        return confident(result.tables, rehearsed.tables, [likeness.meant for likeness in likenesses])
+            return Confidence.unavailable(
+                "the rule needs more than distances, and tables of published items have only distances"
+            )
+        # Tables of plain items show how often the rule is right where the truth is known.
+        tables = view.calibration_tables()
+        if isinstance(tables, str):
+            return Confidence.unavailable(tables)
+        rehearsed = self._eliminate_plain_items(rule, tables, view, settings)
+        return estimate_confidence(result.tables, rehearsed.tables, [table.meant for table in tables])
 
-    def _rehearsed(
-        self, rule: RuleOf[EliminateRule], likenesses: Sequence[Likeness], sight: Sight, settings: Settings
-    ) -> Struck:
-        """What the rule does to tables of plain items."""
-        tables = [likeness.d for likeness in likenesses]
-        if is_plain(rule):
-            return self.run(rule, replace(sight, distances=lambda: tables), settings)
-        with sight.elsewhere() as sandbox:
-            cells = ((number, d, cell) for number, d in enumerate(tables) for cell in np.ndindex(d.shape))
+    def _eliminate_plain_items(
+        self, rule: _Rule, tables: Sequence[CalibrationTable], view: AttackerView, settings: Settings
+    ) -> EliminationResult:
+        """Return what the rule eliminates in tables of plain items, whose true members are known."""
+        distances = [table.d for table in tables]
+        if selects_distances(rule.model.cells):
+            return self.run(rule, replace(view, distances=lambda: distances), settings)
+        with view.scratch_sandbox() as sandbox:
+            cells = ((number, d, cell) for number, d in enumerate(distances) for cell in np.ndindex(d.shape))
             rows = [(number, *cell, None if np.isnan(d[cell]) else float(d[cell])) for number, d, cell in cells]
             sandbox.fill("distance", _CELL, rows)
-            return self.run(rule, replace(sight, sandbox=sandbox), settings)
+            return self.run(rule, replace(view, sandbox=sandbox), settings)
 
-    def coverage(self, rule: RuleOf[EliminateRule], result: Struck, sight: Sight) -> Coverage | None:
-        if self.by_chance(rule):
+    def coverage(self, rule: _Rule, result: EliminationResult, view: AttackerView) -> Coverage | None:
+        if rule.is_random:
             return None
-        scores = sight.scores()
+        scores = view.scores()
         items, pairs = of_scores(scores) if scores else (None, None)
         known = sum(int(done.scored.sum()) for done in result.tables.values())
-        return Coverage(items, pairs, Count(known, cast(Published, sight.release()).hidden_cells))
+        return Coverage(items, pairs, Count(known, cast(Published, view.release()).hidden_cells))
 
-    def earlier(
-        self, rule: RuleOf[EliminateRule], connection: sqlite3.Connection, attack: int, database: AttackersDatabase
-    ) -> Earlier:
-        return Earlier(rule.derives, strikes.read_struck(connection, attack), ["integer"] * len(self.columns))
-
-    def findings_sql(self, derives: Derives) -> str:
-        return "named_struck"
+    def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
+        return Earlier(rule.derives, eliminations.read_struck(connection, attack), ["integer"] * len(self.columns))
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return member_comparison(connection, finding)
 
-    def write_views(self, connection: sqlite3.Connection, rule: RuleOf[EliminateRule]) -> None:
-        # The view of the first weights is over the distances themselves, so it is of no other cells.
-        if is_plain(rule) and rule.model.learn is None and not self.by_chance(rule):
+    def write_views(self, connection: sqlite3.Connection, rule: _Rule) -> None:
+        # The view of the first weights reads the distance tables, so it exists only for rules that read these.
+        if selects_distances(rule.model.cells) and rule.model.learn is None and not rule.is_random:
             weigh = rule.compiled.weigh.sql(findings.START, over="partition by x.distance_table")
             findings.write_start(connection, rule.name, weigh)
-        findings.write_why(connection, rule.name, rule.digest, "named_struck", rule.because_sql("x"))
+        findings.write_why(connection, rule.name, rule.digest, "named_eliminated", rule.because_sql("x"))
 
-    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
-        connection, attack, _, transaction, item, say = inquiry
+    def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
+        connection, attack, _, transaction, item, sentence_of = request
         for cell in evidence.cells_named(connection, attack.attack, transaction, item):
-            sentence = _spared(cell, transaction, item) if cell.finding is None else say(cell.finding)
+            sentence = _kept_sentence(cell, transaction, item) if cell.finding is None else sentence_of(cell.finding)
             contexts = tuple(evidence.contexts(connection, cell))
             yield Explanation(attack.label, cell.finding, sentence, cell.d, cell.weight, cell.generalised, contexts)
 
 
-def _spared(cell: JudgedCell, transaction: str, item: str) -> str:
-    kept = f"{item} was not struck from {called(transaction)}"
+def _kept_sentence(cell: JudgedCell, transaction: str, item: str) -> str:
+    kept = f"{item} was not struck from {transaction_phrase(transaction)}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
     weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
     return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
 
 
-def _write(struck: strikes.GatheredStrikes, connection: sqlite3.Connection, attack: int, _: int) -> None:
-    strikes.write_strikes(connection, attack, struck)
+def _write(struck: eliminations.ConcatenatedStrikes, connection: sqlite3.Connection, attack: int, _: int) -> None:
+    eliminations.write_strikes(connection, attack, struck)
 
 
-def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
+def _stored(table: int, done: Elimination) -> eliminations.TableStrikes:
     steps, spared = done.steps, (done.kept & done.scored).nonzero()
-    return strikes.TableStrikes(
+    return eliminations.TableStrikes(
         table=table,
         rounds=steps.round,
         rows=steps.row,
@@ -275,35 +291,38 @@ def _stored(table: int, done: Elimination) -> strikes.TableStrikes:
     )
 
 
-def _tried(
-    rule: RuleOf[EliminateRule], result: Struck, taught: Sequence[Taught], settings: Settings
+def _eliminate_in_training(
+    rule: _Rule, result: EliminationResult, training: Sequence[TrainingTable], settings: Settings
 ) -> Sequence[Elimination]:
-    """What a rule that goes by probabilities does to the tables that taught them, with the threshold it has here."""
+    """Return what a rule that ranks by probability eliminates in its own training tables, with the same threshold."""
     threshold = settings.threshold
     if rule.model.precision is not None:
         threshold = next((done.threshold for done in result.tables.values()), None)
-    added = [one.added for one in taught]
+    added = [table.added for table in training]
     return eliminate(added, rule.compiled, threshold=threshold, ratio=settings.ratio, further={ADDED: added})
 
 
-def _last(probabilities: Sequence[Floats], precision: float) -> float:
-    """What the probability of a strike has to exceed, so that such strikes are expected to be right that often."""
+def _threshold_for(probabilities: Sequence[Floats], precision: float) -> float:
+    """Return the lowest probability to exceed so that the eliminations together are expected to reach `precision`."""
     p = np.sort(np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in probabilities)]))[::-1]
     expected = np.cumsum(p) / np.arange(1, len(p) + 1)
     enough = np.flatnonzero(expected >= precision - EPS)  # the running mean of falling numbers falls
     return float(p[enough[-1]]) - 2 * EPS if len(enough) else 1.0
 
 
-def _bare(rule: RuleOf[EliminateRule], tables: Sequence[TableCells]) -> Iterator[str]:
-    """A note on the rows that the cells of a rule leave without any score, where others have some."""
+def _rows_without_scores(rule: _Rule, tables: Sequence[TableCells]) -> Iterator[str]:
+    """Yield a note if the cells of a rule leave some rows without any score, and other rows have scores."""
     count = sum(len(table.d) for table in tables)
-    bare = sum(int((~np.isfinite(table.d)).all(axis=1).sum()) for table in tables)
-    if 0 < bare < count:
-        yield f"{rule.name} has no score in {bare:,} of {count:,} rows of distance tables, and leaves them as they are"
+    unscored = sum(int((~np.isfinite(table.d)).all(axis=1).sum()) for table in tables)
+    if 0 < unscored < count:
+        yield (
+            f"{rule.name} has no score in {unscored:,} of {count:,} rows of distance tables, and leaves them as they "
+            "are"
+        )
 
 
-def _alike(tables: Sequence[TableCells]) -> Iterator[str]:
-    """A note where distances tell no member from another, as by a release in which none stands in the clear."""
+def _equal_distances(tables: Sequence[TableCells]) -> Iterator[str]:
+    """Yield a note if all members are equally far from their contexts, as where a release has no plain items."""
     several = [table.d[np.isfinite(table.d).sum(axis=1) > 1] for table in tables]
     rows = [d for d in several if len(d)]
     if rows and all((np.nanmax(d, axis=1) - np.nanmin(d, axis=1) <= EPS).all() for d in rows):

@@ -1,22 +1,23 @@
-"""query: SQL over the graph in named steps, once or round by round until nothing is new."""
+"""The rule form `query`: SQL over the graph in named steps, run once or until a round finds nothing new."""
 
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from decloak.errors import DecloakError, nearest, shown
-from decloak.rules.because import called
+from decloak.errors import DecloakError, quote, suggest
+from decloak.rules.because import transaction_phrase
 from decloak.rules.model import RuleModel, RuleName, Settings, Sql
-from decloak.rules.operators.operator import DerivedFacts, Explanation, Inquiry, Operator, RuleOf, Sight
+from decloak.rules.operators.attacker_view import AttackerView
+from decloak.rules.operators.operator import DerivedFacts, Explanation, ExplanationRequest, Operator, RuleOf, Value
 from decloak.store import evidence
+from decloak.store.alternatives import COVER, Comparison, cover_comparison
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.reading import idle
 from decloak.store.relations import RELATIONS, STRIKES, Derives, taken
-from decloak.store.rivals import COVER, Comparison, cover_comparison
 from decloak.store.sandbox import Sandbox, quoted
 from decloak.yaml.source import Source
 
@@ -26,7 +27,7 @@ _DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z
 
 
 class QueryRule(RuleModel):
-    """SQL over the graph in named steps, once or to a fixpoint."""
+    """Content of a query rule file."""
 
     form: Literal["query"]
     derives: str = Field(description="the relation it derives, with its columns: cover(cluster, item)")
@@ -39,8 +40,16 @@ class QueryRule(RuleModel):
     )
     evidence: list[RuleName] = Field(default_factory=list, description="steps whose rows lie behind a fact")
 
+    @property
+    def steps(self) -> Mapping[str, str]:
+        return self.let
+
+    @property
+    def evidence_steps(self) -> Sequence[str]:
+        return self.evidence
+
     @model_validator(mode="after")
-    def _once_or_repeated(self) -> "QueryRule":
+    def _check_facts(self) -> "QueryRule":
         both = self.start is not None and self.repeat is not None
         if (self.facts is not None) == both or (self.start is None) != (self.repeat is None):
             raise DecloakError("a query gives its facts once or repeats", hint="write facts:, or start: and repeat:")
@@ -48,18 +57,21 @@ class QueryRule(RuleModel):
 
 
 @dataclass(frozen=True)
-class Answer(DerivedFacts):
-    """The facts of a query, and what a run is told beside them; without facts that says why there are none."""
+class QueryFacts(DerivedFacts):
+    """Facts of a query, with notes for the run; without facts, a note gives the reason."""
 
     notes: Sequence[str] = ()
 
     @property
-    def idle(self) -> str | None:
+    def idle_reason(self) -> str | None:
         return self.notes[0] if self.notes and not self.facts else None
 
 
-class QueryOperator(Operator[QueryRule]):
-    """A rule derives a relation it names."""
+_Rule = RuleOf[QueryRule, None, QueryFacts]
+
+
+class QueryOperator(Operator[QueryRule, None, QueryFacts]):
+    """The form of rules that derive a relation which they name."""
 
     model = QueryRule
 
@@ -67,17 +79,18 @@ class QueryOperator(Operator[QueryRule]):
         match = _DERIVES.match(model.derives)
         if match is None:
             hint = "write a name and its columns: cover(cluster, item)"
-            raise source.error(("derives",), f"cannot read {shown(model.derives)}", hint)
+            raise source.error(("derives",), f"cannot read {quote(model.derives)}", hint)
         columns = tuple(column.strip() for column in match[2].split(","))
         problem = "is what rounds go by" if match[1] in (LAST_ROUND, THIS_ROUND) else taken(match[1])
         if len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
             problem = problem or "repeats a column, or uses round, finding or run"
         if problem:
-            raise source.error(("derives",), f"{shown(model.derives)} {problem}", "choose other names")
+            raise source.error(("derives",), f"{quote(model.derives)} {problem}", "choose other names")
         return Derives(match[1], columns)
 
-    def compile(self, rule: RuleOf[QueryRule], sandbox: Sandbox) -> None:
+    def compile(self, rule: _Rule, sandbox: Sandbox) -> None:
         model, derives = rule.model, rule.derives
+        # A step with the name of a relation would hide it from the rule without an error.
         _check_names(rule)
         make_steps(sandbox, model.let, _places(rule))
         if model.notes is not None:  # they run before there are facts
@@ -94,45 +107,39 @@ class QueryOperator(Operator[QueryRule]):
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
 
-    def asked(self, rule: RuleOf[QueryRule], sight: Sight) -> frozenset[str]:
-        return rule.reads | (_OF_STRIKES if STRIKES.issubset(rule.derives.columns) else frozenset())
+    def relations_read(self, rule: _Rule, view: AttackerView) -> frozenset[str]:
+        return rule.reads | (_NEEDED_TO_CHECK if STRIKES.issubset(rule.derives.columns) else frozenset())
 
-    def run(self, rule: RuleOf[QueryRule], sight: Sight, settings: Settings) -> Answer:
+    def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> QueryFacts:
         model, derives, places = rule.model, rule.derives, _places(rule)
-        make_steps(sight.sandbox, model.let, places)
-        notes = () if model.notes is None else _notes(sight.sandbox, model.notes, places["notes"])
+        make_steps(view.sandbox, model.let, places)
+        notes = () if model.notes is None else _notes(view.sandbox, model.notes, places["notes"])
         if model.facts is not None:
-            facts = derive(sight.sandbox, model.facts, derives.columns, places["facts"])
+            facts = derive(view.sandbox, model.facts, derives.columns, places["facts"])
         else:
             assert model.start is not None
             assert model.repeat is not None
-            facts = fixpoint(sight.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
+            facts = fixpoint(view.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
         if STRIKES.issubset(derives.columns):
-            _check_strikes(rule, sight.sandbox, [fact.values for fact in facts])
-        return Answer(derives, facts, notes if notes or facts else _nothing_to_read(rule, sight.sandbox))
+            _check_strikes(rule, view.sandbox, [fact.values for fact in facts])
+        return QueryFacts(derives, facts, notes if notes or facts else _nothing_to_read(rule, view.sandbox))
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
 
-    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
-        """The facts about an item in a transaction, of a rule whose facts strike items."""
-        connection, attack, derives, transaction, item, say = inquiry
+    def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
+        """Yield the facts about an item in a transaction, for a rule whose facts eliminate items."""
+        connection, attack, derives, transaction, item, sentence_of = request
         if not STRIKES.issubset(derives.columns) or idle(connection, attack.attack) is not None:
-            return  # of what it could not look at, that it was not struck says nothing
+            return  # the rule had nothing to read, so that it kept the item means nothing
         for label, finding in evidence.strikes_named(connection, attack.attack, derives.name, transaction, item):
-            kept = f"{item} was not struck from {called(transaction)}: nothing speaks against it there"
-            sentence = kept if finding is None else say(finding)
+            kept = f"{item} was not struck from {transaction_phrase(transaction)}: nothing speaks against it there"
+            sentence = kept if finding is None else sentence_of(finding)
             yield Explanation(attack.label, finding, sentence, None, None, label, ())
 
-    def evidence_steps(self, model: QueryRule) -> Sequence[str]:
-        return model.evidence
 
-    def retrace(self, model: QueryRule, sandbox: Sandbox) -> None:
-        make_steps(sandbox, model.let, {})
-
-
-def _places(rule: RuleOf[QueryRule]) -> dict[str, str]:
-    """Where each step, and each of the facts, is written."""
+def _places(rule: _Rule) -> dict[str, str]:
+    """Return the file and line of each step, and of the SQL of the facts."""
     steps = {name: rule.place("let", name) for name in rule.model.let}
     return steps | {key: rule.place(key) for key in ("facts", "start", "repeat", "notes")}
 
@@ -141,38 +148,38 @@ def _notes(sandbox: Sandbox, sql: str, place: str) -> tuple[str, ...]:
     return tuple(str(note) for (note,) in sandbox.select(sql, place)[1] if note is not None)
 
 
-def _nothing_to_read(rule: RuleOf[QueryRule], sandbox: Sandbox) -> tuple[str, ...]:
-    """Why a rule found nothing that goes by what the release has none of: a zero would pass for safety."""
+def _nothing_to_read(rule: _Rule, sandbox: Sandbox) -> tuple[str, ...]:
+    """Return a note if the release has no rows that the rule reads: zero findings would look like safety."""
     reads = sorted(rule.reads)
     if not RELATIONS.keys() & rule.reads or any(
         sandbox.select(f"select 1 from {quoted(name)} limit 1")[1] for name in reads
     ):
         return ()
-    return (f"this release has nothing of what the rule {rule.name} looks at ({', '.join(reads)})",)
+    return (f"this release lacks the relations of the rule {rule.name} looks at ({', '.join(reads)})",)
 
 
-def _check_names(rule: RuleOf[QueryRule]) -> None:
-    """Refuse steps that hide what a rule reads, and evidence that is no step."""
+def _check_names(rule: _Rule) -> None:
+    """Raise an error for a step that hides a relation of the rule, and for evidence that is no step."""
     model, source = rule.model, rule.source
     reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name} if model.repeat is not None else set()
     for name in model.let:
         if problem := taken(name):
-            raise source.error(("let", name), f"{shown(name)} {problem}", "choose another name")
+            raise source.error(("let", name), f"{quote(name)} {problem}", "choose another name")
         if name in reserved:
-            raise source.error(("let", name), f"{shown(name)} is what rounds go by", "choose another name")
+            raise source.error(("let", name), f"{quote(name)} is what rounds go by", "choose another name")
     for name in model.evidence:
         if name not in model.let:
-            hint = nearest(name, model.let) or "name a step of let:"
-            raise source.error(("evidence",), f"no step named {shown(name)}", hint)
+            hint = suggest(name, model.let) or "name a step of let:"
+            raise source.error(("evidence",), f"no step named {quote(name)}", hint)
 
 
-_OF_STRIKES = frozenset({"published_as", "member_of"})
-"""The relations that say whether facts can strike what they do."""
-_STRUCK = ("txn", "generalised", "item")
+_NEEDED_TO_CHECK = frozenset({"published_as", "member_of"})
+"""Relations that decide whether facts eliminate members that the release shows."""
+_ELIMINATED = ("txn", "generalised", "item")
 
 
-def _check_strikes(rule: RuleOf[QueryRule], sandbox: Sandbox, facts: Sequence[tuple[Any, ...]]) -> None:
-    """Refuse facts that strike what stands nowhere: they would count, and mean nothing."""
+def _check_strikes(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Value, ...]]) -> None:
+    """Raise an error for facts that eliminate members the release does not show: the figures would count them."""
     name = "struck by facts"  # no step can be called so
     sandbox.fill(name, rule.derives.columns, facts)
     wrong = sandbox.select(
@@ -182,14 +189,14 @@ def _check_strikes(rule: RuleOf[QueryRule], sandbox: Sandbox, facts: Sequence[tu
         "where p.txn is null or m.item is null limit 1"
     )[1]
     if wrong:
-        struck = ", ".join(f"{name} {shown(str(value))}" for name, value in zip(_STRUCK, wrong[0], strict=True))
+        struck = ", ".join(f"{name} {quote(str(value))}" for name, value in zip(_ELIMINATED, wrong[0], strict=True))
         message = f"it strikes {struck}, which the release does not show"
         hint = "strike members of generalised items in transactions that show these"
         raise rule.source.error(("derives",), message, hint)
 
 
-def _columns(rule: RuleOf[QueryRule], sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
-    """The columns of some facts; a rule that reads itself is told how."""
+def _columns(rule: _Rule, sandbox: Sandbox, key: str, sql: str) -> tuple[str, ...]:
+    """Return the columns of the SQL under `key`; if the rule reads itself, the error explains how to write that."""
     relation = rule.derives.name
     try:
         return sandbox.columns(sql, rule.place(key))

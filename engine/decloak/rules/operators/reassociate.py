@@ -1,29 +1,36 @@
-"""reassociate: give the sub-records and terms of a disassociated cluster to its records."""
+"""The rule form `reassociate`: assign the sub-records and terms of a disassociated cluster to its records."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
-from decloak.attack.controls import Control
-from decloak.data.assignment import Assigned, Assignment, Unit
+from decloak.data.assignment import Assignment, AssignmentList, Unit
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
-from decloak.data.rungs import Rung
-from decloak.rules.confidence import Confidence, known, unsure
+from decloak.rules.confidence import Confidence
 from decloak.rules.coverage import Coverage
-from decloak.rules.model import RuleModel, Settings, TestCase, as_written
-from decloak.rules.operators.operator import Explanation, Inquiry, Operator, Result, RuleOf, Sight
+from decloak.rules.model import RuleModel, Settings, TestCase, join_names
+from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
+from decloak.rules.operators.operator import (
+    Explanation,
+    ExplanationRequest,
+    Operator,
+    Result,
+    RuleOf,
+    RuleTraits,
+    Value,
+)  # fmt: skip
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
+from decloak.store.alternatives import Comparison, row_comparison
 from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.relations import Derives
-from decloak.store.rivals import Comparison, row_comparison
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ __all__ = ["REASSOCIATE", "RankedAssignments", "ReassociateRule"]
 
 
 class ReassociateRule(RuleModel):
-    """Give the sub-records and terms of a disassociated cluster to its records."""
+    """Content of a reassociate rule file."""
 
     form: Literal["reassociate"]
     units: list[Literal["term", "subrecord"]] = Field(
@@ -50,44 +57,50 @@ class ReassociateRule(RuleModel):
     )
     consistent: bool = Field(False, description="rule out what the algorithm could not have published")
 
+    @property
+    def is_random(self) -> bool:
+        return self.match == "random"
+
 
 @dataclass(frozen=True)
 class RankedAssignments(Result):
-    """Who gets what, by cluster, and what each of these rows was ranked by: None where nothing is known."""
+    """Assignments by cluster, each with the value that ranked each of its rows; None where a row has no value."""
 
     ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
     notes: Sequence[str] = ()
     ties: Mapping[Unit, tuple[int, ...]] = field(default_factory=dict)
-    """The rows that share the last places of a unit, by cluster, chunk and unit."""
+    """Rows that are equally likely for the last copies of a unit, by cluster, chunk and unit."""
 
     @property
-    def idle(self) -> str | None:
+    def idle_reason(self) -> str | None:
         return None if self.ranked else "no cluster has both an anchor and something cut off it: nothing could be given"
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         assigned.write_assigned(connection, attack, release, self.ranked, self.ties)
 
-    def assigned(self) -> Assigned:
-        return Assigned(assigned.as_read(assignment for assignment, _ in self.ranked), self.ties)
+    def assigned(self) -> AssignmentList:
+        return AssignmentList(assigned.as_read(assignment for assignment, _ in self.ranked), self.ties)
 
-    def as_tested(self, case: TestCase) -> Sequence[dict[str, Any]]:
+    def test_findings(self, case: TestCase) -> Sequence[dict[str, Value]]:
         return [
-            {"cluster": cluster, "chunk": chunk, "unit": as_written(unit), "rows": as_written(rows)}
+            {"cluster": cluster, "chunk": chunk, "unit": join_names(unit), "rows": join_names(rows)}
             for (cluster, chunk, unit, rows), _ in self.ranked
         ]
 
 
-class ReassociateOperator(Operator[ReassociateRule]):
-    """A rule goes over the clusters of a disassociated release."""
+_Rule = RuleOf[ReassociateRule, Reassociation, RankedAssignments]
+
+
+class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignments]):
+    """The form of rules that put the parts of disassociated records together again."""
 
     model = ReassociateRule
     columns = ("cluster", "chunk", "unit", "row")
     fits = frozenset({FormName.DISASSOCIATED})
+    sentence = ("transaction", "cluster", "row", "chunk", "unit", "value")
+    findings_table = "named_assigned"
 
-    def sentence_columns(self, derives: Derives) -> tuple[str, ...]:
-        return ("transaction", "cluster", "row", "chunk", "unit", "value")
-
-    def compile(self, rule: RuleOf[ReassociateRule], sandbox: Sandbox) -> Reassociation:
+    def compile(self, rule: _Rule, sandbox: Sandbox) -> Reassociation:
         model = rule.model
         return Reassociation.build(
             units=model.units,
@@ -98,109 +111,94 @@ class ReassociateOperator(Operator[ReassociateRule]):
             places={key: rule.place(key) for key in ("units", "combine", "give", "match", "consistent")},
         )
 
-    def by_chance(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return rule.model.match == "random"
+    def traits(self, rule: _Rule) -> RuleTraits:
+        is_random, learns = rule.is_random, rule.compiled.combine == "fitted"
+        return RuleTraits(
+            is_random=is_random,
+            # Fitted values use the lifts of the release itself, and work without any score.
+            needs_relatedness=not is_random and not learns,
+            ranks_by_probability=rule.compiled.by_probability,
+            is_reference=rule.model.match == "exact",
+            learns_from_release=learns,
+            controls=("labels", "contexts", "order") if learns else (),
+        )
 
-    def by_probability(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return bool(rule.compiled.by_probability)
+    def portable_inputs(self, rule: _Rule, view: AttackerView) -> PortableInputs:
+        inputs: PortableInputs = {
+            "release": view.release(), "scores": view.scores(), "closer": view.closer, "unrelated": view.unrelated
+        }  # fmt: skip
+        if rule.traits.learns_from_release:
+            inputs["measure_scores"] = view.measure_scores()
+        return inputs
 
-    def is_yardstick(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return rule.model.match == "exact"
-
-    def by_relatedness(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return not self.by_chance(rule) and rule.compiled.combine != "fitted"  # lifts are the release's own
-
-    def rungs(self, rule: RuleOf[ReassociateRule], sources: frozenset[Rung]) -> frozenset[Rung]:
-        # Fitted values take scores beside the release's own lifts, where there are any.
-        return super().rungs(rule, sources) | (sources if self.by_release(rule) else frozenset())
-
-    def by_release(self, rule: RuleOf[ReassociateRule]) -> bool:
-        return bool(rule.compiled.combine == "fitted")
-
-    def controls(self, rule: RuleOf[ReassociateRule]) -> tuple[Control, ...]:
-        return ("labels", "contexts", "order") if self.by_release(rule) else ()
-
-    def carried(self, rule: RuleOf[ReassociateRule], sight: Sight) -> Mapping[str, Any]:
-        values = {"release": sight.release(), "scores": sight.scores()}
-        if self.by_release(rule):
-            values["apart"] = sight.apart()
-        return {**values, "closer": sight.closer, "unrelated": sight.unrelated}
-
-    def run(self, rule: RuleOf[ReassociateRule], sight: Sight, settings: Settings) -> RankedAssignments:
+    def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
 
-        release, scores = sight.release(), sight.scores()
+        release, scores = view.release(), view.scores()
         clusters = attack(
             release,
             scores,
             rule.compiled,
-            closer=sight.closer,
+            closer=view.closer,
             k=settings.k,
             m=settings.m,
             seed=settings.seed,
-            unrelated=sight.unrelated,
+            unrelated=view.unrelated,
             control=settings.control,
-            measures=sight.measures() if self.by_release(rule) else (),
+            measures=view.all_measures() if rule.traits.learns_from_release else (),
         )
         # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
         in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
-        notes = _gone_through(rule, release, in_order) if rule.compiled.match == "exact" else ()
+        notes = _note_inexact_clusters(rule, release, in_order) if rule.compiled.match == "exact" else ()
         ranked = [ranked for attacked in in_order for ranked in _ranked(attacked)]
         return RankedAssignments(ranked, notes, {unit: rows for attacked in in_order for unit, rows in _ties(attacked)})
 
-    def confidence(
-        self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight, settings: Settings
-    ) -> Confidence:
+    def confidence(self, rule: _Rule, result: RankedAssignments, view: AttackerView, settings: Settings) -> Confidence:
         from decloak.rules.reassociate.posterior import posterior
 
-        if self.by_probability(rule):
-            return known(np.array([np.nan if p is None else p for _, ranks in result.ranked for p in ranks]))
-        release = sight.release()
+        if rule.traits.ranks_by_probability:
+            return Confidence.of(np.array([np.nan if p is None else p for _, ranks in result.ranked for p in ranks]))
+        release = view.release()
         if release.k is None:
-            return unsure("the release does not say its k, without which nobody knows how many records have a term")
-        if "posterior" not in sight.memory:
-            sight.memory["posterior"] = posterior(release, sight.measures())
-        return known(sight.memory["posterior"].of(assignment for assignment, _ in result.ranked))
+            return Confidence.unavailable(
+                "the release does not state its k, so the number of records with a term is unknown"
+            )
+        if view.cache.posterior is None:
+            view.cache.posterior = posterior(release, view.all_measures())
+        return Confidence.of(view.cache.posterior.of(assignment for assignment, _ in result.ranked))
 
-    def coverage(self, rule: RuleOf[ReassociateRule], result: RankedAssignments, sight: Sight) -> Coverage | None:
-        if self.by_chance(rule):
+    def coverage(self, rule: _Rule, result: RankedAssignments, view: AttackerView) -> Coverage | None:
+        if rule.is_random:
             return None
         from decloak.rules.reassociate.coverage import coverage_in_clusters, coverage_of_learner
 
-        learns = self.by_release(rule)
-        kept: dict[bool, Coverage] = sight.memory.setdefault("coverage", {})
-        if learns not in kept:
-            release = sight.release()
-            kept[learns] = coverage_of_learner(release) if learns else coverage_in_clusters(release, sight.scores())
-        return kept[learns]
+        # Coverage is the same for all attacks on one release that need the same scores.
+        learns, cached = rule.traits.learns_from_release, view.cache.coverage
+        if learns not in cached:
+            release = view.release()
+            cached[learns] = coverage_of_learner(release) if learns else coverage_in_clusters(release, view.scores())
+        return cached[learns]
 
-    def earlier(
-        self, rule: RuleOf[ReassociateRule], connection: sqlite3.Connection, attack: int, database: AttackersDatabase
-    ) -> Earlier:
+    def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
         types = ("integer", "text", "text", "integer")
         return Earlier(rule.derives, assigned.read_rows_given(connection, attack), types)
-
-    def findings_sql(self, derives: Derives) -> str:
-        return "named_assigned"
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return row_comparison(connection, finding)
 
-    def write_views(self, connection: sqlite3.Connection, rule: RuleOf[ReassociateRule]) -> None:
+    def write_views(self, connection: sqlite3.Connection, rule: _Rule) -> None:
         findings.write_why(connection, rule.name, rule.digest, "named_assigned", rule.because_sql("x"))
 
-    def explain(self, inquiry: Inquiry) -> Iterator[Explanation]:
-        """The items of the anchor of each record that got the item, with their scores for the unit."""
-        connection, attack, _, transaction, item, say = inquiry
+    def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
+        """Yield the items of the anchor of each record that got the item, with their scores for the unit."""
+        connection, attack, _, transaction, item, sentence_of = request
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
             contexts = tuple(evidence.anchor_scores(connection, finding))
-            yield Explanation(attack.label, finding, say(finding), None, value, unit, contexts)
+            yield Explanation(attack.label, finding, sentence_of(finding), None, value, unit, contexts)
 
 
-def _gone_through(
-    rule: RuleOf[ReassociateRule], release: Disassociated, clusters: Sequence["AttackedCluster"]
-) -> Sequence[str]:
-    """A note on the clusters that an exact rule did not go through."""
+def _note_inexact_clusters(rule: _Rule, release: Disassociated, clusters: Sequence["AttackedCluster"]) -> Sequence[str]:
+    """Return a note on the clusters that are too large for an exact rule."""
     own = [attacked for attacked in clusters if not any(is_shared(unit.chunk) for unit in attacked.case.units)]
     left = [attacked for attacked in own if not attacked.exactly]
     if not left:

@@ -1,4 +1,4 @@
-"""The operators by form: an operator is a module beside this one and an entry here."""
+"""The registry of rule forms: a new form is a module beside this one and an entry here."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from decloak.rules.operators.reassociate import REASSOCIATE
 
 __all__ = ["OPERATORS"]
 
-_ALL: tuple[Operator[Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS)
+_ALL: tuple[Operator[Any, Any, Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS)
 
 OPERATORS = {operator.form: operator for operator in _ALL}
-"""By what a rule file calls the form."""
+"""Operators by the name of their form in rule files."""

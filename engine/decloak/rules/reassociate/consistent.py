@@ -1,16 +1,15 @@
-"""What the algorithm cannot have published is ruled out of an assignment.
+"""Constraints of the disassociation algorithm on an assignment.
 
-Two of its rules bind what an attack gives to the rows of one cluster (the third, that a term is in fewer than k rows,
-holds as it is: no attack gives it more).
-*Cover*: if every anchor with y holds all items of the first chunk at least as frequent as x, an item of a later chunk,
-then x and y are together in at most k-1 rows; the algorithm would have put x into the first chunk otherwise.
-*No empty record*: a row that shows nothing gets at least one unit.
+Two of its rules bind what an attack assigns to the rows of one cluster (the third, that a term is in fewer than k rows,
+always holds: no attack gives it more). *Cover*: if every anchor with y has all items of the first chunk at least as
+frequent as x, an item of a later chunk, then x and y are together in at most k-1 rows; otherwise the algorithm would
+have put x into the first chunk. *No empty record*: a row that shows nothing gets at least one unit.
 
 Both are linear in z, the rows of each anchor that get each unit: the sum over the units with x and the anchors with y
 is at most k-1, the sum over all units of the rows that show nothing at least their number (which is enough, because
-units can be spread evenly over them). An assignment that breaks no rule is left as it is; else it becomes the best one
-under the rules. What no z obeys (in a release of another algorithm) is not ruled out: the covers of a chunk, or empty
-records.
+units can be spread evenly over them). An assignment that breaks no rule stays as it is; any other becomes the best one
+under the rules. If no z meets a rule (in a release of another algorithm), the rule is dropped: the covers of a chunk,
+or empty records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,62 +21,69 @@ from decloak.arrays import Floats, Ints
 from decloak.attack.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
-from decloak.rules.reassociate.flow import RowLimit, by_chunk, capacities, deal_rows, flow
+from decloak.rules.reassociate.flow import RowLimit, by_chunk, capacities, deal_rows, solve_flow
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import classes
 
-__all__ = ["RuledOut", "consistent", "cover_rules", "limits"]
+__all__ = ["CoverLimits", "cover_limits", "cover_rules", "make_consistent"]
 
 UNBOUNDED = np.iinfo(np.int64).max
 
 
-class RuledOut(NamedTuple):
+class CoverLimits(NamedTuple):
     """At most `most` rows join x of a later chunk to y of the first, for these (chunk, x, y)."""
 
     most: int
     covered: tuple[tuple[ChunkNumber, str, str], ...] = ()
 
 
-def limits(release: Disassociated, k: int) -> dict[int, RuledOut]:
-    """Return the cover rules of every cluster by its number."""
+def cover_limits(release: Disassociated, k: int) -> dict[int, CoverLimits]:
+    """Return the cover rules of every cluster of `release` by its number; `k` is that of the algorithm."""
     covered: dict[int, list[tuple[ChunkNumber, str, str]]] = {number: [] for number in range(len(release.clusters))}
+    # Only covers by the first chunk bind an assignment: rows are known by their anchors there.
     for problem in cover_problems(release):
         if problem.earlier == 0:
             covered[problem.cluster] += [(problem.chunk, problem.item, y) for y in problem.covered]
-    return {number: RuledOut(k - 1, tuple(joins)) for number, joins in covered.items()}
+    return {number: CoverLimits(k - 1, tuple(joins)) for number, joins in covered.items()}
 
 
-def consistent(
-    case: ClusterCase, values: Floats, rows: Sequence[tuple[int, ...]], ruled_out: RuledOut
+def make_consistent(
+    case: ClusterCase, values: Floats, rows: Sequence[tuple[int, ...]], ruled_out: CoverLimits
 ) -> list[tuple[int, ...]]:
-    """Return the rows of every unit of a cluster, with as little loss of value as the rules allow."""
-    z = _counted(case, rows, values.shape[1])
+    """Return the rows of every unit of a cluster, with as little loss of value as the rules allow.
+
+    `case` is the cluster, `values` has the value of each unit and anchor, `rows` is the assignment, and `ruled_out` has
+    the cover rules.
+    """
+    z = _count_by_anchor(case, rows, values.shape[1])
     covers, empty, chunks = list(cover_rules(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
     # Most assignments break nothing, and a programme is costly: only the chunks of broken rules are solved anew.
-    broken = [rule for rule in covers if not rule.obeyed(z)]
+    broken = [rule for rule in covers if not rule.is_obeyed(z)]
     for chunk in chunks:
         if any(rule.units[chunk].any() for rule in broken):
-            _replace(case, values, z, chunk, [*capacities(case, [chunk]), *covers])
-    if not all(rule.obeyed(z) for rule in empty):
-        _replace(case, values, z, slice(0, len(z)), [*capacities(case, chunks), *covers, *empty])
-    elif not broken and not _left_empty(case, rows):
+            _solve_again(case, values, z, chunk, [*capacities(case, [chunk]), *covers])
+    if not all(rule.is_obeyed(z) for rule in empty):
+        _solve_again(case, values, z, slice(0, len(z)), [*capacities(case, chunks), *covers, *empty])
+    elif not broken and not _has_empty_row(case, rows):
         return list(rows)
     return deal_rows(case, z, chunks)
 
 
-def _replace(case: ClusterCase, values: Floats, z: Ints, units: slice, rules: Sequence[RowLimit]) -> None:
-    replaced = flow(case, values, units, rules)
+def _solve_again(case: ClusterCase, values: Floats, z: Ints, units: slice, rules: Sequence[RowLimit]) -> None:
+    replaced = solve_flow(case, values, units, rules)
     if replaced is not None:
         z[units] = replaced
 
 
-def _counted(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Ints:
+def _count_by_anchor(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Ints:
     of_row = np.array(case.rows.of_row)
     return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
-def cover_rules(case: ClusterCase, ruled_out: RuledOut) -> Iterator[RowLimit]:
-    """How many rows of a cluster may join the units with an item to the anchors with one that it covers."""
+def cover_rules(case: ClusterCase, ruled_out: CoverLimits) -> Iterator[RowLimit]:
+    """Yield the limit of rows of the cluster `case` that join units with an item to anchors it
+    covers, for `ruled_out`.
+    """
     for chunk, x, y in ruled_out.covered:
         units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
         anchors = np.array([y in anchor for anchor in case.rows.anchors])
@@ -91,7 +97,7 @@ def _no_empty_record(case: ClusterCase) -> Iterator[RowLimit]:
             yield RowLimit(everything, np.arange(len(case.rows.anchors)) == c, len(members), UNBOUNDED)
 
 
-def _left_empty(case: ClusterCase, rows: Sequence[tuple[int, ...]]) -> bool:
-    """Whether a row that shows nothing got nothing."""
+def _has_empty_row(case: ClusterCase, rows: Sequence[tuple[int, ...]]) -> bool:
+    """Return True if a row that shows nothing got nothing."""
     filled = {row for unit_rows in rows for row in unit_rows}
     return any(not case.rows.anchors[anchor] and row not in filled for row, anchor in enumerate(case.rows.of_row))

@@ -24,7 +24,7 @@ PAIRS_AT_ONCE = 1 << 22
 
 
 def coverage_in_clusters(release: Disassociated, scores: Mapping[Pair, float | None]) -> Coverage:
-    """Count what the scores cover of what the attacks on a release need."""
+    """Count what the `scores` cover of what the attacks on `release` need; return the coverage."""
     items, pairs = of_scores(scores)
     cases = _cases(release)
     coded = coded_scores(scores, "larger", _coded_items(release), 0.0)
@@ -40,13 +40,17 @@ def coverage_in_clusters(release: Disassociated, scores: Mapping[Pair, float | N
 
 
 def coverage_of_learner(release: Disassociated) -> Coverage:
-    """Count what an attack needs that learns all of it from the release: every item shown there has a count."""
+    """Count what an attack needs that learns all of it from `release`: every item shown there has a count.
+
+    Return the coverage.
+    """
     code = {item: number for number, item in enumerate(_coded_items(release))}
     keys, held = np.zeros(0, np.int64), 0
     waiting: list[Ints] = []
     for cluster in release.clusters:
         waiting.append(_keys(cluster, code))
         held += len(waiting[-1])
+        # Repeated pairs are dropped now and then, so that memory does not grow with the number of clusters.
         if held > PAIRS_AT_ONCE:
             keys, waiting, held = np.unique(np.concatenate([keys, *waiting])), [], 0
     keys = np.unique(np.concatenate([keys, *waiting]))
@@ -66,10 +70,10 @@ def _keys(cluster: Cluster, code: Mapping[str, int]) -> Ints:
 
 
 def _coded_items(release: Disassociated) -> list[str]:
-    return sorted({item for cluster in release.clusters for item in _own(cluster)})
+    return sorted({item for cluster in release.clusters for item in _own_items(cluster)})
 
 
-def _own(cluster: Cluster) -> Sequence[str]:
+def _own_items(cluster: Cluster) -> Sequence[str]:
     return (*cluster.term_chunk, *(item for chunk in cluster.record_chunks for item in chunk.items))
 
 

@@ -1,22 +1,22 @@
-"""The exact posterior of a small cluster: every way to lay its pieces on its rows that agrees with the algorithm.
+"""Exact posterior of a small cluster: every way to put its parts on its rows that agrees with the algorithm.
 
-z(u, a) is the value of unit u with anchor a, in log odds. A placement lays the sub-records of the later record chunks
+z(u, a) is the value of unit u with anchor a, in log odds. A placement puts the sub-records of the later record chunks
 on rows, and every term on s rows, with a probability proportional to
 
-    exp(sum of z(u, a) over the sub-records laid) * product over the terms t of pi(s_t) exp(z of t's rows) / e_s(t)
+    exp(sum of z(u, a) over the sub-records) * product over the terms t of pi(s_t) exp(z of t's rows) / e_s(t)
 
-among those that could have been published: the algorithm's rules hold (`decloak.attack.reconstruction`), a term is in
-1 to k-1 rows, no row stays empty. pi(s) is how likely a term is in s rows (`expected`), e_s(t) the sum of exp(z of the
-rows) over all sets of s rows, so that pi is the support's distribution before anything else is known. Whoever believes
-z and pi can do no better than by p(u, a), the share of the placements in which a row with anchor a has u: it is the
-yardstick for what adds up to the same sums by other ways.
+among those that could have been published: the algorithm's rules hold (`decloak.attack.reconstruction`), a term is in 1
+to k-1 rows, no row stays empty. pi(s) is the probability of a term to be in s rows (`expected`), e_s(t) the sum of
+exp(z of the rows) over all sets of s rows, so that pi is the distribution of the support before anything else is known.
+Given z and pi, no attack does better than p(u, a), the share of the placements in which a row with anchor a has u: it
+is the upper bound for other ways to reach the same sums.
 
-Tables of interchangeable rows are walked over. Terms are independent of each other but for the rows without any
-sub-record, all of which have the anchor (); of these g are left to be filled. Term by term
+Tables of interchangeable rows are enumerated. Terms are independent of each other except for the rows without any
+sub-record, all of which have the anchor (); g of these are left to fill. Term by term
 
     M_t(g, g - i) = C(g, i) x^i * sum over s of pi(s) / e_s(t) * h_{s-i}(t, g),    x = exp z(t, ())
 
-h_j(t, g) being e_j over all rows but those g, and p follows from the products of M before and after t.
+h_j(t, g) is e_j over all rows but those g, and p follows from the products of M before and after t.
 """
 
 import math
@@ -26,18 +26,20 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.reconstruction import TooManyTables, consistent_tables, pieces
+from decloak.attack.reconstruction import Pieces, TooManyTables, consistent_tables, pieces
 from decloak.data.disassociated import Cluster
 from decloak.rules.reassociate.scores import ClusterCase
 
-__all__ = ["TABLES", "exact"]
+__all__ = ["TABLES", "exact_posterior"]
 
 TABLES = 2_000
-"""Tables of interchangeable rows that a cluster is gone through for at most."""
+"""Tables of interchangeable rows that are enumerated for a cluster, at most."""
 
 
-class _Placed(NamedTuple):
-    """Sub-records on rows, over all tables: so many rows of an anchor have a unit in a table; -inf is no table."""
+class _PlacedUnits(NamedTuple):
+    """Sub-records on rows, over all tables: the number of rows of an anchor with a unit in a
+    table; -inf is no table.
+    """
 
     table: Ints
     unit: Ints
@@ -48,21 +50,33 @@ class _Placed(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """What comes of laying the terms: how likely all is filled by the rows to fill, and p of each term and anchor."""
+    """Result of placing the terms: the probability that all is filled by the number of rows to fill, and p of each
+    term.
+    """
 
     filled: Floats
     p: Floats
 
 
-def exact(
-    case: ClusterCase, cluster: Cluster, values: Floats, supports: Floats, *, k: int, m: int, empty_rows: bool
+def exact_posterior(
+    case: ClusterCase,
+    cluster: Cluster,
+    values: Floats,
+    supports: Floats,
+    *,
+    k: int,
+    m: int,
+    empty_rows: bool,
+    cured: bool = False,
 ) -> Floats | None:
-    """p of every unit and anchor of a cluster; None where there is too much to go through, or nothing agrees.
+    """Return p of every unit and anchor of a cluster; None where enumeration takes too long, or nothing agrees.
 
-    `supports` are the chances of a term to be in 1, 2, ... rows; `empty_rows` lets rows stay empty.
+    `case` and `cluster` are the cluster, and `values` are z. `supports` are the probabilities of a term to be in 1, 2,
+    ... rows; `k` and `m` are those of the algorithm; `empty_rows` allows empty rows. The algorithm's rules do not hold
+    for a cluster that is `cured` of cover problems.
     """
     try:
-        placed = _placed(case, cluster, values, k, m, empty_rows)
+        placed = _place_units(case, cluster, values, pieces(cluster, k, m, cured=cured), empty_rows)
     except TooManyTables:
         return None
     if placed is None:
@@ -72,6 +86,7 @@ def exact(
     terms = [number for number, unit in enumerate(case.units) if unit.chunk == "T"]
     start = np.bincount(placed.empty, placed.weight).astype(float)
     laid = _terms(values[terms], sizes, blank, supports, start)
+    # A table counts by the ways to fill its empty rows with terms.
     weight = placed.weight * laid.filled[placed.empty]
     if not weight.sum() > 0:
         return None
@@ -82,8 +97,9 @@ def exact(
     return np.asarray(np.clip(p, 0.0, 1.0))
 
 
-def _placed(case: ClusterCase, cluster: Cluster, values: Floats, k: int, m: int, empty_rows: bool) -> _Placed | None:
-    apart = pieces(cluster, k, m)
+def _place_units(
+    case: ClusterCase, cluster: Cluster, values: Floats, apart: Pieces, empty_rows: bool
+) -> _PlacedUnits | None:
     tables = list(consistent_tables(apart, TABLES))
     if not tables:
         return None
@@ -102,19 +118,20 @@ def _placed(case: ClusterCase, cluster: Cluster, values: Floats, k: int, m: int,
     logs += np.bincount(table[entry], laid[2] * values[laid[0], laid[1]], len(tables))
     bare = (classes < 0).all(axis=1) & (not empty_rows)
     empty = np.bincount(table[bare], rows[bare], len(tables)).astype(np.int64)
-    return _Placed(table[entry], *laid, np.exp(logs - logs.max()), empty)
+    return _PlacedUnits(table[entry], *laid, np.exp(logs - logs.max()), empty)
 
 
 def _numbers(kinds: Sequence[frozenset[str]], names: Sequence[frozenset[str] | None]) -> Ints:
-    """The number of each distinct sub-record among the names, and last that of none: the empty one's, or -1."""
+    """Return the index of each distinct sub-record among the names, and last that of none: the empty one's, or -1."""
     place = {name: number for number, name in enumerate(names)}
     return np.array([*(place[kind] for kind in kinds), place.get(frozenset(), -1)], np.int64)
 
 
 def _terms(values: Floats, sizes: Ints, blank: int | None, supports: Floats, start: Floats) -> _Terms:
-    """Lay the terms one after the other; `start` weighs how many rows there are to fill."""
+    """Place the terms one after the other; `start` weighs the number of rows to fill."""
+    # A constant factor per unit cancels, and keeps the exponentials finite.
     x = np.exp(values - values.max(axis=1, keepdims=True, initial=-np.inf)) if len(values) else values
-    steps = [_Step(row, sizes, blank, supports, len(start)) for row in x]
+    steps = [_TermStep(row, sizes, blank, supports, len(start)) for row in x]
     after = [np.eye(len(start))[0]]
     for step in reversed(steps):
         after.append(step.matrix @ after[-1])
@@ -128,8 +145,8 @@ def _terms(values: Floats, sizes: Ints, blank: int | None, supports: Floats, sta
     return _Terms(after[0], p)
 
 
-class _Step:
-    """Laying one term: x is exp z by anchor, `most` - 1 rows at most are left to be filled."""
+class _TermStep:
+    """Placement of one term: x is exp z by anchor, at most `most` - 1 rows are left to fill."""
 
     def __init__(self, x: Floats, sizes: Ints, blank: int | None, supports: Floats, most: int) -> None:
         self.x, self.sizes, self.blank = x, sizes, blank
@@ -139,46 +156,54 @@ class _Step:
         others = np.array([1.0])
         for anchor, count in enumerate(sizes.tolist()):
             if anchor != blank:
-                others = np.convolve(others, _power(float(x[anchor]), count, degree))[: degree + 1]
+                others = np.convolve(others, _binomial_coefficients(float(x[anchor]), count, degree))[: degree + 1]
         rows = 0 if blank is None else int(sizes[blank])
-        sums = [np.convolve(others, _power(self.empty, rows - g, degree))[: degree + 1] for g in range(most)]
+        sums = [
+            np.convolve(others, _binomial_coefficients(self.empty, rows - g, degree))[: degree + 1] for g in range(most)
+        ]
         self.sums = np.array([np.pad(one, (0, degree + 1 - len(one))) for one in sums])
         whole = self.sums[0, 1:]
         self.chances = np.divide(supports, whole, out=np.zeros(degree), where=whole > 0)
         self.matrix = np.zeros((most, most))
         for i, ways in self._fillings():
-            self.matrix[i:, : most - i][np.diag_indices(most - i)] = ways[i:] * (self.sums[i:] @ self._left(i, 1.0))
+            self.matrix[i:, : most - i][np.diag_indices(most - i)] = ways[i:] * (
+                self.sums[i:] @ self._taken_chances(i, 1.0)
+            )
 
     def _fillings(self) -> Iterator[tuple[int, Floats]]:
-        """How many of the rows that are left are filled, and the weight of that by how many are left."""
+        """Yield the numbers of rows that are filled, and the weight of each by the number of rows left."""
         for i in range(min(len(self.chances), len(self.unfilled) - 1) + 1):
             binomial = np.array([math.comb(g, i) for g in self.unfilled.tolist()], float)
             yield i, binomial * self.empty**i
 
-    def _left(self, i: int, weight: Floats | float) -> Floats:
-        """By the number of other rows taken: the chance of that many and i, 0 where nothing is taken at all."""
+    def _taken_chances(self, i: int, weight: Floats | float) -> Floats:
+        """Return the probability by the number of other rows with the term, in addition to i; 0 where no row has it."""
         taken = np.zeros(len(self.chances) + 1)
         first = max(i, 1)
         taken[first - i : len(self.chances) + 1 - i] = (self.chances * weight)[first - 1 :]
         return taken
 
     def expected(self, before: Floats, after: Floats) -> Floats:
-        """The weight with which one row of each anchor has the term."""
+        """Return the weight with which one row of each anchor has the term, from the weights
+        `before` and `after` it.
+        """
         most, degree = len(self.unfilled), len(self.chances)
         p, count = np.zeros(len(self.x)), 0.0
-        without = self._without()
+        without = self._leave_one_out()
         for i, ways in self._fillings():
             mass = before[i:] * ways[i:] * after[: most - i]
             # One row has it, and so many of the rest beside the i.
-            p += self.x * np.einsum("g,gaj,j->a", mass, without[i:], self._left(i, 1.0)[1:])
-            count += float(mass @ self.sums[i:] @ self._left(i, np.arange(1.0, degree + 1)))
+            p += self.x * np.einsum("g,gaj,j->a", mass, without[i:], self._taken_chances(i, 1.0)[1:])
+            count += float(mass @ self.sums[i:] @ self._taken_chances(i, np.arange(1.0, degree + 1)))
         if self.blank is not None:
             held = p * self.sizes
             p[self.blank] = (count - held.sum() + held[self.blank]) / self.sizes[self.blank]
         return p
 
-    def _without(self) -> Floats:
-        """e_j over the rows but those left, and but one row of each anchor: by rows left, anchor, and j below k-1."""
+    def _leave_one_out(self) -> Floats:
+        """Return e_j over the rows but those left, and but one row of each anchor: by rows left, anchor, and j below
+        k-1.
+        """
         degree = len(self.chances)
         quotient = np.zeros((len(self.unfilled), len(self.x), degree))
         quotient[:, :, 0] = 1.0
@@ -187,6 +212,6 @@ class _Step:
         return quotient
 
 
-def _power(x: float, rows: int, degree: int) -> Floats:
-    """The coefficients of (1 + x y)^rows up to y^degree."""
+def _binomial_coefficients(x: float, rows: int, degree: int) -> Floats:
+    """Return the coefficients of (1 + x y)^rows up to y^degree."""
     return np.array([math.comb(rows, j) * x**j for j in range(min(rows, degree) + 1)])

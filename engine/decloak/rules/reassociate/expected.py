@@ -1,16 +1,17 @@
-"""Units given to rows in shares that add up to what is published: who has what with which probability.
+"""Expected assignment: each row has a unit with a probability, and the probabilities add up to the published numbers.
 
-Row r of a cluster has unit u with probability p(u, r). Rows of one anchor are alike. z(u, r) is the value of the unit
-with the row's anchor, in log odds up to a constant of the unit. A row has at most one sub-record of a chunk, so that
+Row r of a cluster has unit u with probability p(u, r). Rows of one anchor are indistinguishable. z(u, r) is the value
+of the unit with the row's anchor, in log odds up to a constant of the unit. A row has at most one sub-record of a
+chunk, so that
 
     p(u, r) = l(u) exp z(u, r) / (1 + sum over the units v of u's chunk of l(v) exp z(v, r))
 
-and l(u) is such that the sum of p(u, r) over the rows is how often u was published; terms are chunks of their own. It
-is the distribution of largest entropy around z with these sums. How many rows a term has is not published; it is
-expected from the supports that are: items differ in how frequent they are, rare ones being the most, by a density
-x^-1 (1-x)^(b-1) over the share x of records, so that an item of a cluster of n records has support s with probability
-proportional to C(n, s) B(s, n-s+b). b is what makes the supports in record chunks, and the number of terms, which have
-1 to k-1, most likely. Items that every record of a cluster has are left out: clusters are made by them.
+and l(u) is such that the sum of p(u, r) over the rows is the number of times u was published; terms are chunks of their
+own. It is the distribution of largest entropy around z with these sums. The number of rows of a term is not published;
+it is expected from published supports: items differ in frequency, rare ones are the most common, with a density x^-1
+(1-x)^(b-1) over the share x of records, so that an item of a cluster of n records has support s with probability
+proportional to C(n, s) B(s, n-s+b). b maximises the likelihood of the supports in record chunks, and of the number of
+terms, which have 1 to k-1. Items that every record of a cluster has are left out: clusters are made by them.
 """
 
 from collections import Counter
@@ -21,33 +22,37 @@ from scipy.special import betaln, gammaln
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.disassociated import Disassociated
-from decloak.rules.reassociate.consistent import RuledOut, cover_rules
+from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
 from decloak.rules.reassociate.scores import ClusterCase
 
 __all__ = ["expectation", "term_counts", "term_supports"]
 
 ROUNDS = 200
 CLOSE = 1e-5
-"""How far the sums may be off, of what they should be."""
+"""Largest deviation of the sums, as a share of their target."""
 
 LARGEST = 1e12
-"""What no unit's odds are scaled beyond."""
+"""Largest scale of a unit's odds."""
 
 RULINGS = 20
-"""How often rows that the algorithm rules out are looked for again."""
+"""Number of times that rows ruled out by the algorithm are searched again."""
 
 WIDEST = 1e4
 GRID = np.geomspace(0.1, WIDEST, 121)
-"""The values of b that are tried: each is less than a tenth above the one before."""
+"""Values of b that are tried: each is less than a tenth above the one before."""
 
 
 def term_counts(supports: Mapping[int, Floats]) -> dict[int, float]:
-    """In how many records a term of a cluster of each size is expected, by the chances of its supports."""
+    """Return the expected number of records with a term, by the size of the cluster, from the
+    probabilities `supports`.
+    """
     return {n: float(chances @ np.arange(1, len(chances) + 1)) for n, chances in supports.items()}
 
 
 def term_supports(release: Disassociated, k: int) -> dict[int, Floats]:
-    """How likely a term of a cluster of each size is in 1, 2, ... records, k-1 at most."""
+    """Return the probability of a term of `release` to be in 1, 2, ... records, at most `k`-1, by the size of the
+    cluster.
+    """
     supports, terms = _supports(release)
     likelihood = np.zeros(len(GRID))
     for n in {*terms, *(n for n, _ in supports)}:
@@ -62,7 +67,7 @@ def term_supports(release: Disassociated, k: int) -> dict[int, Floats]:
 
 
 def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter[int]]:
-    """How many items of record chunks have each support in a cluster of each size, and how many terms these have."""
+    """Count the items of record chunks by support and size of the cluster, and the terms by size of the cluster."""
     supports: Counter[tuple[int, int]] = Counter()
     terms: Counter[int] = Counter()
     for cluster in release.clusters:
@@ -74,7 +79,7 @@ def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter
 
 
 def _log_chances(n: int) -> Floats:
-    """ln P(s | n) for s = 1 to n-1 (1 for n = 1), a row for each b."""
+    """Return ln P(s | n) for s = 1 to n-1 (1 for n = 1), a row for each b."""
     s, b = np.arange(1, max(2, n)), GRID[:, None]
     logs = betaln(s, np.maximum(n - s, 0) + b) - gammaln(s + 1) - gammaln(n - s + 1)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
@@ -86,11 +91,12 @@ def _chances(logs: Floats) -> Floats:
 
 
 def expectation(
-    batch: Sequence[ClusterCase], values: Floats, targets: Floats, ruled_out: Mapping[int, RuledOut] | None = None
+    batch: Sequence[ClusterCase], values: Floats, targets: Floats, ruled_out: Mapping[int, CoverLimits] | None = None
 ) -> Floats:
-    """p of every unit of the batch and every anchor of its cluster, from values and how many rows each unit has.
+    """Return p of every unit of `batch` and every anchor of its cluster, from `values` and `targets`, the rows of each
+    unit.
 
-    With `ruled_out` no row is without anything, and covered items are together in as few rows as the algorithm allows.
+    With `ruled_out` no row is empty, and covered items are together in as few rows as the algorithm allows.
     """
     owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
     group = _groups(batch)
@@ -99,20 +105,21 @@ def expectation(
         sizes[number, : len(case.rows.anchors)] = np.bincount(case.rows.of_row, minlength=len(case.rows.anchors))
         empty[number, : len(case.rows.anchors)] = [not anchor for anchor in case.rows.anchors]
     with np.errstate(invalid="ignore"):
+        # A constant per unit does not matter, because its scale is fitted: the largest odds are set to 1.
         odds = np.exp(values - values.max(axis=1, keepdims=True))
     odds = np.nan_to_num(odds)  # a unit that no row can have
     if ruled_out is None:
         return _shares(odds, sizes[owner], targets, group, None)
     p = _shares(odds, sizes[owner], targets, group, (owner, empty))
     for _ in range(RULINGS):
-        if not _ruled(batch, p, odds, ruled_out):
+        if not _apply_rules(batch, p, odds, ruled_out):
             break
         p = _shares(odds, sizes[owner], targets, group, (owner, empty))
     return p
 
 
 def _groups(batch: Sequence[ClusterCase]) -> Ints:
-    """The number of each unit's chunk; a term is a chunk of its own."""
+    """Return the number of each unit's chunk; a term is a chunk of its own."""
     groups, number, last = [], -1, None
     for at, case in enumerate(batch):
         for unit in case.units:
@@ -124,9 +131,10 @@ def _groups(batch: Sequence[ClusterCase]) -> Ints:
 
 
 def _shares(odds: Floats, sizes: Floats, targets: Floats, group: Ints, filled: tuple[Ints, Mask] | None) -> Floats:
-    """p by scaling every unit's odds until its rows add up."""
+    """Return p by scaling every unit's odds until its rows add up."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     reach = (odds * sizes).sum(axis=1)
+    # The start gives each unit its number of rows as if units did not compete; the rounds correct it.
     scale = np.divide(targets, reach, out=np.zeros_like(targets), where=reach > 0)
     p = np.zeros_like(odds)
     for _ in range(ROUNDS):
@@ -144,21 +152,21 @@ def _shares(odds: Floats, sizes: Floats, targets: Floats, group: Ints, filled: t
 
 
 def _never_empty(p: Floats, none: Floats, groups: Ints, starts: Ints, owner: Ints, empty: Mask) -> Floats:
-    """p given that a row that shows nothing has something: over the probability that it has."""
+    """Return p given that a row that shows nothing has something: divided by the probability of that."""
     nothing = np.zeros(empty.shape)
     np.add.at(nothing, owner[starts], np.log(none[groups]))
     share = np.where(empty, np.maximum(-np.expm1(nothing), CLOSE), 1.0)
     return np.asarray(np.minimum(p / share[owner], 1.0))
 
 
-def _lowered(joined: float, most: int, rows: int) -> float:
-    """By what to multiply odds so that about so many at most of these rows are joined."""
+def _odds_factor(joined: float, most: int, rows: int) -> float:
+    """Return the factor for odds with which at most about so many of these rows are joined."""
     q, t = min(joined / rows, 1 - CLOSE), min(most / rows, 0.5)
     return min(most / joined, t * (1 - q) / (q * (1 - t)))
 
 
-def _ruled(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Mapping[int, RuledOut]) -> bool:
-    """Lower the odds where more rows join a covered item than the algorithm allows; whether there were such."""
+def _apply_rules(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Mapping[int, CoverLimits]) -> bool:
+    """Lower the odds where more rows join a covered item than the algorithm allows; return True if there were such."""
     first, broken = 0, False
     for case in batch:
         units = slice(first, first + len(case.units))
@@ -167,7 +175,7 @@ def _ruled(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Map
             cells = np.ix_(np.flatnonzero(rule.units) + first, np.flatnonzero(rule.anchors))
             joined = float((p[cells] * sizes[rule.anchors]).sum())
             if joined > rule.high * (1 + 1e-3):
-                odds[cells] *= _lowered(joined, rule.high, int(sizes[rule.anchors].sum()))
+                odds[cells] *= _odds_factor(joined, rule.high, int(sizes[rule.anchors].sum()))
                 broken = True
         first = units.stop
     return broken

@@ -1,20 +1,20 @@
-"""What scores are worth, learned from the release itself: its record chunks show what they have not torn apart.
+"""Weights of scores, learned from the release itself: its record chunks show items that the algorithm did not separate.
 
 For two items a and y of the same record chunks, seen together in T records where their supports would give E if they
-were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta_i(a, y) is how far their score by measure
-i is above that of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
+were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta_i(a, y) is the difference of their score
+by measure i from that of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
 
     z(u | A) = sum over a in A and y in u of (w1 theta_1(a, y) + w2 theta_2(a, y) + ... + w lift(a, y)) / sqrt(|A|)
 
-The root, because the items of an anchor are no independent witnesses. w is learned by tearing: each item of a record
-chunk is taken off its sub-records in turn, and w makes it most likely that it goes back to those that had it (softmax
-over the records of the cluster; the lift is then without that chunk, and w has the prior N(0, 1) in units of the
-standard deviation of what it is for). So what tells nothing gets a weight near 0, and nobody needs the truth.
+The root, because the items of an anchor are not independent. w is learned by separation: each item of a record chunk is
+removed from its sub-records in turn, and w makes it most likely that it returns to those that had it (softmax over the
+records of the cluster; the lift is then without that chunk, and w has the prior N(0, 1) in units of the standard
+deviation of its feature). So a useless feature gets a weight near 0, and the originals are not needed.
 
-Record chunks are no fair sample of pairs: what one or two records have is torn, so that in sparse data most of what is
-left is never together, however near. One more weight, of sqrt|A|, takes that up and is dropped, since it does not hold
-for what is torn. Without it nearness came to count against an item where records are short. Nearness cannot speak
-against an item: a weight below next to nothing (LEAST) is taken for that, so that it decides where all else is equal.
+Record chunks are no fair sample of pairs: the algorithm separates what one or two records have, so that in sparse data
+most of the rest is never together, however related. One more weight, of sqrt|A|, absorbs that and is dropped, because
+it does not hold for separated items. Without it relatedness counted against an item in short rows. Relatedness cannot
+count against an item: a weight below a minimum (LEAST) is replaced by it, so that it decides where all else is equal.
 """
 
 import math
@@ -25,19 +25,19 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.disassociated import Chunk, Disassociated
+from decloak.rules.reassociate.negative_control import NegativeControl
 from decloak.rules.reassociate.scores import Scores
-from decloak.rules.reassociate.spoilt import Spoiler
 
 __all__ = ["fitted_scores", "softmax_weights"]
 
 LEAST = 0.01
-"""What nearness is worth at least: log odds for a standard deviation of theta, or of the lifts."""
+"""Smallest weight of relatedness: log odds for a standard deviation of theta, or of the lifts."""
 
 PRIOR = 2.0
-"""Added to the records of a pair, seen and expected, as in each of as many records."""
+"""Added to the records of a pair, seen and expected."""
 
 ENTRIES = 2_000_000
-"""Sub-records by items of their chunk that weights are learned from, about; of more, every so many chunks are taken."""
+"""Sub-records by items of their chunk that weights are learned from, about; beyond, only every n-th chunk is used."""
 
 ROUNDS = 50
 
@@ -49,8 +49,8 @@ class _Chunks(NamedTuple):
     records: Ints  # of each chunk's cluster
     holds: Mask
 
-    def every(self, step: int) -> "_Chunks":
-        """Every so many of them, the first among them."""
+    def every_nth(self, step: int) -> "_Chunks":
+        """Return every n-th chunk for n = `step`, beginning with the first."""
         return _Chunks(self.codes[::step], self.records[::step], self.holds[::step])
 
 
@@ -62,27 +62,36 @@ class _Pairs(NamedTuple):
     expected: Floats
 
     def of(self, keys: Ints) -> tuple[Floats, Floats]:
-        """T and E of keys that are there."""
+        """Return T and E of `keys` that exist."""
         index = np.searchsorted(self.keys, keys)
         return self.together[index], self.expected[index]
 
 
-def fitted_scores(release: Disassociated, measures: Sequence[Scores], spoiler: Spoiler | None = None) -> Scores:
-    """Scores by each measure and lifts in one, weighted by what the release's own record chunks say they are worth."""
-    spoiler, code = spoiler or Spoiler(None), measures[0].code
+def fitted_scores(
+    release: Disassociated, measures: Sequence[Scores], negative_control: NegativeControl | None = None
+) -> Scores:
+    """Return the scores by each of `measures` and lifts in one, with weights learned from the record chunks of
+    `release`.
+
+    `negative_control` spoils the training data, if there is one.
+    """
+    negative_control, code = negative_control or NegativeControl(None), measures[0].code
     chunks = list(_by_width(release, code))
     pairs = _pairs(chunks, len(code))
+    # Scores are measured from that of unrelated items, so that a missing pair counts as unrelated.
     weighed = [(one.keys, one.values - one.neutral) for one in measures]
     weighed.append((pairs.keys, _lift(pairs.together, pairs.expected)))
     keys = np.unique(np.concatenate([own for own, _ in weighed]))
     values = np.zeros(len(keys))
-    for weight, (own, theta) in zip(_weights(chunks, pairs, measures, spoiler).tolist()[:-1], weighed, strict=True):
-        values[np.searchsorted(keys, own)] += max(weight, _least(theta)) * spoiler.scores(theta)
+    for weight, (own, theta) in zip(
+        _weights(chunks, pairs, measures, negative_control).tolist()[:-1], weighed, strict=True
+    ):
+        values[np.searchsorted(keys, own)] += max(weight, _minimum_weight(theta)) * negative_control.scores(theta)
     return Scores(code, keys, values, 0.0)
 
 
-def _least(theta: Floats) -> float:
-    """The weight that makes a standard deviation worth next to nothing."""
+def _minimum_weight(theta: Floats) -> float:
+    """Return the weight that gives a standard deviation the minimum effect."""
     deviation = math.sqrt(float(np.mean(theta**2))) if len(theta) else 0.0
     return LEAST / deviation if deviation > 0 else 0.0
 
@@ -92,7 +101,9 @@ def _lift(together: Floats, expected: Floats) -> Floats:
 
 
 def _by_width(release: Disassociated, code: Mapping[str, int]) -> Iterator[_Chunks]:
-    """The record chunks of two items or more that show something, those of as many items and about as many rows."""
+    """Yield the record chunks of two or more items that show something, grouped by items and about the same number of
+    rows.
+    """
     alike: dict[tuple[int, int], list[tuple[int, Chunk]]] = {}
     for cluster in release.clusters:
         for chunk in cluster.record_chunks:
@@ -118,13 +129,13 @@ def _chunks(chunks: Sequence[tuple[int, Chunk]], width: int, code: Mapping[str, 
 
 
 def _keys(chunks: _Chunks, items: int) -> Ints:
-    """The key of every pair of items of every chunk: chunks × items × items."""
+    """Return the key of every pair of items of every chunk: chunks × items × items."""
     a, b = chunks.codes[:, :, None], chunks.codes[:, None, :]
     return np.asarray(np.minimum(a, b) * items + np.maximum(a, b))
 
 
 def _counts(chunks: _Chunks) -> tuple[Floats, Floats]:
-    """T and E within each chunk: chunks × items × items, 0 for an item with itself."""
+    """Return T and E within each chunk: chunks × items × items, 0 for an item with itself."""
     held = chunks.holds.astype(np.float64)
     together = np.swapaxes(held, 1, 2) @ held
     support = held.sum(axis=1)
@@ -148,19 +159,22 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
     return _Pairs(distinct, t, e)
 
 
-def _weights(chunks: Sequence[_Chunks], pairs: _Pairs, measures: Sequence[Scores], spoiler: Spoiler) -> Floats:
-    """w of the scores by each measure, of the lifts, and of standing in an anchor at all."""
+def _weights(
+    chunks: Sequence[_Chunks], pairs: _Pairs, measures: Sequence[Scores], negative_control: NegativeControl
+) -> Floats:
+    """Return w of the scores by each measure, of the lifts, and of being in an anchor at all."""
+    # More than ENTRIES rows change the weights little, and cost much time.
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
-    torn = [_torn(some.every(step), pairs, measures) for some in chunks]
+    torn = [_tear_chunks(some.every_nth(step), pairs, measures) for some in chunks]
     if not torn:
         return np.zeros(len(measures) + 2)
     features, alike, chosen, units = zip(*torn, strict=True)
-    torn_from = spoiler.features(np.concatenate(features))
-    return softmax_weights(torn_from, np.concatenate(alike), np.concatenate(chosen), _numbered(units))
+    torn_from = negative_control.features(np.concatenate(features))
+    return softmax_weights(torn_from, np.concatenate(alike), np.concatenate(chosen), _renumber(units))
 
 
-def _numbered(units: Sequence[Ints]) -> Ints:
-    """The numbers of units, those of each part counted on from the part before."""
+def _renumber(units: Sequence[Ints]) -> Ints:
+    """Return the numbers of units, where each part continues after the part before."""
     first, numbered = 0, []
     for part in units:
         numbered.append(part + first)
@@ -168,8 +182,10 @@ def _numbered(units: Sequence[Ints]) -> Ints:
     return np.concatenate(numbered)
 
 
-def _torn(chunks: _Chunks, pairs: _Pairs, measures: Sequence[Scores]) -> tuple[Floats, Floats, Floats, Ints]:
-    """Features, how many records are alike, how many of them had the item, and the unit, of every candidate row."""
+def _tear_chunks(chunks: _Chunks, pairs: _Pairs, measures: Sequence[Scores]) -> tuple[Floats, Floats, Floats, Ints]:
+    """Return features, the number of equal records, how many of them had the item, and the unit, of every candidate
+    row.
+    """
     count, _, width = chunks.holds.shape
     keys, (own_t, own_e) = _keys(chunks, len(measures[0].code)), _counts(chunks)
     apart = ~np.eye(width, dtype=np.bool_)
@@ -198,8 +214,9 @@ def _torn(chunks: _Chunks, pairs: _Pairs, measures: Sequence[Scores]) -> tuple[F
 
 
 def softmax_weights(features: Floats, alike: Floats, chosen: Floats, unit: Ints) -> Floats:
-    """The weights under which the rows chosen for every unit are most likely, each standing for so many alike ones.
+    """Return the weights under which the chosen rows of every unit are most likely.
 
+    `features` are those of rows, each of which stands for `alike` equal ones, `chosen` of which were chosen for `unit`.
     Newton's method on a concave sum; a feature that is the same in all rows has weight 0.
     """
     count = int(unit.max(initial=-1)) + 1
@@ -219,7 +236,7 @@ def softmax_weights(features: Floats, alike: Floats, chosen: Floats, unit: Ints)
 def _slope(
     x: Floats, alike: Floats, chosen: Floats, unit: Ints, draws: Floats, weights: Floats
 ) -> tuple[Floats, Floats]:
-    """The gradient of the log likelihood with its prior, and the negative of its second derivative."""
+    """Return the gradient of the log likelihood with its prior, and the negative of its second derivative."""
     z = x @ weights
     top = np.full(len(draws), -np.inf)
     np.maximum.at(top, unit, z)

@@ -1,8 +1,8 @@
-"""Giving units to anchors instead of rows: an integer programme, small however many rows a cluster has.
+"""Assignment of units to anchors instead of rows: an integer programme, small however many rows a cluster has.
 
-Rows of one anchor are interchangeable, so z[u, c] rows of anchor c get unit u, each unit as many as it was published.
-A rule bounds the sum of z over some units and anchors; that no row takes two sub-records of a chunk is such a rule:
-the sum over the chunk's units is at most the rows of c.
+Rows of one anchor are interchangeable, so z[u, c] rows of anchor c get unit u, each unit as often as it was published.
+A rule bounds the sum of z over some units and anchors; for example no row gets two sub-records of a chunk: the sum over
+the chunk's units is at most the rows of c.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,23 +16,24 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import Unit, classes
 
-__all__ = ["RowLimit", "by_chunk", "capacities", "deal_rows", "finite", "flow"]
+__all__ = ["RowLimit", "by_chunk", "capacities", "deal_rows", "replace_infinities", "solve_flow"]
 
 
 class RowLimit(NamedTuple):
-    """The sum of z over these units and anchors lies between low and high."""
+    """A rule: the sum of z over these units and anchors is between low and high."""
 
     units: Mask
     anchors: Mask
     low: int
     high: int
 
-    def obeyed(self, z: Ints) -> bool:
+    def is_obeyed(self, z: Ints) -> bool:
+        """Return True if `z` meets the rule."""
         return bool(self.low <= z[np.ix_(self.units, self.anchors)].sum() <= self.high)
 
 
 def by_chunk(units: Sequence[Unit]) -> Iterator[slice]:
-    """The sub-records of each record chunk among the units of a cluster."""
+    """Yield the sub-records of each record chunk among the `units` of a cluster."""
     start = 0
     for chunk, members in groupby(units, key=lambda unit: unit.chunk):
         stop = start + len(list(members))
@@ -42,7 +43,7 @@ def by_chunk(units: Sequence[Unit]) -> Iterator[slice]:
 
 
 def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[RowLimit]:
-    """No row takes two sub-records of a chunk."""
+    """Yield the rules that no row of `case` gets two sub-records of one of `chunks`."""
     for chunk in chunks:
         units = np.zeros(len(case.units), dtype=np.bool_)
         units[chunk] = True
@@ -50,8 +51,8 @@ def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[RowLimit]
             yield RowLimit(units, np.arange(len(case.rows.anchors)) == c, 0, len(members))
 
 
-def finite(values: Floats, count: int) -> Floats:
-    """Values with -inf so low that no sum over as many rows as are given would gain by one more of it."""
+def replace_infinities(values: Floats, count: int) -> Floats:
+    """Return `values` with -inf so low that no sum over `count` rows would gain by one more of it."""
     finite_values = values[np.isfinite(values)]
     if len(finite_values) == values.size:
         return values
@@ -59,16 +60,20 @@ def finite(values: Floats, count: int) -> Floats:
     return np.where(np.isfinite(values), values, low - (high - low + 1) * (count + 1))
 
 
-def flow(case: ClusterCase, values: Floats, part: slice, rules: Sequence[RowLimit]) -> Ints | None:
-    """The z of some units whose sum of values is largest under the rules, None where no z obeys them."""
+def solve_flow(case: ClusterCase, values: Floats, part: slice, rules: Sequence[RowLimit]) -> Ints | None:
+    """Return the z of the units `part` with the largest sum of `values` under the `rules`, None where no z meets them.
+
+    `case` is the cluster.
+    """
     times = np.array([unit.times for unit in case.units[part]])
     sizes = np.array([len(members) for members in classes(case.rows)])
     most = np.minimum(times[:, None], sizes)
+    # Each unit gets exactly its number of rows.
     per_unit = np.kron(np.eye(len(times)), np.ones(len(sizes)))
     bound = np.array([np.outer(rule.units[part], rule.anchors).ravel() for rule in rules], dtype=np.float64)
     low, high = (np.array(side, dtype=np.float64) for side in zip(*(rule[2:] for rule in rules), strict=True))
     solution = milp(
-        -finite(values[part], int(times.sum())).ravel(),
+        -replace_infinities(values[part], int(times.sum())).ravel(),
         integrality=np.ones(most.size),
         bounds=Bounds(0, most.ravel()),
         constraints=[LinearConstraint(per_unit, times, times), LinearConstraint(bound, low, high)],
@@ -78,7 +83,11 @@ def flow(case: ClusterCase, values: Floats, part: slice, rules: Sequence[RowLimi
 
 
 def deal_rows(case: ClusterCase, z: Ints, chunks: Sequence[slice]) -> list[tuple[int, ...]]:
-    """The rows of every unit from how many of each anchor it gets: the lowest, but evenly where nothing is shown."""
+    """Return the rows of every unit of `case` from `z`, the number of each anchor: the lowest, but evenly among empty
+    ones.
+
+    `chunks` are the units of each chunk.
+    """
     rows: list[list[int]] = [[] for _ in case.units]
     alone = [slice(u, u + 1) for u in range(chunks[-1].stop if chunks else 0, len(rows))]
     for c, members in enumerate(classes(case.rows)):

@@ -1,7 +1,7 @@
-"""How likely a row has a unit, whichever attack says so: by the expectation that the release itself teaches.
+"""Probability that a row has a unit, for any attack: the expectation that the release itself teaches.
 
-The probabilities of `expectation` add up to what is published and are right as often as they say; so what any attack
-gives to a row is as likely right as they have it, on the scores that the attacker has.
+The probabilities of `expectation` add up to the published numbers and are calibrated. So any attack's assignment to a
+row has the probability that they give it, for the scores of the attacker.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Posterior(NamedTuple):
     rows: Mapping[tuple[int, ChunkNumber, tuple[str, ...]], Floats]
 
     def of(self, assignments: Iterable[Assignment]) -> Floats:
-        """Of every row that something was given to, in order; NaN where nothing is known."""
+        """Return the probability of every row of `assignments`, in order; NaN where nothing is known."""
         parts = [
             self.rows[cluster, chunk, unit][list(rows)]
             if (cluster, chunk, unit) in self.rows
@@ -37,8 +37,9 @@ class Posterior(NamedTuple):
 
 
 def posterior(release: Disassociated, measures: Sequence[PairScores]) -> Posterior:
-    """Work out the probability of every row of every unit."""
+    """Compute the probability of every row of every unit of `release` from the scores of `measures`; return it."""
     rows = {}
+    # The learner weighs the scores itself, so that no combined scores are given.
     for part in attack(release, {}, EXPECTATION, measures=measures):
         of_row = np.array(part.case.rows.of_row)
         for unit, p in zip(part.case.units, part.values, strict=True):

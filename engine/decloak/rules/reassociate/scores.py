@@ -1,4 +1,5 @@
-"""How related every unit of a cluster is to every anchor of it, many clusters at once.
+"""Values of units and anchors: the relatedness of every unit of a cluster to every anchor of it,
+many clusters at once.
 
 SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
 a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
@@ -23,14 +24,14 @@ what is not there. NaN is no score.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.data.assignment import Closer
-from decloak.errors import DecloakError, shown
+from decloak.data.assignment import ScoreDirection
+from decloak.errors import DecloakError, quote
 from decloak.rules.reassociate.strategy import Combine, Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
 
@@ -39,17 +40,17 @@ __all__ = ["EPSILON", "ClusterCase", "Scores", "batches", "coded_scores", "padde
 Number = TypeVar("Number", np.float64, np.int64)
 
 EPSILON = 1e-9
-"""Values no further apart than this are equal."""
+"""Difference up to which values are equal."""
 
 ODDS = ("bayes", "fitted")
-"""Ways to combine that add up log odds."""
+"""Ways to combine that add log odds."""
 
 AT_ONCE = 1 << 20
 """Numbers in the largest array of a batch, about: bounds the memory."""
 
 
 class Scores(NamedTuple):
-    """Scores by pairs of item codes, larger is closer; `neutral` is that of items that have nothing in common."""
+    """Scores by pairs of item codes, larger is closer; `neutral` is that of items with nothing in common."""
 
     code: Mapping[str, int]
     keys: Ints
@@ -57,7 +58,10 @@ class Scores(NamedTuple):
     neutral: float
 
     def of(self, a: Ints, b: Ints) -> Floats:
-        """Scores of pairs, in either order; NaN where there is none. A negative code has no scores."""
+        """Return the scores of pairs of `a` and `b`, in either order; NaN where there is none.
+
+        A negative code has no scores.
+        """
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
         keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
@@ -75,7 +79,7 @@ class ClusterCase(NamedTuple):
 
 def coded_scores(
     scores: Mapping[tuple[str, str], float | None],
-    closer: Closer,
+    closer: ScoreDirection,
     items: Sequence[str],
     unrelated: float | None,
 ) -> Scores:
@@ -88,18 +92,18 @@ def coded_scores(
     keys, x = (np.minimum(a, b) * len(code) + np.maximum(a, b))[ours], x[ours]
     # Ascending for searchsorted; so a pair that is given in both directions comes to stand together.
     order = np.argsort(keys, kind="stable")
-    keys, x = _once(keys[order], x[order], items)
+    keys, x = _first_scores(keys[order], x[order], items)
     neutral = float(x.mean()) if unrelated is None and len(x) else sign * (unrelated or 0.0)
     return Scores(code, keys, x, neutral)
 
 
-def _once(keys: Ints, x: Floats, items: Sequence[str]) -> tuple[Ints, Floats]:
-    """Ascending keys without repetition."""
+def _first_scores(keys: Ints, x: Floats, items: Sequence[str]) -> tuple[Ints, Floats]:
+    """Return ascending keys without repetition, and their scores."""
     first = np.ones(len(keys), dtype=np.bool_)
     first[1:] = keys[1:] != keys[:-1]
     differing = keys[1:][~first[1:] & (x[1:] != x[:-1])].tolist()
     if differing:
-        pair = " and ".join(shown(items[code]) for code in divmod(differing[0], len(items)))
+        pair = " and ".join(quote(items[code]) for code in divmod(differing[0], len(items)))
         raise DecloakError(f"{pair} have two different scores", hint="a score is the same in both directions")
     return keys[first], x[first]
 
@@ -107,14 +111,14 @@ def _once(keys: Ints, x: Floats, items: Sequence[str]) -> tuple[Ints, Floats]:
 def _sign(closer: str) -> float:
     signs = {"larger": 1.0, "smaller": -1.0}
     if closer not in signs:
-        raise DecloakError(f"closer is {shown(closer)}", hint="scores are closer when larger, or when smaller")
+        raise DecloakError(f"closer is {quote(closer)}", hint="scores are closer when larger, or when smaller")
     return signs[closer]
 
 
 def _codes(scores: Mapping[tuple[str, str], float | None], side: int, code: Mapping[str, int]) -> Ints:
     for pair in scores:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise DecloakError(f"a score is given for {shown(pair)}", hint="give scores by pairs of items")
+            raise DecloakError(f"a score is given for {quote(pair)}", hint="give scores by pairs of items")
     return np.array([code.get(pair[side], -1) for pair in scores], dtype=np.int64)
 
 
@@ -122,11 +126,11 @@ def _numbers(scores: Mapping[tuple[str, str], float | None]) -> Floats:
     try:
         return np.array(list(scores.values()), dtype=np.float64)
     except (TypeError, ValueError):
-        raise DecloakError("a score is not a number", hint="give numbers; None or NaN is no score") from None
+        raise DecloakError("a score is not a number", hint="give numbers, or None or NaN for a missing score") from None
 
 
-def padded(lists: Sequence[Sequence[Any]], fill: Number) -> NDArray[Number]:
-    """Lists as the rows of one array.
+def padded(lists: Sequence[Sequence[float]], fill: Number) -> NDArray[Number]:
+    """Return `lists` as the rows of one array, padded with `fill`.
 
     >>> padded([[1, 2], [3]], np.int64(-1)).tolist()
     [[1, 2], [3, -1]]
@@ -138,12 +142,13 @@ def padded(lists: Sequence[Sequence[Any]], fill: Number) -> NDArray[Number]:
 
 
 def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
-    """Clusters to go together: of sizes within a factor of two, so that little is padded."""
+    """Yield the clusters `cases` to process together: of sizes within a factor of two, so that little is padded."""
     alike: dict[tuple[int, ...], list[ClusterCase]] = {}
     for case in cases:
         longest = max(map(len, case.rows.anchors))
         sides = len(case.rows.of_row), len(case.rows.anchors), longest
         alike.setdefault(tuple(side.bit_length() for side in sides), []).append(case)
+    # Larger clusters go in smaller batches, so that arrays stay within AT_ONCE numbers.
     for (size, *_), alike_cases in alike.items():
         room = AT_ONCE >> size
         batch: list[ClusterCase] = []
@@ -158,7 +163,10 @@ def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
 
 
 def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Floats:
-    """Return the value of every unit of the batch, cluster after cluster, with every anchor of its cluster."""
+    """Return the value of every unit of `batch`, cluster after cluster, with every anchor of its cluster.
+
+    `strategy` says how the `scores` are combined.
+    """
     units = [unit for case in batch for unit in case.units]
     owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
     items, anchors = _anchors(batch, scores)
@@ -168,14 +176,14 @@ def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores
         alike = np.flatnonzero([way == combine for way in ways])
         for members in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE):
             codes = padded([[scores.code[item] for item in units[u].items] for u in members.tolist()], np.int64(-1))
-            v = _related(codes, items[owner[members]], scores, combine)
-            unit_values[members] = _combined(v, anchors[owner[members]], combine)
+            v = _item_scores(codes, items[owner[members]], scores, combine)
+            unit_values[members] = _combine_scores(v, anchors[owner[members]], combine)
     sizes = np.array([len(case.rows.anchors) for case in batch])
     return np.where(np.arange(unit_values.shape[1]) < sizes[owner, None], unit_values, -np.inf)
 
 
 def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Ints, Ints]:
-    """The items of every cluster's anchors by code, and every anchor by the places of its items among these."""
+    """Return the items of every cluster's anchors by code, and every anchor by the indices of its items among these."""
     names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
     items = padded([[scores.code[item] for item in item_names] for item_names in names], np.int64(-1))
     nothing = np.int64(items.shape[1])
@@ -191,8 +199,8 @@ def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Ints, Ints]:
     return items, anchors
 
 
-def _related(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floats:
-    """v of every unit and item, NaN where there is none: the mean over the unit's items, for bayes the sum."""
+def _item_scores(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floats:
+    """Return v of every unit and item, NaN where there is none: the mean over the unit's items, for bayes the sum."""
     total = np.zeros((len(codes), items.shape[1] + 1))
     count = np.zeros(total.shape)
     for y in codes.T:
@@ -206,8 +214,8 @@ def _related(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floa
         return np.where(count > 0, total, np.nan) if combine in ODDS else total / count
 
 
-def _combined(v: Floats, anchors: Ints, combine: Combine) -> Floats:
-    """One value of each unit and anchor."""
+def _combine_scores(v: Floats, anchors: Ints, combine: Combine) -> Floats:
+    """Return one value of each unit and anchor."""
     x: Floats = v[np.arange(len(v))[:, None, None], anchors]
     seen = ~np.isnan(x)
     if combine == "best":
@@ -225,6 +233,6 @@ def _combined(v: Floats, anchors: Ints, combine: Combine) -> Floats:
 
 
 def _median(x: Floats, seen: Mask) -> Floats:
-    """The upper of the middle two scores in each last row: none lies between it and the mean of the two."""
+    """Return the upper of the middle two scores in each last row: none lies between it and the mean of the two."""
     middle = seen.sum(axis=2, keepdims=True) // 2
     return np.take_along_axis(np.sort(x, axis=2), np.minimum(middle, x.shape[2] - 1), axis=2)

@@ -1,8 +1,8 @@
-"""Shared chunks: what a joint cluster publishes of all its clusters at once.
+"""Shared chunks: sub-records that a joint cluster publishes for all its clusters together.
 
-A sub-record of a shared chunk is of any record of the joint cluster whose own cluster, or a smaller joint cluster that
-it is in, does not publish one of its items elsewhere. To attack it, the rows of all clusters of the joint one are laid
-side by side.
+A sub-record of a shared chunk belongs to any record of the joint cluster whose own cluster, or a smaller joint cluster
+around it, does not publish one of its items elsewhere. For the attack, the rows of all clusters of the joint cluster
+are treated as one cluster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ __all__ = ["JointCase", "is_shared", "joint_cases", "shared_places"]
 
 
 class JointCase(NamedTuple):
-    """The rows of the clusters of a joint cluster as those of one, its shared chunks, and where each cluster begins.
+    """The rows of the clusters of a joint cluster as those of one, its shared chunks, and the start of each cluster.
 
-    `row_starts` and `anchor_starts` have one number more than clusters; `barred` lists units and clusters, by their
-    places, that do not go together.
+    `row_starts` and `anchor_starts` have one number more than clusters; `barred` lists units and clusters, by index,
+    that do not go together.
     """
 
     case: ClusterCase
@@ -32,17 +32,18 @@ class JointCase(NamedTuple):
     anchor_starts: tuple[int, ...]
     barred: tuple[tuple[int, int], ...]
 
-    def masked(self, values: Floats) -> Floats:
-        """Values, -inf where a unit cannot be."""
+    def mask_values(self, values: Floats) -> Floats:
+        """Return `values`, -inf where a unit cannot be."""
+        # The caller still needs its values of other clusters.
         values = values.copy()
         for unit, cluster in self.barred:
             values[unit, self.anchor_starts[cluster] : self.anchor_starts[cluster + 1]] = -np.inf
         return values
 
-    def parts(
+    def split_by_cluster(
         self, values: Floats, rows: Sequence[tuple[int, ...]]
     ) -> Iterator[tuple[ClusterCase, Floats, list[tuple[int, ...]]]]:
-        """What falls to each of the clusters: a case of it, the values of its anchors, and its rows of every unit."""
+        """Yield for each cluster its case, the `values` of its anchors, and its `rows` of every unit."""
         for place, number in enumerate(self.clusters):
             low, high = self.row_starts[place : place + 2]
             of_row = tuple(anchor - self.anchor_starts[place] for anchor in self.case.rows.of_row[low:high])
@@ -53,11 +54,15 @@ class JointCase(NamedTuple):
 
 
 def is_shared(chunk: ChunkNumber) -> bool:
+    """Return True if `chunk` names a shared chunk."""
     return str(chunk).startswith("S")
 
 
 def shared_places(release: Disassociated) -> list[dict[str, str]]:
-    """For each cluster the shared chunk of every item that a record of it may have in one: `S<joint>.<chunk>`."""
+    """Return for each cluster of `release` the shared chunk of every item that it may have in one:
+
+    `S<joint>.<chunk>`.
+    """
     places: list[dict[str, str]] = [dict.fromkeys(cluster.items, "") for cluster in release.clusters]
     # Smaller joint clusters first: an item stays where the innermost one publishes it.
     for number, joint in sorted(enumerate(release.joints), key=lambda entry: len(entry[1].clusters)):
@@ -69,7 +74,9 @@ def shared_places(release: Disassociated) -> list[dict[str, str]]:
 
 
 def joint_cases(release: Disassociated) -> Iterator[JointCase]:
-    """Every joint cluster with a shared chunk; rows of clusters without a record chunk show nothing."""
+    """Yield every joint cluster of `release` with a shared chunk; rows of clusters without a
+    record chunk show nothing.
+    """
     places = shared_places(release)
     for number, joint in enumerate(release.joints):
         units = [

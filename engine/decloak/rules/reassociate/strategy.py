@@ -1,7 +1,8 @@
-"""What a re-association attack is made of: how rows are ranked for a unit, how many get it, and who decides.
+"""The choices of a re-association attack: the value of a row, the number of rows of a unit, and the matching.
 
-A unit is what was taken off the records of a cluster: a distinct sub-record of the second or a later record chunk,
-or a term. Rows are the records of the cluster, known by their anchors, the sub-records of its first record chunk.
+A unit is a part that was split off the records of a cluster: a distinct sub-record of the second or a later record
+chunk, or a term. Rows are the records of the cluster, known by their anchors, the sub-records of its first record
+chunk.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from decloak.errors import DecloakError
-from decloak.rules.choices import one_of
+from decloak.rules.choices import check_choice
 
 __all__ = ["Combine", "Reassociation"]
 
@@ -55,28 +56,32 @@ class Reassociation:
         consistent: bool = False,
         places: Mapping[str, str] | None = None,
     ) -> "Reassociation":
-        """Check the choices; `places` says where each is written."""
+        """Check the choices and return the strategy; `places` has the location of each.
+
+        `units`, `combine`, `give`, `match` and `consistent` are those of the rule file.
+        """
         place = (places or {}).get
-        kinds = tuple(one_of(unit, get_args(Unit), place("units")) for unit in units)
-        combined: Combine = one_of("mean" if combine is None else combine, get_args(Combine), place("combine"))
-        giving: Give = one_of(give, get_args(Give), place("give"))
-        matched: Match = one_of(match, get_args(Match), place("match"))
+        kinds = tuple(check_choice(unit, get_args(Unit), place("units")) for unit in units)
+        combined: Combine = check_choice("mean" if combine is None else combine, get_args(Combine), place("combine"))
+        giving: Give = check_choice(give, get_args(Give), place("give"))
+        matched: Match = check_choice(match, get_args(Match), place("match"))
         built = cls(kinds, combined, giving, matched, consistent)
-        for choice, message, hint in _misfits(built, combine is not None):
+        for choice, message, hint in _contradictions(built, combine is not None):
             raise DecloakError(message, place(choice), hint)
         return built
 
     @property
     def by_probability(self) -> bool:
-        """Whether rows are ranked by how likely they have a unit."""
+        """Return True if rows are ranked by the probability that they have a unit."""
         return self.match in ("expectation", "exact")
 
     def combine_for(self, chunk: int | str) -> Combine:
+        """Return how scores are combined for the units of `chunk`."""
         return self.combine if ("term" if chunk == "T" else "subrecord") in self.units else "mean"
 
 
-def _misfits(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str, str, str]]:
-    """What does not go with what: the choice at fault, what is wrong, and the remedy."""
+def _contradictions(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield each contradiction between choices: the choice at fault, the problem, and the remedy."""
     if not attack.units or len(set(attack.units)) < len(attack.units):
         yield "units", "units are terms, sub-records or both", "write [term], [subrecord] or [term, subrecord]"
     if attack.match == "random" and combine_chosen:
@@ -86,7 +91,7 @@ def _misfits(attack: Reassociation, combine_chosen: bool) -> Iterator[tuple[str,
     if attack.match != "random" and not combine_chosen:
         yield "combine", "nothing says how scores are combined", f"write one of {', '.join(get_args(Combine))}"
     if attack.consistent and attack.match not in ("assignment", "expectation", "exact"):
-        message = "only what decides all at once can be consistent"
+        message = "consistent needs a rule that matches all parts together"
         yield "consistent", message, "write match: assignment or match: expectation"
     if attack.match == "exact" and not (attack.consistent and attack.give == "expected"):
         message = "what is exact rules out what cannot have been published, and weighs how many rows a term has"

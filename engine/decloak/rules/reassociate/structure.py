@@ -1,8 +1,8 @@
-"""An order of rows that depends on how a release is built, and not on names of items or on places of rows.
+"""An order of rows that depends on the structure of a release, not on names of items or on positions of rows.
 
-Rows that are equally likely have to be taken in some order. By the published order that would be an order of names: the
-same data with other names would give another result. So each item gets a signature: how often it is published, and with
-the signatures of which other items, two steps far. Rows stand in the order of the signatures of their anchors.
+Equally likely rows have to be taken in some order. The published order would be an order of names: the same data with
+other names would give another result. So each item gets a signature: how often it is published, and with the signatures
+of which other items, two steps far. Rows are ordered by the signatures of their anchors.
 """
 
 from collections import Counter
@@ -20,11 +20,12 @@ STEPS = 2
 
 
 def signatures(release: Disassociated) -> dict[str, int]:
-    """Return a number for each item, equal for items that the release publishes in the same way."""
+    """Return a number for each item, equal for items that `release` publishes in the same way."""
     held: dict[str, list[int]] = {}
     for number, cluster in enumerate(release.clusters):
         for item in cluster.items:
             held.setdefault(item, []).append(number)
+    # Each step spreads signatures to the items published together: two steps reach neighbours of neighbours.
     of_item = dict.fromkeys(held, 0)
     for _ in range(STEPS):
         of_cluster = [_of_cluster(cluster, of_item) for cluster in release.clusters]
@@ -60,7 +61,9 @@ def _of_counts(counts: Mapping[int, int]) -> int:
 
 
 def row_orders(cases: Sequence[ClusterCase], of_item: Mapping[str, int]) -> list[Ints]:
-    """Return the rows of each cluster in the order of what they show, those of one anchor shuffled."""
+    """Return the rows of each of `cases` in the order of what they show, by the signatures `of_item`; equal rows are
+    shuffled.
+    """
     orders: list[Ints] = []
     for case in cases:
         sizes = Counter(case.rows.of_row)

@@ -1,9 +1,9 @@
-"""A disassociated release as an attacker reads it: rows with anchors, and the units that were taken off them.
+"""Rows with anchors, and the units that were split off them, in a disassociated release.
 
 The rows of a cluster are the sub-records of its first record chunk in published order, then rows of which nothing is
-published, up to its size. A row's *anchor* is what it shows; rows of the same anchor form a *class*. Units are the
+published, up to its size. The *anchor* of a row is what it shows; rows of the same anchor form a *class*. Units are the
 distinct sub-records of later record chunks and the terms. A cluster without a record chunk has no anchors and is
-skipped. Shared chunks are ignored, but by an expectation (`shared`).
+skipped. Shared chunks are ignored, except by an expectation (`shared`).
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ Items = tuple[str, ...]
 
 
 class Unit(NamedTuple):
-    """What was taken off: the chunk it is published in, its items in order, and to how many rows it goes."""
+    """A split-off part: its chunk, its items in order, and its number of rows."""
 
     chunk: ChunkNumber
     items: Items
@@ -29,20 +29,21 @@ class Unit(NamedTuple):
 
 
 class AnchoredRows(NamedTuple):
-    """The rows of a cluster: the distinct anchors in order of their first row, and the number of each row's."""
+    """The rows of a cluster: the distinct anchors in order of their first row, and the anchor number of each row."""
 
     anchors: tuple[Items, ...]
     of_row: tuple[int, ...]
 
 
 def rows_of_cluster(cluster: Cluster) -> AnchoredRows:
-    """Return the rows of a cluster; without a record chunk all are empty.
+    """Return the rows of `cluster`; without a record chunk all are empty.
 
     >>> from decloak.data.disassociated import Chunk
     >>> rows_of_cluster(Cluster(4, (Chunk(("a", "b"), (("a",), ("a", "b"), ("a",))),), ()))
     AnchoredRows(anchors=(('a',), ('a', 'b'), ()), of_row=(0, 1, 0, 2))
     """
     anchors = [*map(_items, cluster.record_chunks[0].subrecords)] if cluster.record_chunks else []
+    # Records without a sub-record in the first chunk are rows too: units may belong to them.
     anchors += [()] * (cluster.size - len(anchors))
     number: dict[Items, int] = {}
     of_row = tuple([number.setdefault(anchor, len(number)) for anchor in anchors])
@@ -50,7 +51,7 @@ def rows_of_cluster(cluster: Cluster) -> AnchoredRows:
 
 
 def classes(rows: AnchoredRows) -> list[list[int]]:
-    """Return the rows of every anchor.
+    """Return the `rows` of every anchor.
 
     >>> classes(AnchoredRows((("a",), ()), (0, 1, 0)))
     [[0, 2], [1]]
@@ -64,9 +65,10 @@ def classes(rows: AnchoredRows) -> list[list[int]]:
 def units_of(
     release: Disassociated, strategy: Reassociation, k: int | None, expected: Mapping[int, float] | None = None
 ) -> Iterator[tuple[int, list[Unit]]]:
-    """Yield every cluster with anchors and its units, by chunk and items, terms last.
+    """Yield every cluster of `release` with anchors and its units, by chunk and items, terms last.
 
-    `expected` has in how many records a term of a cluster of each size is expected, for who gives it to as many.
+    `strategy` and `k` decide the number of rows of a term; `expected` replaces it by the expected number, by the size
+    of the cluster.
     """
     for number, cluster in enumerate(release.clusters):
         _check(number, cluster)
@@ -102,6 +104,7 @@ def _subrecords(cluster: Cluster) -> Iterator[Unit]:
 
 
 def subrecord_units(name: ChunkNumber, chunk: Chunk) -> Iterator[Unit]:
+    """Yield the units of `chunk`, which is called `name`."""
     for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
         yield Unit(name, items, times)
 

@@ -1,4 +1,4 @@
-"""Format `basket`: one transaction a line, names between commas or another separator, perhaps an id first.
+"""Format `basket`: one transaction a line, names separated by commas or another separator, optionally an id first.
 
 An empty transaction is an id alone. With the option `within` every value is a list of its own, as in
 `p1<TAB>milk|bread|white wine` with a tab as the separator and `within: "|"`; an empty value is a list of nothing.
@@ -11,8 +11,8 @@ from itertools import chain, islice
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, split
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Format, Options, Record, no_items, take_label
-from decloak.errors import shown
+from decloak.data.formats.record import Format, Options, Record, no_items, pop_id
+from decloak.errors import quote
 
 __all__ = ["FORMAT"]
 
@@ -23,13 +23,13 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         text = line.text
         if not text or text.isspace():
             hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
-            raise line.wrong("an empty line", hint)
+            raise line.error("an empty line", hint)
         if "(" in text and options.within is None:  # brackets there are part of a list
             _refuse_brackets(line, separator)
         names = split(line, separator)
         if options.header and any(names):  # a column that a row has nothing in
             names = [name for at, name in enumerate(names) if name or (options.ids and at == 0)]
-        label = take_label(names, options.ids)
+        label = pop_id(names, options.ids)
         if options.within is not None:
             lists = (split(line._replace(text=value), options.within) for value in names if value)
             names = list(chain.from_iterable(lists))
@@ -37,11 +37,11 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 
 def _refuse_brackets(line: Line, separator: str) -> None:
-    """A published file read as baskets would pass unseen: its brackets would become parts of names."""
+    """Raise an error for a published file: read as baskets, its brackets would become parts of names unnoticed."""
     for cell in cells(line, separator):
         if cell.text.startswith("(") and not cell.quoted:
-            raise line.wrong(
-                f"an opening bracket before {shown(cell.text[1:])}",
+            raise line.error(
+                f"an opening bracket before {quote(cell.text[1:])}",
                 "set-generalised transactions have the format published; put a name that begins so in quotes",
                 cell.column,
             )

@@ -10,7 +10,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import Line
 from decloak.data.formats.record import Format, Options, Record
-from decloak.errors import nearest, shown
+from decloak.errors import quote, suggest
 
 __all__ = ["FORMAT", "transaction_of"]
 
@@ -19,7 +19,7 @@ SHAPE = 'write ["milk", "bread"] or {"id": "p1", "items": ["milk", "bread"]}'
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Read JSON Lines; an id is taken wherever it stands, but then every line must have one."""
+    """Yield the records of JSON Lines. An id may be anywhere in an object, but then every line must have one."""
     named: bool | None = True if options.ids else None
     for line in lines:
         label, items = transaction_of(line, json_value(line, SHAPE), named, SHAPE)
@@ -28,12 +28,14 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 
 def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tuple[str | None, list[str]]:
-    """The id and the names of one line; `named` is whether those before have an id, None where there are none."""
+    """Return the id and the names in `value` of `line`; `named` is True if earlier lines have an id, None at the first
+    line. `shape` is the remedy.
+    """
     label, items = _object(line, value) if isinstance(value, dict) else (None, value)
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise line.wrong(f"expected a list of strings, found {shown(line.text)}", shape)
+        raise line.error(f"expected a list of strings, found {quote(line.text)}", shape)
     if named is not None and named is (label is None):
-        raise line.wrong("some transactions have an id and this one has none" if named else
+        raise line.error("some transactions have an id and this one has none" if named else
                          "this transaction has an id and the ones before have none", shape)  # fmt: skip
     return label, items
 
@@ -41,10 +43,10 @@ def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tu
 def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
     for key in value:
         if key not in KEYS:
-            raise line.wrong(f"unknown key {shown(key)}", nearest(key, KEYS) or SHAPE)
+            raise line.error(f"unknown key {quote(key)}", suggest(key, KEYS) or SHAPE)
     label = value.get("id")
     if isinstance(label, bool) or not isinstance(label, str | int | None):
-        raise line.wrong(f"the id of {shown(line.text)}", "write a string or a whole number")
+        raise line.error(f"the id of {quote(line.text)}", "write a string or a whole number")
     return None if label is None else str(label), value.get("items")
 
 

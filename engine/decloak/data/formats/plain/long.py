@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 
-from decloak.data.budget import charge
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_header, check_width, join, records
 from decloak.data.formats.lines import Line
 from decloak.data.formats.record import NUMBER, TEXT, Format, Options, Record, no_items
-from decloak.errors import nearest, shown
+from decloak.data.read_budget import charge
+from decloak.errors import quote, suggest
 
 __all__ = ["FORMAT"]
 
 ROWS = 4096
-"""Rows that are charged to the budget at once."""
+"""Number of rows that are charged to the budget at once."""
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Read rows of (transaction, item); the rows of one transaction need not be neighbours."""
+    """Yield the transactions of rows (transaction, item). The rows of one transaction need not be neighbours."""
     rows = records(lines, options.separator or ",")
     head, header = next(rows)
     check_header(head, header)
@@ -31,7 +31,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
             charge(2 * TEXT + len(label))
             record = by_id[label] = Record(line._replace(text=""), label, [])
         if not item.strip():
-            raise line.wrong("an empty item", "write its name, or remove the row")
+            raise line.error("an empty item", "write its name, or remove the row")
         if item not in names:
             charge(TEXT + len(item))
             names[item] = item
@@ -43,8 +43,8 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 def _column(head: Line, header: list[str], name: str) -> int:
     if name not in header:
-        hint = nearest(name, header) or "name the columns with the options transaction and item"
-        raise head.wrong(f"no column {shown(name)}; the header has {', '.join(map(shown, header[:6]))}", hint)
+        hint = suggest(name, header) or "name the columns with the options transaction and item"
+        raise head.error(f"no column {quote(name)}; the header has {', '.join(map(quote, header[:6]))}", hint)
     return header.index(name)
 
 

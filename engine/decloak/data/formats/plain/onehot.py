@@ -9,8 +9,8 @@ from itertools import compress
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_header, check_width, join, records
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Format, Options, Record, take_label
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.record import Format, Options, Record, pop_id
+from decloak.errors import DecloakError, quote
 
 __all__ = ["FORMAT"]
 
@@ -18,13 +18,13 @@ __all__ = ["FORMAT"]
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     rows = records(lines, options.separator or ",")
     head, items = next(rows)
-    take_label(items, options.ids)
+    pop_id(items, options.ids)
     if not items or not all(name.strip() for name in items):
-        raise head.wrong("expected the name of an item over every column", "an id column needs the option ids")
+        raise head.error("expected the name of an item over every column", "an id column needs the option ids")
     check_header(head, items)
     for line, row in rows:
         check_width(line, row, len(items) + options.ids)
-        label = take_label(row, options.ids)
+        label = pop_id(row, options.ids)
         if not {"0", "1"}.issuperset(row):
             _refuse_cell(line, items, row)
         yield Record(line, label, list(compress(items, map("1".__eq__, row))))
@@ -32,14 +32,14 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 def _refuse_cell(line: Line, items: list[str], row: list[str]) -> None:
     item, cell = next((item, cell) for item, cell in zip(items, row, strict=True) if cell not in ("0", "1"))
-    raise line.wrong(f"{shown(cell)} under {shown(item)}", "write 0 or 1; an id column needs the option ids")
+    raise line.error(f"{quote(cell)} under {quote(item)}", "write 0 or 1; an id column needs the option ids")
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write rows of 0 and 1, the items in code point order."""
     separator = options.separator or ","
     if separator in "01":
-        raise DecloakError(f"{shown(separator)} cannot separate cells of 0 and 1", hint="use ','")
+        raise DecloakError(f"{quote(separator)} cannot separate cells of 0 and 1", hint="use ','")
     if not dataset.items:
         raise DecloakError("onehot cannot carry transactions of which none has an item", hint="write jsonl")
     yield join(("id", *dataset.items) if options.ids else dataset.items, separator, multiline=True)

@@ -4,28 +4,28 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from decloak.data.budget import charge
-from decloak.data.formats.arrow_columns import columns_of
-from decloak.data.formats.lines import place
+from decloak.data.formats.arrow_columns import read_columns
+from decloak.data.formats.lines import location
 from decloak.data.formats.record import NUMBER, Format, Options, Record
-from decloak.data.formats.tables_extra import needed, records_of_columns
-from decloak.errors import DecloakError, shown
+from decloak.data.formats.tables_extra import import_extra, records_of_columns
+from decloak.data.read_budget import charge
+from decloak.errors import DecloakError, quote
 
 __all__ = ["FORMAT"]
 
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read a Parquet file."""
-    arrow, parquet = (needed(name, "Parquet") for name in ("pyarrow", "pyarrow.parquet"))
+    arrow, parquet = (import_extra(name, "Parquet") for name in ("pyarrow", "pyarrow.parquet"))
     try:
-        columns = columns_of(partial(_table, content, arrow, parquet), path)
+        columns = read_columns(partial(_table, content, arrow, parquet), path)
     except (arrow.lib.ArrowException, OSError, ValueError) as error:
-        raise DecloakError(f"not Parquet: {shown(error)}", place(path), "write the file again") from None
+        raise DecloakError(f"not Parquet: {quote(error)}", location(path), "write the file again") from None
     return records_of_columns(columns, path, options)
 
 
 def _table(content: bytes, arrow: Any, parquet: Any) -> Any:
-    """The table, a text that comes again kept once: decoded, a page of a kilobyte may be gigabytes."""
+    """Return the table, with repeated texts stored once: decoded, a page of a kilobyte may be gigabytes."""
     metadata = parquet.ParquetFile(arrow.BufferReader(content)).metadata
     columns = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     parts = [metadata.row_group(at) for at in range(metadata.num_row_groups)]

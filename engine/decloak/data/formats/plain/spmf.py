@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import Line, check_name
 from decloak.data.formats.record import Format, Options, Record
-from decloak.errors import DecloakError, shown
+from decloak.errors import DecloakError, quote
 
 __all__ = ["FORMAT"]
 
@@ -23,7 +23,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if line.text.startswith("@ITEM="):
             _take_name(line, names, numbers)
         elif not line.text.strip():
-            raise line.wrong("an empty line", "remove it; an empty transaction is -2")
+            raise line.error("an empty line", "remove it; an empty transaction is -2")
         elif not line.text.startswith(("@", "%", "#")):
             yield Record(line, None, [_named(line, number, names, numbers) for number in _items(line)])
 
@@ -34,10 +34,10 @@ def _take_name(line: Line, names: dict[str, str], numbers: dict[str, str]) -> No
     if number in ("-1", "-2"):  # how SPMF's text converter prints the two marks
         return
     if not (equals and name and _is_number(number)):
-        raise line.wrong("not the name of an item", "write @ITEM=12=bread")
+        raise line.error("not the name of an item", "write @ITEM=12=bread")
     number = str(int(number))
     if number in names or numbers.get(name, number) != number:
-        raise line.wrong(f"the number {number} or the name {shown(name)} is taken", "name every item once")
+        raise line.error(f"the number {number} or the name {quote(name)} is taken", "name every item once")
     names[number], numbers[name] = name, number
 
 
@@ -51,8 +51,8 @@ def _items(line: Line) -> list[str]:
         words.pop()
     wrong = next((word for word in words if word != "-1" and not _is_number(word)), None)
     if wrong is not None:
-        raise line.wrong(
-            f"{shown(wrong)} is not the number of an item",
+        raise line.error(
+            f"{quote(wrong)} is not the number of an item",
             "spmf holds whole numbers separated by spaces; for names use the format basket",
             line.text.index(wrong) + 1,
         )
@@ -60,10 +60,10 @@ def _items(line: Line) -> list[str]:
 
 
 def _named(line: Line, number: str, names: dict[str, str], numbers: dict[str, str]) -> str:
-    """The item's name, or its number when it has none; that number must not be the name of another item."""
+    """Return the name of the item, or its number if it has none. That number must not be the name of another item."""
     name = names.get(number, number)
     if numbers.setdefault(name, number) != number:
-        raise line.wrong(f"item {number} has no name, and {number} is the name of another", "name every item")
+        raise line.error(f"item {number} has no name, and {number} is the name of another", "name every item")
     return name
 
 
@@ -73,7 +73,7 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     yield "@CONVERTED_FROM_TEXT"
     for item, number in numbers.items():
         if item != check_name(item).strip() or "\n" in item or "\r" in item:
-            raise DecloakError(f"spmf cannot carry the blanks of the name {shown(item)}", hint="write jsonl")
+            raise DecloakError(f"spmf cannot carry the blanks of the name {quote(item)}", hint="write jsonl")
         yield f"@ITEM={number}={item}"
     for items in dataset.transactions:
         yield " ".join(numbers[item] for item in items) or "-2"

@@ -11,37 +11,37 @@ from io import BytesIO
 from itertools import islice
 from typing import Any
 
-from decloak.data.budget import charge
 from decloak.data.formats.delimited import split
-from decloak.data.formats.lines import Line, place
-from decloak.data.formats.record import PIECE, Format, Options, Record, take_label
-from decloak.data.formats.tables_extra import needed, records_of_columns
-from decloak.data.frames import Columns, name_of
-from decloak.errors import DecloakError, placed, shown
+from decloak.data.formats.lines import Line, location
+from decloak.data.formats.record import PIECE, Format, Options, Record, pop_id
+from decloak.data.formats.tables_extra import import_extra, records_of_columns
+from decloak.data.frames import Columns, cell_name
+from decloak.data.read_budget import charge
+from decloak.errors import DecloakError, at_location, quote
 
 __all__ = ["FORMAT", "sheet_rows"]
 
 Cells = tuple[Any, ...]
 
 CELLS, CELL = 60, 60
-"""Bytes of memory that a row of a sheet takes, and a cell."""
+"""Bytes of memory per row of a sheet, and per cell."""
 WHOLE = {"worksheets/": 1, "sharedStrings": 30, "media/": 0, "drawings/": 0, "theme/": 0}
 OTHERS = 150
-"""Bytes of memory for each byte of a part of the file, by the part: those that are kept whole take the most."""
+"""Bytes of memory per byte of a part of the file, by part: parts that are kept whole take the most."""
 
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Excel file."""
     rows = [row for row in sheet_rows(content, path) if any(cell is not None for cell in row[1])]
     if not rows:
-        raise DecloakError("a sheet without cells", place(path), "expected a transaction a row")
+        raise DecloakError("a sheet without cells", location(path), "expected a transaction a row")
     header = rows[0][1]
     if {options.transaction, options.item} <= set(header):
         return records_of_columns(_columns(header, [cells for _, cells in rows[1:]], options), path, options)
     if (options.transaction, options.item) != (Options().transaction, Options().item):
-        named = ", ".join(shown(cell) for cell in header[:6] if cell is not None)
-        message = f"no columns {shown(options.transaction)} and {shown(options.item)}; the first row has {named}"
-        raise DecloakError(message, place(path, 1), "name the columns with the options transaction and item")
+        named = ", ".join(quote(cell) for cell in header[:6] if cell is not None)
+        message = f"no columns {quote(options.transaction)} and {quote(options.item)}; the first row has {named}"
+        raise DecloakError(message, location(path, 1), "name the columns with the options transaction and item")
     return _lists(rows, path, options)
 
 
@@ -54,18 +54,18 @@ def _lists(rows: list[tuple[int, Cells]], path: str, options: Options) -> Iterat
     for number, cells in islice(rows, int(options.header), None):
         line = Line(path, number, "")
         if options.ids and cells[0] is None:
-            raise line.wrong("a row without an id", "fill its first cell")
-        with placed(place(path, number)):
-            names = [name_of(cell, number - 1) for cell in cells if cell is not None]
-        label = take_label(names, options.ids)
+            raise line.error("a row without an id", "fill its first cell")
+        with at_location(location(path, number)):
+            names = [cell_name(cell, number - 1) for cell in cells if cell is not None]
+        label = pop_id(names, options.ids)
         if options.within is not None:
             names = [inner for name in names for inner in split(line._replace(text=name), options.within)]
         yield Record(line, label, names)
 
 
 def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
-    """The rows of the one sheet that has any, with their numbers."""
-    openpyxl = needed("openpyxl", "Excel files")
+    """Return the rows of the one sheet with any in `content` of the file `path`, with their numbers."""
+    openpyxl = import_extra("openpyxl", "Excel files")
     try:
         with zipfile.ZipFile(BytesIO(content)) as packed:
             charge(sum(map(_cost, packed.infolist())))
@@ -76,15 +76,17 @@ def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
     except (DecloakError, MemoryError):
         raise
     except Exception as error:  # openpyxl lets through whatever its parsers raise
-        raise DecloakError(f"not an Excel file: {shown(error)}", place(path), "save it as .xlsx again") from None
+        raise DecloakError(f"not an Excel file: {quote(error)}", location(path), "save it as .xlsx again") from None
     filled = [rows for rows in sheets if rows]
     if len(filled) > 1:
-        raise DecloakError(f"{len(filled)} sheets with cells", place(path), "save the one that is meant by itself")
+        raise DecloakError(
+            f"{len(filled)} sheets with cells", location(path), "save the right sheet as a separate file"
+        )
     return filled[0] if filled else []
 
 
 def _cost(member: zipfile.ZipInfo) -> int:
-    """Bytes of memory that a part of the file takes: the texts of all sheets, and how cells look, are kept whole."""
+    """Return the bytes of memory for a part of the file. The texts of all sheets and the styles are kept whole."""
     whole = next((cost for name, cost in WHOLE.items() if name in member.filename), None)
     return member.file_size * (OTHERS if whole is None else whole)
 

@@ -3,8 +3,9 @@
 n: the records of a cluster. A cluster publishes an item in one of its record chunks, in its term chunk, or in a shared
 chunk of the innermost joint cluster that has the item. The chunks of a cluster are independent of each other, and its
 terms too. A record has a sub-record with all of some items of a chunk with the probability: such sub-records / rows,
-where the rows are n, or those of the joint cluster. It has a term with the probability min(1, tau / n), tau = k / 2: a
-term is in 1 to k - 1 records.
+where the rows are n, or those of the joint cluster. It has a term with the probability min(1, tau / n). With published
+totals, tau is what the chunks do not show of the total of the item / clusters with the item as a term. Without, and for
+items that are rarer than published totals, tau = k / 2: a term is in 1 to k - 1 records.
 
 The estimate of K is the sum over the clusters that publish all of K of n times the product of the probabilities of the
 touched chunks. Records are rows: each has an anchor, its sub-record of the first record chunk, or none. w(row, K) is
@@ -42,7 +43,7 @@ class _Touched(NamedTuple):
     known: Ints
     rows: Ints
 
-    def where(self, mask: Mask) -> "_Touched":
+    def select(self, mask: Mask) -> "_Touched":
         return _Touched(*(values[mask] for values in self))
 
 
@@ -69,7 +70,7 @@ class ChunkEstimates:
     from `begin[chunk]` to `begin[chunk + 1]` of `holds` (sub-records × items); `rows_of[chunk]` is the number of its
     rows. `places` (items × clusters) has the place of an item + 1. `units` are pairs of a cluster and a place of it,
     `cluster * (term + 1) + place`, ascending; `shares` (units × items) are the probabilities of single items.
-    `first[cluster]` is the first record chunk, or -1; `own` is the number of record chunks.
+    `first[cluster]` is the first record chunk, or -1; `own` is the number of record chunks. `tau` is that of each item.
     """
 
     sizes: Ints
@@ -81,11 +82,11 @@ class ChunkEstimates:
     places: Matrix
     units: Ints
     shares: Matrix
-    tau: float
+    tau: Floats
 
     @classmethod
     def of(cls, release: Disassociated, number: Mapping[str, int]) -> "ChunkEstimates":
-        """Lay out a release; `number` numbers all of its items."""
+        """Lay out `release` as arrays; `number` numbers all of its items. Return the estimator."""
         clusters, joints, items = release.clusters, release.joints, max(1, len(number))
         sizes = np.array([cluster.size for cluster in clusters], np.int64)
         joined = [sum(clusters[member].size for member in joint.clusters) for joint in joints]
@@ -113,7 +114,7 @@ class ChunkEstimates:
         rows_of = np.array([size for _, size in chunks], np.int64)
         laid = cls(
             sizes, np.where(np.diff(of_cluster) > 0, of_cluster[:-1], -1), own, begin, rows_of, holds, places,
-            distinct(key), sparse.csr_array((0, items)), (release.k or 2) / 2,
+            distinct(key), sparse.csr_array((0, items)), _taus(release, number, codes, item[place == len(chunks)]),
         )  # fmt: skip
         share = laid._share(item, of, place)
         shares = sparse.coo_array((share, (np.searchsorted(laid.units, key), item)), (len(laid.units), items))
@@ -145,12 +146,12 @@ class ChunkEstimates:
         return clusters
 
     def supports(self, itemsets: Ints) -> Floats:
-        """Estimate how many people have each itemset."""
+        """Estimate how many people have each of `itemsets`; return the numbers."""
         found = self._find(itemsets)
         return _sums(found.itemset, found.estimate, itemsets)
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
-        """Return w(row, K) for one row of each itemset; rows are numbered cluster by cluster."""
+        """Return w(row, K) for one of `records` for each of `itemsets`; rows are numbered cluster by cluster."""
         clusters = np.where(records >= 0, np.searchsorted(self._row_start, records, side="right") - 1, -1)
         found = self._find(itemsets, clusters)
         first, within = self.first[found.cluster], (records - self._row_start[clusters])[found.itemset]
@@ -163,7 +164,7 @@ class ChunkEstimates:
         return _sums(found.itemset, np.where(fits, w, 0.0), itemsets)
 
     def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each itemset with one more item."""
+        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items."""
         found, shape = self._find(itemsets), (itemsets.shape[1], len(self.units))
         live = np.flatnonzero(found.estimate > 0)
         begin, end = (np.searchsorted(self.units, (found.cluster[live] + step) * (self.term + 1)) for step in (0, 1))
@@ -173,13 +174,13 @@ class ChunkEstimates:
         entries = found.estimate[pair[apart]], (found.itemset[pair[apart]], unit[apart])
         extended: Floats = (sparse.csr_array(sparse.coo_array(entries, shape)) @ self.shares).toarray()
         for touched in found.touched:
-            self._add_within(extended, itemsets, found, touched.where(found.estimate[touched.pair] > 0))
+            self._add_within(extended, itemsets, found, touched.select(found.estimate[touched.pair] > 0))
         return extended
 
     def _add_within(self, extended: Floats, itemsets: Ints, found: _Found, touched: _Touched) -> None:
         """Add the estimates of further items of touched chunks."""
         of = found.itemset[touched.pair]
-        subrecord, at = self._with_all(itemsets, of, touched.chunk, touched.known)
+        subrecord, at = self._subrecords_with_all(itemsets, of, touched.chunk, touched.known)
         each = found.estimate[touched.pair] / touched.rows
         shared = touched.chunk[at] >= self.own
         of_own, entries = at[~shared], subrecord[~shared]
@@ -195,7 +196,7 @@ class ChunkEstimates:
 
     def _find(self, itemsets: Ints, clusters: Ints | None = None) -> _Found:
         """Find the clusters that publish itemsets, all of them or one for each itemset."""
-        itemset, cluster = self._candidates(itemsets) if clusters is None else _given(itemsets, clusters)
+        itemset, cluster = self._candidates(itemsets) if clusters is None else _pairs_given(itemsets, clusters)
         places = np.array([self._place(items[itemset], cluster) for items in itemsets]).reshape(len(itemsets), -1)
         there = (places >= 0).all(axis=0)
         itemset, cluster, places = itemset[there], cluster[there], places[:, there]
@@ -203,7 +204,8 @@ class ChunkEstimates:
         touched = []
         for leading in range(len(itemsets)):
             term = places[leading] == self.term
-            estimate[term] *= np.minimum(1.0, self.tau / self.sizes[cluster[term]])
+            tau = self.tau[itemsets[leading][itemset[term]]]
+            estimate[term] *= np.minimum(1.0, tau / self.sizes[cluster[term]])
             known = ((places == places[leading]) << np.arange(len(places))[:, None]).sum(axis=0)
             pair = np.flatnonzero(~term & (known & ((1 << leading) - 1) == 0))
             chunk, bits = places[leading, pair], known[pair]
@@ -219,6 +221,7 @@ class ChunkEstimates:
         """Return itemsets and the clusters that publish the item that the fewest clusters publish."""
         there = np.flatnonzero((itemsets >= 0).all(axis=0))
         begin, end = self.places.indptr[itemsets[:, there]], self.places.indptr[itemsets[:, there] + 1]
+        # Only clusters that publish the rarest item of an itemset can publish all of it.
         fewest = (end - begin).argmin(axis=0), np.arange(len(there))
         entry, at = runs(begin[fewest], end[fewest])
         return there[at], self.places.indices[entry].astype(np.int64)
@@ -240,7 +243,7 @@ class ChunkEstimates:
 
     def _share(self, item: Ints, cluster: Ints, place: Ints) -> Floats:
         """Return the probability of single items."""
-        share, term = np.minimum(1.0, self.tau / self.sizes[cluster]), place == self.term
+        share, term = np.minimum(1.0, self.tau[item] / self.sizes[cluster]), place == self.term
         begin, end = self._run(item[~term], place[~term])
         share[~term] = (end - begin) / self.rows_of[place[~term]]
         return share
@@ -250,11 +253,11 @@ class ChunkEstimates:
         begin, end = self._run(_leading(itemsets, itemset, known), chunk)
         count = end - begin
         several = np.flatnonzero(known & (known - 1))
-        _, at = self._with_all(itemsets, itemset[several], chunk[several], known[several])
+        _, at = self._subrecords_with_all(itemsets, itemset[several], chunk[several], known[several])
         count[several] = np.bincount(at, minlength=len(several))
         return count
 
-    def _with_all(self, itemsets: Ints, itemset: Ints, chunk: Ints, known: Ints) -> tuple[Ints, Ints]:
+    def _subrecords_with_all(self, itemsets: Ints, itemset: Ints, chunk: Ints, known: Ints) -> tuple[Ints, Ints]:
         """Return the sub-records of chunks that have all known items, and the place of the itemset of each."""
         leading = _leading(itemsets, itemset, known)
         entry, at = runs(*self._run(leading, chunk))
@@ -266,11 +269,22 @@ class ChunkEstimates:
         return subrecord, at
 
 
+def _taus(release: Disassociated, number: Mapping[str, int], shown: Ints, terms: Ints) -> Floats:
+    """Return tau of each item; `shown` and `terms` have an item once for each time that it is one."""
+    items = max(1, len(number))
+    tau = np.full(items, (release.k or 2) / 2)
+    times, clusters = np.bincount(shown, minlength=items), np.bincount(terms, minlength=items)
+    for name, total in release.totals:
+        if clusters[number[name]]:
+            tau[number[name]] = max(0, total - times[number[name]]) / clusters[number[name]]
+    return tau
+
+
 def _sums(itemset: Ints, values: Floats, itemsets: Ints) -> Floats:
     return np.asarray(np.bincount(itemset, values, itemsets.shape[1]), np.float64)
 
 
-def _given(itemsets: Ints, clusters: Ints) -> tuple[Ints, Ints]:
+def _pairs_given(itemsets: Ints, clusters: Ints) -> tuple[Ints, Ints]:
     itemset: Ints = np.flatnonzero((itemsets >= 0).all(axis=0) & (clusters >= 0))
     return itemset, clusters[itemset]
 

@@ -30,28 +30,29 @@ class Estimator(Protocol):
         """The number of items; item numbers are smaller."""
 
     def supports(self, itemsets: Ints) -> Floats:
-        """Estimate how many people have each itemset."""
+        """Estimate how many people have each of `itemsets`; return the numbers."""
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
-        """Return w(record, K) for one record of each itemset; 0 for the record -1."""
+        """Return w(record, K) for one of `records` for each of `itemsets`; 0 for the record -1."""
 
     def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each itemset with one more item: itemsets × items.
+        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items.
 
         The values of the known items themselves have no meaning.
         """
 
 
 def batches(count: int, size: int = BATCH) -> Iterator[slice]:
-    """Yield slices that cut a number of itemsets into batches."""
+    """Yield slices that cut `count` itemsets into batches of `size`."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def best_guesses(estimator: Estimator, itemsets: Ints, held: Mask | None = None) -> tuple[Floats, Floats]:
     """Return the probability of the best guess at one more item, and how often that guess is right.
 
-    The guess is the item with the largest estimate beside the known ones. Items with equal estimates share the guess.
-    `held` says which items each person has: people × items. An itemset that nobody seems to have gives no guess.
+    The guess is the item with the largest estimate of `estimator` in addition to the known `itemsets`. Items with equal
+    estimates share the guess. `held` says which items each person has: people × items. An itemset that nobody seems to
+    have gives no guess.
     """
     supports = estimator.supports(itemsets)
     extended = estimator.extended(itemsets)

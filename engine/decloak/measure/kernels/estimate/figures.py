@@ -8,17 +8,20 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.ascending import distinct
 from decloak.lazy import sparse
-from decloak.measure.kernels.crowd import MOST_ITEMS
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches, best_guesses
+from decloak.measure.kernels.targets import MOST_ITEMS
 
-__all__ = ["FOUND", "Shares", "found", "guessed", "membership_scores"]
+__all__ = ["FOUND", "Shares", "guess_items", "membership_scores", "reidentified"]
 
 FOUND = 1 / 11
 """The probability above which a record counts as found: 0.09 in EMA's Policy 0070 and at Health Canada, 1 of 11."""
 
 
-def found(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
-    """Return for which people w(own record, K) / estimate(K) is above 1/11."""
+def reidentified(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
+    """Return for which people w(own record, K) / estimate(K) is above 1/11.
+
+    `estimator` answers for the release, `itemsets` are the known items and `records` the own records of the people.
+    """
     parts = [np.zeros(0, np.bool_)]
     for batch in batches(itemsets.shape[1]):
         supports = estimator.supports(itemsets[:, batch])
@@ -27,10 +30,11 @@ def found(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
     return np.concatenate(parts)
 
 
-def guessed(estimator: Estimator, itemsets: Ints, held: Matrix) -> tuple[Floats, Floats]:
+def guess_items(estimator: Estimator, itemsets: Ints, held: Matrix) -> tuple[Floats, Floats]:
     """Return the probability of the guess at a further item of each person, and how often it is right.
 
-    `held` is people × items: what each person has.
+    `estimator` answers for the release, `itemsets` are the known items, and `held` is people × items: what each person
+    has.
     """
     p: list[Floats] = [np.zeros(0)]
     right: list[Floats] = [np.zeros(0)]
@@ -49,7 +53,7 @@ class Shares(NamedTuple):
     records: float
 
     def of(self, itemsets: Ints) -> Floats:
-        """Return the share of the records that have each itemset, with half a record added to both outcomes."""
+        """Return the share of the records that have each of `itemsets`, with half a record added to both outcomes."""
         parts = (self.estimator.supports(self.number[itemsets[:, batch]]) for batch in batches(itemsets.shape[1]))
         return (np.concatenate([np.zeros(0), *parts]) + 0.5) / (self.records + 1)
 
@@ -57,8 +61,8 @@ class Shares(NamedTuple):
 def membership_scores(published: Shares, reference: Shares, held: Matrix) -> Floats:
     """Return the logarithm of a likelihood ratio for each person: in the data, or only in the population?
 
-    The ratio is that of published shares to shares in the reference, multiplied over the items and pairs of a person.
-    `held` is people × items. Of a person with very many items the rarest count.
+    The ratio is that of `published` shares to shares in the `reference`, multiplied over the items and pairs of a
+    person. `held` is people × items. Of a person with very many items the rarest count.
     """
     held, count = _fewest(held, published), held.shape[1]
     person = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))

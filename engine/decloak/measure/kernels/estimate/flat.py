@@ -8,7 +8,7 @@ __all__ = ["runs"]
 
 
 def runs(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Return the numbers of each run from `begin` to `end`, and the place of the run that each number is from.
+    """Return the numbers of each run from `begin` to `end`, and for each number the index of its run.
 
     >>> [part.tolist() for part in runs(np.array([5, 0]), np.array([7, 1]))]
     [[5, 6, 0], [0, 0, 1]]

@@ -26,7 +26,7 @@ def _mixed(values: Signatures) -> Signatures:
 
 
 def signatures(records: Matrix) -> Signatures:
-    """Return a number for each item, a column of a matrix of records × items."""
+    """Return a number for each item, a column of `records`, a matrix of records × items."""
     entries = records.indices
     record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     items = np.zeros(records.shape[1], np.uint64)
@@ -40,7 +40,9 @@ def signatures(records: Matrix) -> Signatures:
 
 
 def drawn_people(lengths: Ints, least: int, most: int | None, seed: int) -> Ints:
-    """Draw at most so many people who have at least so many items; return their places in ascending order.
+    """Draw at most `most` people who have at least `least` items; return their row indices in ascending order.
+
+    `lengths` are the numbers of items, and `seed` decides the draw.
 
     >>> drawn_people(np.array([1, 3, 2]), 2, None, 0).tolist()
     [1, 2]
@@ -50,9 +52,10 @@ def drawn_people(lengths: Ints, least: int, most: int | None, seed: int) -> Ints
 
 
 def known_items(records: Matrix, items: Signatures, places: Ints, known: int, seed: int) -> Ints:
-    """Draw known items of some records, which have as many: known × records, the numbers of columns.
+    """Draw `known` items of each record, which has as many; return known × records, the numbers of columns.
 
-    Whoever knows more items of a record knows the same ones and others. `places` number the records for the draws.
+    `records` is records × items, `items` are signatures, `places` number the records for the draws, and `seed` decides
+    them. An attacker who knows more items of a record knows the same ones and others.
     """
     record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     salt = _mixed(places.astype(np.uint64) + _mixed(np.array([seed], np.uint64)))

@@ -12,13 +12,13 @@ with thousands of members is never written out. Records that are the same are co
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.ascending import among, distinct, places_in
 from decloak.counting.itemsets import kinds_of
+from decloak.data.content import Element
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.measure.kernels.elements import Elements
@@ -43,9 +43,12 @@ class RowEstimates:
 
     @classmethod
     def of(
-        cls, rows: CodedRows[Any], elements: Elements, eliminated: tuple[Ints, Ints] | None = None
+        cls, rows: CodedRows[Element], elements: Elements, eliminated: tuple[Ints, Ints] | None = None
     ) -> "RowEstimates":
-        """Lay out records of elements; `eliminated` are records and items, the members that an attack took out."""
+        """Lay out `rows` of `elements` as matrices; `eliminated` are the records and items that an attack eliminated.
+
+        Return the estimator.
+        """
         shape = (len(elements.size), elements.items)
         start = np.append(elements.start, len(elements.item))
         members = sparse.csr_array((np.ones(len(elements.item)), elements.item, start), shape)
@@ -64,7 +67,7 @@ class RowEstimates:
         return int(self.members.shape[1])
 
     @cached_property
-    def _shown(self) -> Floats:
+    def _possible_records(self) -> Floats:
         """The number of kinds of records in which each item is possible, at most."""
         times = np.bincount(self.standing.indices, minlength=self.members.shape[0])
         shown: Floats = self.members.T @ times.astype(np.float64)
@@ -79,7 +82,8 @@ class RowEstimates:
     def _products(self, itemsets: Ints) -> Iterator[tuple[Ints, Matrix]]:
         """Yield some itemsets, and itemsets × kinds of records: the products of p."""
         there = np.flatnonzero((itemsets >= 0).all(axis=0))
-        cost = np.cumsum(self._shown[itemsets[:, there]].sum(axis=0)) if len(there) else np.zeros(0)
+        # Itemsets of frequent items cost more: batches are cut by their cost, not by their number.
+        cost = np.cumsum(self._possible_records[itemsets[:, there]].sum(axis=0)) if len(there) else np.zeros(0)
         cuts = np.flatnonzero(np.diff(cost // ENTRIES)) + 1
         for part in np.split(there, cuts):
             if not len(part):
@@ -93,14 +97,14 @@ class RowEstimates:
             yield part, product
 
     def supports(self, itemsets: Ints) -> Floats:
-        """Estimate how many people have each itemset."""
+        """Estimate how many people have each of `itemsets`; return the numbers."""
         supports = np.zeros(itemsets.shape[1])
         for part, product in self._products(itemsets):
             supports[part] = product @ self.weight
         return supports
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
-        """Return w(record, K) for one record of each itemset."""
+        """Return w(record, K) for one of `records` for each of `itemsets`."""
         weights = np.zeros(itemsets.shape[1])
         there = np.flatnonzero((itemsets >= 0).all(axis=0) & (records >= 0))
         for batch in batches(len(there)):
@@ -112,7 +116,7 @@ class RowEstimates:
         return weights
 
     def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each itemset with one more item."""
+        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items."""
         extended = np.zeros((itemsets.shape[1], self.items))
         for part, product in self._products(itemsets):
             weighted = product.multiply(self.weight[None]).tocsr()

@@ -1,17 +1,17 @@
 """Lines of cells in ascending order, in blocks, while cells change one by one.
 
 A *line* is a group of the longer kind (a column of a tall table), a *bar* one of the shorter kind (a row of it); cell
-(i, c) is where bar i meets line c. Its value x = a (1 - C): `a` is the distance times the factor of the bar, C what the
-line handed on to the cell. A factor of the whole line changes no order, and stands outside.
+(i, c) is where bar i meets line c. Its value is x = a (1 - C): `a` is the distance times the factor of the bar, C the
+weight that the line passed on to the cell. A factor of the whole line changes no order, and is kept separately.
 
-A line lies in blocks of cells in ascending order. What it hands on to whole blocks is noted with the block (its `tag`)
-and added to the cells when the block is gone through: cells are in order but for TOLERANCE, far below what counts as
-equal. `gap` bounds the gaps that begin in a block, `widest` those of a line; they are exact where `sure` and `known`
-say so. Most gaps are never near the largest of the table, and nobody looks at them.
+A line consists of blocks of cells in ascending order. Weight that it passes on to whole blocks is noted with the block
+(its `tag`) and added to the cells when the block is processed: cells are in order up to TOLERANCE, far below what
+counts as equal. `gap` bounds the gaps that begin in a block, `widest` those of a line; they are exact where `sure` and
+`known` say so. Most gaps are never near the largest of the table, so they are never measured.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,14 @@ from decloak.compiled import compiled, inner
 __all__ = [
     "Lines",
     "first",
+    "is_disordered",
     "last",
     "lines",
     "look_for_least",
     "note",
     "pack_all",
-    "passed",
     "repack",
-    "settle",
+    "settle_block",
     "value",
     "widen",
 ]
@@ -38,10 +38,10 @@ TOLERANCE = 1e-11
 FULL = 128
 """Cells of a full block of a short line."""
 EAGER = 4096
-"""Cells of a line up to which nothing is noted: sums are the same to the last digit as without blocks."""
+"""Cells of a line up to which nothing is noted: sums are then equal to the last digit as without blocks."""
 
 Small = NDArray[np.int32]
-Records = NDArray[Any]
+Records = NDArray[np.void]
 
 
 LINE = np.dtype(
@@ -69,11 +69,11 @@ BLOCK = np.dtype(
     ]
 )
 PLACE = np.dtype([("block", np.int64), ("about", np.float64)])
-"""A place in the order of a line: the block there, and the value of its first cell when that was last looked at."""
+"""A position in the order of a line: the block there, and the value of its first cell at the last look."""
 
 
 class Lines(NamedTuple):
-    """Cells by bar and line, and the blocks of lines. What is gone or unscored is in no block, -1."""
+    """Cells by bar and line, and the blocks of lines. A cell that is gone or unscored is in no block, -1."""
 
     a: Floats
     weight: Floats  # C without the tag of the block
@@ -88,7 +88,10 @@ class Lines(NamedTuple):
 
 
 def lines(a: Floats, weight: Floats, full: int | None = None, eager: int = EAGER) -> Lines:
-    """Lines of no cells, to pack them into, in blocks that are `full` with so many."""
+    """Return lines without cells for distances `a` and weights `weight`, in blocks that hold `full` cells.
+
+    `eager` is the number of cells up to which nothing is noted.
+    """
     bars, count = a.shape
     full = full or _full(bars)
     room = 2 * -(-bars // (full * 3 // 4)) + 8
@@ -101,33 +104,33 @@ def lines(a: Floats, weight: Floats, full: int | None = None, eager: int = EAGER
 
 
 def _full(bars: int) -> int:
-    """Cells of a full block: the more the longer a line is, which goes through all blocks and the cells of a few."""
+    """Return the cells of a full block: more for longer lines, which process all blocks and the cells of a few."""
     return max(FULL, 1 << round(math.log2(4 * math.sqrt(max(1, bars)))))
 
 
 @inner
 def value(t: Lines, i: int, c: int) -> float:
-    """x of a cell that is in a block."""
+    """Return x of the cell of bar `i` in line `c` of `t`, which is in a block."""
     return t.a[i, c] * max(0.0, 1.0 - (t.weight[i, c] + t.blocks[c, t.block[i, c]].tag))  # type: ignore[no-any-return]
 
 
 @inner
 def first(t: Lines, c: int, p: int) -> float:
-    """The least value at a place."""
+    """Return the smallest value at position `p` of line `c` of `t`."""
     b = t.places[c, p].block
     return t.values[c, b, 0] * t.blocks[c, b].ratio  # type: ignore[no-any-return]
 
 
 @inner
 def last(t: Lines, c: int, p: int) -> float:
-    """The largest value at a place."""
+    """Return the largest value at position `p` of line `c` of `t`."""
     b = t.places[c, p].block
     return t.values[c, b, t.blocks[c, b].count - 1] * t.blocks[c, b].ratio  # type: ignore[no-any-return]
 
 
 @inner
-def settle(t: Lines, c: int, b: int) -> None:
-    """Add what was handed on, put the block in order, and measure the gaps that begin in it."""
+def settle_block(t: Lines, c: int, b: int) -> None:
+    """Add the noted weight to block `b` of line `c` of `t`, sort it, and measure the gaps that begin in it."""
     block, items, values = t.blocks[c, b], t.items[c, b], t.values[c, b]
     low, high = np.inf, -np.inf
     for j in range(block.count):
@@ -152,15 +155,15 @@ def settle(t: Lines, c: int, b: int) -> None:
 
 @inner
 def note(t: Lines, c: int, b: int, share: float) -> bool:
-    """Note what is handed on to a block; add it where the weights are too far apart for that, and return whether.
+    """Note the weight `share` for block `b` of line `c` of `t`; return True if it was added to the cells instead.
 
-    Near each other, all values shrink alike.
+    That is necessary where weights differ too much; if they are near each other, all values shrink in the same way.
     """
     block = t.blocks[c, b]
     block.tag += share
     room = 1.0 - block.low
     if block.tag * (block.high - block.low) * t.lines[c].most > TOLERANCE * room:
-        settle(t, c, b)
+        settle_block(t, c, b)
         return True
     if block.tag > 0.0:
         block.ratio = max(0.0, 1.0 - block.tag / room) if room > 0.0 else 1.0
@@ -169,6 +172,7 @@ def note(t: Lines, c: int, b: int, share: float) -> bool:
 
 @inner
 def look_for_least(t: Lines, c: int, b: int) -> None:
+    """Find the first bar of block `b` of line `c` of `t`."""
     block = t.blocks[c, b]
     block.least = t.items[c, b, 0]
     for j in range(1, block.count):
@@ -177,21 +181,21 @@ def look_for_least(t: Lines, c: int, b: int) -> None:
 
 @inner
 def widen(t: Lines, c: int, p: int, gap: float) -> None:
-    """Note that a gap may begin at a place."""
+    """Note that a `gap` may begin at position `p` of line `c` of `t`."""
     line, block = t.lines[c], t.blocks[c, t.places[c, p].block]
     block.gap, block.sure = max(block.gap, gap), False
     line.widest, line.known = max(line.widest, gap), False
 
 
 @inner
-def passed(t: Lines, c: int, p: int) -> bool:
-    """Whether the cells at a place have passed those of the next."""
+def is_disordered(t: Lines, c: int, p: int) -> bool:
+    """Return True if cells at position `p` of line `c` of `t` have passed those of the next position."""
     return p + 1 < t.lines[c].blocks and last(t, c, p) > first(t, c, p + 1) + TOLERANCE
 
 
 @inner
 def _pack(t: Lines, c: int, bars: Ints) -> None:
-    """Lay a line into blocks, given its bars in ascending order; all that was handed on is in their weights."""
+    """Put a line into blocks, given its bars in ascending order; all noted weight is in their weights."""
     line, fill, room = t.lines[c], t.items.shape[2] * 3 // 4, t.blocks.shape[1]
     line.cells, line.blocks = len(bars), (len(bars) + fill - 1) // fill
     line.spare, line.widest, line.known = room - line.blocks, 0.0, False
@@ -207,20 +211,20 @@ def _pack(t: Lines, c: int, bars: Ints) -> None:
     for b in range(line.blocks, room):
         t.free[c, b - line.blocks] = b
     for b in range(line.blocks):
-        settle(t, c, b)
+        settle_block(t, c, b)
         line.widest = max(line.widest, t.blocks[c, b].gap)
 
 
 @compiled
 def pack_all(t: Lines, order: Ints, cells: Ints) -> None:
-    """Lay all lines into blocks, given the bars of each in ascending order, and how many of them have a cell."""
+    """Put all lines of `t` into blocks, given the bars of each in ascending `order`, and their number of `cells`."""
     for c in range(len(cells)):
         _pack(t, c, order[: cells[c], c])
 
 
 @inner
 def repack(t: Lines, c: int) -> None:
-    """Lay a line into blocks anew: there is no block left, or cells have passed each other."""
+    """Put line `c` of `t` into blocks again: there is no block left, or cells have passed each other."""
     bars, values, n = np.empty(t.lines[c].cells, np.int64), np.empty(t.lines[c].cells), 0
     for p in range(t.lines[c].blocks):
         b = t.places[c, p].block

@@ -1,14 +1,15 @@
-"""The gaps of a line, its lower cluster and its heaviest cell; what is handed on to its lowest cells."""
+"""The gaps of a line, its lower cluster and its heaviest cell; weight passed on to its lowest cells."""
 
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Lines, first, last, note, passed, repack, settle
+from decloak.rules.eliminate.loops.blocks import Lines, first, is_disordered, last, note, repack, settle_block
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["hand_on", "heaviest_bar", "lower", "rank", "widest_gap"]
+__all__ = ["heaviest_bar", "lower_cluster_size", "pass_weight", "rank", "widest_gap"]
 
 
 @inner
 def widest_gap(t: Lines, c: int) -> float:
+    """Return the widest gap of line `c` of `t`, measured where only a bound was known."""
     line = t.lines[c]
     while not line.known:
         best, at = 0.0, -1
@@ -17,21 +18,21 @@ def widest_gap(t: Lines, c: int) -> float:
             if gap > best:
                 best, at = gap, t.places[c, p].block
         if at >= 0 and not t.blocks[c, at].sure:
-            settle(t, c, at)
+            settle_block(t, c, at)
         else:
             line.widest, line.known = best, True
     return line.widest  # type: ignore[no-any-return]
 
 
 @inner
-def lower(t: Lines, c: int) -> int:
-    """How many cells are in the lower cluster of a line."""
+def lower_cluster_size(t: Lines, c: int) -> int:
+    """Return the number of cells in the lower cluster of line `c` of `t`."""
     reach, below = widest_gap(t, c) - EPS, 0
     for p in range(t.lines[c].blocks):
         b = t.places[c, p].block
         if reach > 0 and t.blocks[c, b].gap >= reach:
             if not t.blocks[c, b].sure:
-                settle(t, c, b)
+                settle_block(t, c, b)
             values, n = t.values[c, b], t.blocks[c, b].count
             for j in range(1, n):
                 if values[j] - values[j - 1] >= reach:
@@ -44,7 +45,7 @@ def lower(t: Lines, c: int) -> int:
 
 @inner
 def rank(t: Lines, c: int, i: int) -> int:
-    """How many cells of a line come before the one of a bar."""
+    """Return the number of cells of line `c` of `t` before the one of bar `i`."""
     b, before = int(t.block[i, c]), 0
     for p in range(t.blocks[c, b].place):
         before += t.blocks[c, t.places[c, p].block].count
@@ -55,8 +56,8 @@ def rank(t: Lines, c: int, i: int) -> int:
 
 
 @inner
-def hand_on(t: Lines, c: int, cells: int, share: float) -> None:
-    """Add to the weight of the lowest cells of a line."""
+def pass_weight(t: Lines, c: int, cells: int, share: float) -> None:
+    """Add `share` to the weight of the lowest `cells` of line `c` of `t`."""
     line, p, rest = t.lines[c], 0, cells
     while rest > t.blocks[c, t.places[c, p].block].count:
         rest -= t.blocks[c, t.places[c, p].block].count
@@ -72,11 +73,11 @@ def hand_on(t: Lines, c: int, cells: int, share: float) -> None:
         if settled:
             for j in range(n):
                 t.weight[t.items[c, b, j], c] += share
-            settle(t, c, b)
+            settle_block(t, c, b)
         else:
             settled = note(t, c, b, share)
         if settled or settled_above:
-            disordered |= passed(t, c, q)
+            disordered |= is_disordered(t, c, q)
     line.widest, line.known = line.widest + share * line.most, False
     if disordered:
         repack(t, c)
@@ -84,7 +85,7 @@ def hand_on(t: Lines, c: int, cells: int, share: float) -> None:
 
 @inner
 def heaviest_bar(t: Lines, c: int, scale: float) -> int:
-    """The first bar of those whose cell has the largest weight of a line, all times a factor; -1 without any."""
+    """Return the first bar whose cell has the largest weight of line `c` of `t`, all times `scale`; -1 without any."""
     p = t.lines[c].blocks - 1
     if p < 0:
         return -1

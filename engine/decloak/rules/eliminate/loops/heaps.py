@@ -1,19 +1,19 @@
-"""Heaps of numbers, the least first, from which any may be taken: skew heaps, whose sides change places on the way."""
+"""Heaps of numbers, the smallest first, from which any number can be removed: skew heaps."""
 
 import numpy as np
 
 from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import Records
 
-__all__ = ["HEAP", "joined", "taken_out"]
+__all__ = ["HEAP", "join_heaps", "remove_number"]
 
 HEAP = [("one", np.int64), ("other", np.int64), ("above", np.int64)]
-"""Of each number what is below it on one side and on the other, and what is above it; -1: nothing."""
+"""For each number: the one below it on either side, and the one above it; -1 for none."""
 
 
 @inner
-def joined(h: Records, a: int, b: int) -> int:
-    """The first of two heaps that become one."""
+def join_heaps(h: Records, a: int, b: int) -> int:
+    """Join the heaps of `h` that begin with `a` and `b`; return the first number."""
     if a < 0 or b < 0:
         return max(a, b)
     first, a, b = min(a, b), min(a, b), max(a, b)
@@ -29,9 +29,9 @@ def joined(h: Records, a: int, b: int) -> int:
 
 
 @inner
-def taken_out(h: Records, first: int, number: int) -> int:
-    """The first of a heap without one of its numbers, -1 where that was the last."""
-    above, below = h[number].above, joined(h, h[number].one, h[number].other)
+def remove_number(h: Records, first: int, number: int) -> int:
+    """Remove a `number` from the heap of `h` that begins with `first`; return the new first, -1 if it is empty."""
+    above, below = h[number].above, join_heaps(h, h[number].one, h[number].other)
     if below >= 0:
         h[below].above = above
     if above < 0:

@@ -1,4 +1,4 @@
-"""Keys as the leaves of a tree of maxima, which also tells the first leaf that may come up to a bound."""
+"""Keys as the leaves of a tree of maxima, which finds the first leaf that reaches a bound."""
 
 from decloak.arrays import Floats
 from decloak.compiled import inner
@@ -10,6 +10,7 @@ LOWEST = -1e307
 
 @inner
 def set_key(tree: Floats, i: int, key: float) -> None:
+    """Set the `key` of leaf `i` of `tree`."""
     node = len(tree) // 2 + i
     tree[node] = key
     while node > 1:
@@ -22,7 +23,7 @@ def set_key(tree: Floats, i: int, key: float) -> None:
 
 @inner
 def first_of_all(tree: Floats) -> int:
-    """The first leaf with the largest key."""
+    """Return the first leaf of `tree` with the largest key."""
     node, half = 1, len(tree) // 2
     while node < half:
         node *= 2
@@ -33,7 +34,7 @@ def first_of_all(tree: Floats) -> int:
 
 @inner
 def first_from(tree: Floats, low: float, start: int) -> int:
-    """The first leaf from one on whose key is `low` or more, -1 without any."""
+    """Return the first leaf of `tree` from `start` on whose key is `low` or more, -1 without any."""
     half = len(tree) // 2
     node = half + start
     while tree[node] < low:

@@ -1,16 +1,16 @@
-"""A cell is taken out of its line, or put in."""
+"""Removal of a cell from its line, and insertion."""
 
 import numpy as np
 
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Lines, first, last, look_for_least, note, repack, settle, widen
+from decloak.rules.eliminate.loops.blocks import Lines, first, last, look_for_least, note, repack, settle_block, widen
 
 __all__ = ["put_in", "take_out"]
 
 
 @inner
 def take_out(t: Lines, c: int, i: int) -> None:
-    """Take a cell out of its line; all that was handed on to it is in its weight then."""
+    """Remove the cell of bar `i` from line `c` of `t`; its weight then includes all that was noted."""
     b = int(t.block[i, c])
     block, items, values, j = t.blocks[c, b], t.items[c, b], t.values[c, b], 0
     p, n = block.place, block.count - 1
@@ -31,7 +31,7 @@ def take_out(t: Lines, c: int, i: int) -> None:
     block.count = n
     t.lines[c].cells -= 1
     if n == 0:
-        _close(t, c, p)
+        _close_block(t, c, p)
     else:
         t.places[c, p].about = first(t, c, p)
         if block.least == i:
@@ -39,8 +39,8 @@ def take_out(t: Lines, c: int, i: int) -> None:
 
 
 @inner
-def _close(t: Lines, c: int, p: int) -> None:
-    """Take the place from a block that is empty."""
+def _close_block(t: Lines, c: int, p: int) -> None:
+    """Remove an empty block from the order of a line."""
     line = t.lines[c]
     t.free[c, line.spare] = t.places[c, p].block
     line.spare += 1
@@ -51,7 +51,7 @@ def _close(t: Lines, c: int, p: int) -> None:
 
 
 @inner
-def _open(t: Lines, c: int, p: int) -> int:
+def _open_block(t: Lines, c: int, p: int) -> int:
     line = t.lines[c]
     line.spare -= 1
     b = t.free[c, line.spare]
@@ -66,11 +66,11 @@ def _open(t: Lines, c: int, p: int) -> int:
 
 
 @inner
-def _split(t: Lines, c: int, p: int) -> None:
-    """Move the upper half of a full block into one of its own."""
+def _split_block(t: Lines, c: int, p: int) -> None:
+    """Move the upper half of a full block into a new one."""
     b = t.places[c, p].block
-    settle(t, c, b)
-    new = _open(t, c, p + 1)
+    settle_block(t, c, b)
+    new = _open_block(t, c, p + 1)
     below, above = t.blocks[c, b], t.blocks[c, new]
     half = below.count // 2
     for j in range(half, below.count):
@@ -79,13 +79,13 @@ def _split(t: Lines, c: int, p: int) -> None:
     below.count, above.count = half, below.count - half
     look_for_least(t, c, b)
     look_for_least(t, c, new)
-    settle(t, c, new)
-    settle(t, c, b)
+    settle_block(t, c, new)
+    settle_block(t, c, b)
 
 
 @inner
-def _place(t: Lines, c: int, x: float) -> int:
-    """Where a value belongs."""
+def _find_place(t: Lines, c: int, x: float) -> int:
+    """Return the position of a value in the order of a line."""
     p, high = 0, t.lines[c].blocks
     while p + 1 < high:
         middle = (p + high) // 2
@@ -102,24 +102,28 @@ def _place(t: Lines, c: int, x: float) -> int:
 
 @inner
 def _roomy_place(t: Lines, c: int, x: float) -> int:
-    """The same, where there is room. A split may move a value equal to x by its last digit, and x into a full block."""
-    p = _place(t, c, x)
+    """Return the position of a value where there is room.
+
+    A split may move a value equal to x by its last digit, and x into a full block.
+    """
+    p = _find_place(t, c, x)
     while t.blocks[c, t.places[c, p].block].count == t.items.shape[2]:
         if t.lines[c].spare == 0:
             repack(t, c)
         else:
-            _split(t, c, p)
-        p = _place(t, c, x)
+            _split_block(t, c, p)
+        p = _find_place(t, c, x)
     return p
 
 
 @inner
 def put_in(t: Lines, c: int, i: int) -> None:
+    """Insert the cell of bar `i` into line `c` of `t`."""
     if t.lines[c].spare == 0:
         repack(t, c)
     x = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])
     if t.lines[c].blocks == 0:
-        _open(t, c, 0)
+        _open_block(t, c, 0)
     p = _roomy_place(t, c, x)
     b = t.places[c, p].block
     block, items, values = t.blocks[c, b], t.items[c, b], t.values[c, b]
@@ -138,13 +142,13 @@ def put_in(t: Lines, c: int, i: int) -> None:
     block.count += 1
     block.least = min(block.least, i)
     block.low, block.high = min(block.low, t.weight[i, c]), max(block.high, t.weight[i, c])
-    _beside(t, c, p, j, x)
+    _widen_neighbours(t, c, p, j, x)
     note(t, c, b, 0.0)
 
 
 @inner
-def _beside(t: Lines, c: int, p: int, j: int, x: float) -> None:
-    """Note the gaps beside a cell that was put at a place, as number `j`."""
+def _widen_neighbours(t: Lines, c: int, p: int, j: int, x: float) -> None:
+    """Note the gaps next to a cell that was inserted at a position, as number `j`."""
     b = t.places[c, p].block
     block = t.blocks[c, b]
     if j:

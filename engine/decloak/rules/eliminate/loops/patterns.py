@@ -1,17 +1,18 @@
-"""Gaps between the same values of the same lines: bars that have them are measured together.
+"""Gaps between the same values of the same lines: bars with such gaps are measured together.
 
-Where distances are few, thousands of bars tie, and a strike changes the V of all of them by a little. Each would have
-to be measured again in every round; as they share *patterns*, it is enough to value these, and to look at a bar of one.
+If distances have few values, thousands of bars tie, and an elimination changes the V of all of them a little. Each
+would have to be measured again in every round; because they share *patterns*, it is enough to value these, and to check
+one bar of each.
 
-    pattern  a gap from `low`, which the lines `below` have in common, up to `high`, which the lines `above` have
-    T        its width, by the factors that lines have now
-    family   patterns of the same lines and width before any factor: T is the most for the least `high` or the largest
+    pattern  a gap from `low`, the value of the lines `below`, up to `high`, the value of the lines `above`
+    T        its width, by the current factors of the lines
+    family   patterns of the same lines and width before any factor: T is largest for the smallest `high` or the largest
     rest     the largest gap of a bar that is none of its patterns, those of its gaps that are as large as the largest
 
-V <= max(T, rest + what cells have changed since): the cells beside a gap that opens later were on two sides of a gap
-before. That was one of the patterns, which parts at least the same cells and is T at most; or another; or there was
-none. V = max(T, rest) when a bar was just measured. Families have keys as bars do. The gaps of a bar are `GAPS` numbers
-in a row, and those of a pattern lie in a heap, so that its first bar is known.
+V <= max(T, rest + the changes of cells since): the cells next to a gap that opens later were on two sides of a gap
+before. That was one of the patterns, which separates at least the same cells and has T at most; or another gap; or
+there was none. V = max(T, rest) right after a bar was measured. Families have keys like bars. The gaps of a bar are
+`GAPS` numbers in a row, and those of a pattern are in a heap, so that its first bar is known.
 """
 
 from typing import Any, NamedTuple
@@ -21,22 +22,32 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import Lines, Records
-from decloak.rules.eliminate.loops.heaps import HEAP, joined, taken_out
+from decloak.rules.eliminate.loops.heaps import HEAP, join_heaps, remove_number
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["GAPS", "Patterns", "ascending_lines", "assign", "factors", "leave", "patterns", "value_of", "width"]
+__all__ = [
+    "GAPS",
+    "Patterns",
+    "ascending_lines",
+    "assign_patterns",
+    "factors",
+    "leave_patterns",
+    "patterns",
+    "value_of",
+    "width",
+]
 
 GAPS = 3
 """Gaps of a bar that may have patterns."""
 MOST_LINES = 62
 """Lines that one number has bits for."""
 FEW = 16
-"""Bars for each different distance, from which on bars are looked at by patterns."""
+"""Bars for each different distance from which on bars are compared by patterns."""
 MOST = 1 << 17
-"""Patterns: bars of others are measured one by one."""
+"""Patterns, at most: bars of others are measured one by one."""
 ALIKE = 1e-13
-"""Widths of a family differ by the rounding of a float at most: T is that of all, to less than what makes a tie."""
+"""Widths of a family differ at most by the rounding of a float: T is that of all, up to less than a tie."""
 SCALE, MIXER = float(1 << 20), 0x2545F4914F6CDD1D
 
 
@@ -64,7 +75,7 @@ FAMILY = np.dtype(
 
 
 class Patterns(NamedTuple):
-    """Patterns and families by number; all are empty where nothing is gained by them."""
+    """Patterns and families by number; all are empty where they do not pay off."""
 
     seen: Ints  # the round in which the V of each bar was found to be that of its pattern
     gaps: Records
@@ -77,7 +88,10 @@ class Patterns(NamedTuple):
 
 
 def patterns(d: Floats, fixed: bool, few: int = FEW) -> Patterns:
-    """No patterns yet, for bars and lines of these distances; `fixed`: values change by factors of lines alone."""
+    """Return empty patterns for bars and lines of the distances `d`.
+
+    `fixed` says that values change by factors of lines alone, and `few` is the number of bars per distance.
+    """
     bars, lines = d.shape
     worth = fixed and lines <= MOST_LINES and few * len(np.unique(d)) <= bars
     bars = bars if worth else 0
@@ -93,7 +107,10 @@ def patterns(d: Floats, fixed: bool, few: int = FEW) -> Patterns:
 
 @inner
 def factors(p: Patterns, f: int, scale: Floats) -> tuple[float, float]:
-    """Of the lines below the gaps of a family the largest factor, of those above the least."""
+    """Return the largest factor of the lines below the gaps of family `f` of `p`, and the smallest of those above.
+
+    `scale` has the factor of each line.
+    """
     pattern, low, high = p.patterns[p.families[f].start], 0.0, np.inf
     for c in range(len(scale)):
         if pattern.below >> c & 1:
@@ -105,13 +122,13 @@ def factors(p: Patterns, f: int, scale: Floats) -> tuple[float, float]:
 
 @inner
 def width(p: Patterns, k: int, low: float, high: float) -> float:
-    """T of a pattern by the factors of its family."""
+    """Return T of pattern `k` of `p` by the factors `low` and `high` of its family."""
     return p.patterns[k].high * high - p.patterns[k].low * low  # type: ignore[no-any-return]
 
 
 @inner
 def value_of(p: Patterns, f: int, scale: Floats, now: int) -> float:
-    """The largest T of a family that has bars."""
+    """Return the largest T of family `f` of `p`, which has bars, with the factors `scale`; `now` is the round."""
     family = p.families[f]
     if family.valued != now:
         low, high = factors(p, f, scale)
@@ -121,9 +138,9 @@ def value_of(p: Patterns, f: int, scale: Floats, now: int) -> float:
 
 
 @inner
-def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
-    """Find the patterns of a bar of these weights anew; return what is the largest of its other gaps."""
-    leave(p, i)
+def assign_patterns(p: Patterns, t: Lines, i: int, w: Floats) -> float:
+    """Find the patterns of bar `i` with weights `w` in `t` again, in `p`; return the largest of its other gaps."""
+    leave_patterns(p, i)
     ascending, n, widest, rest, in_order = ascending_lines(w), 0, 0.0, 0.0, True
     for j in range(1, len(ascending)):
         step = t.a[i, ascending[j]] - t.a[i, ascending[j - 1]]
@@ -136,14 +153,14 @@ def assign(p: Patterns, t: Lines, i: int, w: Floats) -> float:
         if k < 0:
             rest = max(rest, w[high] - w[low])
         else:
-            _enter(p, k, GAPS * i + n)
+            _enter_pattern(p, k, GAPS * i + n)
             n += 1
     return rest
 
 
 @inner
 def ascending_lines(w: Floats) -> Ints:
-    """The lines with a weight, in ascending order of these."""
+    """Return the lines with a weight in `w`, in ascending order of their weights."""
     ascending, n = np.empty(len(w), np.int64), 0
     for c in range(len(w)):
         if w[c] == w[c]:
@@ -158,7 +175,9 @@ def ascending_lines(w: Floats) -> Ints:
 
 @inner
 def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: Ints) -> int:
-    """The pattern of the gap of a bar between two lines, given all that it has cells of; -1 without room for it."""
+    """Return the pattern of the gap of a bar between two lines, given all lines with a cell of it; -1 without room for
+    it.
+    """
     this, below, above = p.patterns[len(p.families)], 0, 0
     for c in held:
         if t.a[i, c] == t.a[i, low]:
@@ -166,7 +185,7 @@ def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: I
         if t.a[i, c] == t.a[i, high]:
             above |= 1 << c
     this.low, this.high, this.below, this.above = t.a[i, low], t.a[i, high], below, above
-    slot = _mixed(this, this.low, this.high) & (p.slots.shape[1] - 1)
+    slot = _hash(this, this.low, this.high) & (p.slots.shape[1] - 1)
     while p.slots[0, slot] >= 0:
         other = p.patterns[p.slots[0, slot]]
         if other.low == this.low and other.high == this.high and other.below == below and other.above == above:
@@ -177,7 +196,7 @@ def _pattern_between(p: Patterns, t: Lines, i: int, low: int, high: int, held: I
 
 @inner
 def _new_pattern(p: Patterns, slot: int) -> int:
-    """The number that the one gets that is looked for."""
+    """Return the number of the pattern that is searched, which is new."""
     k, this, f = p.counts[0], p.patterns[len(p.families)], _family(p)
     p.counts[0], p.slots[0, slot] = k + 1, k
     new = p.patterns[k]
@@ -187,8 +206,8 @@ def _new_pattern(p: Patterns, slot: int) -> int:
 
 
 @inner
-def _mixed(this: Any, x: float, y: float) -> int:
-    """A hash of two numbers and the lines of a pattern."""
+def _hash(this: Any, x: float, y: float) -> int:
+    """Return a hash of two numbers and the lines of a pattern."""
     code = int(x * SCALE) * 31 + int(y * SCALE)
     code = (code ^ (code >> 29) ^ this.below) * MIXER
     code = (code ^ (code >> 29) ^ this.above) * MIXER
@@ -197,10 +216,10 @@ def _mixed(this: Any, x: float, y: float) -> int:
 
 @inner
 def _family(p: Patterns) -> int:
-    """The family of the pattern that is looked for."""
+    """Return the family of the pattern that is searched."""
     this = p.patterns[len(p.families)]
     step = np.rint((this.high - this.low) / ALIKE)
-    slot = _mixed(this, step * ALIKE, 0.0) & (p.slots.shape[1] - 1)
+    slot = _hash(this, step * ALIKE, 0.0) & (p.slots.shape[1] - 1)
     while p.slots[1, slot] >= 0:
         other = p.patterns[p.families[p.slots[1, slot]].start]
         alike = other.below == this.below and other.above == this.above
@@ -213,12 +232,12 @@ def _family(p: Patterns) -> int:
 
 
 @inner
-def _enter(p: Patterns, k: int, number: int) -> None:
+def _enter_pattern(p: Patterns, k: int, number: int) -> None:
     """Put a gap into a pattern."""
     gap, pattern = p.gaps[number], p.patterns[k]
     gap.pattern, gap.one, gap.other = k, -1, -1
     alone = pattern.first < 0
-    pattern.first = joined(p.gaps, pattern.first, number)
+    pattern.first = join_heaps(p.gaps, pattern.first, number)
     p.gaps[pattern.first].above = -1
     if alone:
         family = p.families[pattern.family]
@@ -231,20 +250,20 @@ def _enter(p: Patterns, k: int, number: int) -> None:
 
 
 @inner
-def leave(p: Patterns, i: int) -> None:
-    """Take a bar out of its patterns."""
+def leave_patterns(p: Patterns, i: int) -> None:
+    """Remove bar `i` from its patterns in `p`."""
     for number in range(GAPS * i, GAPS * i + GAPS):
         k = p.gaps[number].pattern
         if k >= 0:
             p.gaps[number].pattern = -1
-            p.patterns[k].first = taken_out(p.gaps, p.patterns[k].first, number)
+            p.patterns[k].first = remove_number(p.gaps, p.patterns[k].first, number)
             if p.patterns[k].first < 0:
-                _bound(p, p.patterns[k].family)
+                _update_bounds(p, p.patterns[k].family)
 
 
 @inner
-def _bound(p: Patterns, f: int) -> None:
-    """Find the patterns of a family anew that bound its width."""
+def _update_bounds(p: Patterns, f: int) -> None:
+    """Find the patterns of a family that bound its width."""
     least, largest, k = -1, -1, p.families[f].start
     while k >= 0:
         if p.patterns[k].first >= 0:

@@ -1,10 +1,9 @@
-"""Strikes from one large table by rows and columns: the same as of `rounds` for weights of separate factors.
+"""Eliminations from one large table by rows and columns: the same as those of `rounds` for weights of separate factors.
 
-w = d f g, where f changes with what happens in the row of a cell and g with what happens in its column. The factor of
-a bar is in the values of its cells (see `blocks`), that of a line outside. A strike changes a bar and a
-line.
+w = d f g, where f changes with eliminations in the row of a cell and g with those in its column. The factor of a bar is
+in the values of its cells (see `blocks`), that of a line is separate. An elimination changes a bar and a line.
 
-    heirs  cells of the lower cluster, below the first largest gap, without the struck one
+    heirs  cells of the lower cluster, below the first largest gap, without the eliminated one
 """
 
 from typing import NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.compiled import compiled, inner
 from decloak.rules.eliminate.loops.blocks import Lines
-from decloak.rules.eliminate.loops.gaps import hand_on, heaviest_bar, lower, rank
+from decloak.rules.eliminate.loops.gaps import heaviest_bar, lower_cluster_size, pass_weight, rank
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.loops.moves import put_in, take_out
 from decloak.rules.eliminate.loops.suspicions import (
@@ -29,14 +28,14 @@ from decloak.rules.eliminate.loops.suspicions import (
 )
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["Struck", "strike_lines"]
+__all__ = ["StrikeColumns", "strike_lines"]
 
-PARTS = "6c2e651baf91645c"
+PARTS = "842c0e1724db397f"
 """A digest of the modules whose loops are called here: machine code is made anew when this module changes."""
 
 
-class Struck(NamedTuple):
-    """Strikes in order: bar, line, group (a bar, or -1 - line), suspicion and weight."""
+class StrikeColumns(NamedTuple):
+    """Eliminations in order: bar, line, group (a bar, or -1 - line), suspicion and weight."""
 
     bar: Ints
     line: Ints
@@ -46,8 +45,12 @@ class Struck(NamedTuple):
 
 
 @compiled
-def strike_lines(g: Large, t: Lines, keys: Keys, struck: Struck, threshold: float, rounds: int) -> int:
-    """Strike the heaviest cell of the most suspicious group again and again; return how often."""
+def strike_lines(g: Large, t: Lines, keys: Keys, struck: StrikeColumns, threshold: float, rounds: int) -> int:
+    """Eliminate the heaviest cell of the most suspicious group again and again; return the number of eliminations.
+
+    `g` is the table, `t` its lines, `keys` those of its bars. `struck` receives the eliminations, above the `threshold`
+    and at most `rounds`.
+    """
     w, drift = np.empty(len(g.scale)), 0.0
     for i in range(len(g.left)):
         measure(g, t, keys, i, 0, 0.0, w)
@@ -74,7 +77,7 @@ def strike_lines(g: Large, t: Lines, keys: Keys, struck: Struck, threshold: floa
 
 @inner
 def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> float:
-    """Eliminate a cell of a bar of these weights; return by how much other bars changed at most."""
+    """Eliminate a cell of a bar of these weights; return the largest change of other bars."""
     handing = g.handed.size > 0
     if handing:
         _hand_to_bar(g, i, c, w)
@@ -88,7 +91,7 @@ def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats)
     if handing:
         change = share * t.lines[c].most
         if cells:
-            hand_on(t, c, cells, share)
+            pass_weight(t, c, cells, share)
     else:
         before, g.scale[c] = g.scale[c], g.of_line[g.remaining[c]]
         change = abs(g.scale[c] - before) * t.lines[c].most
@@ -111,7 +114,7 @@ def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats)
 
 @inner
 def _hand_to_bar(g: Large, i: int, c: int, w: Floats) -> None:
-    """Hand the weight of a struck cell to the lower cluster of its bar."""
+    """Pass the weight of an eliminated cell to the lower cluster of its bar."""
     top, heirs = top_of_lower(w), 0
     for other in range(len(w)):
         heirs += other != c and w[other] <= top
@@ -127,12 +130,14 @@ def _hand_to_bar(g: Large, i: int, c: int, w: Floats) -> None:
 
 @inner
 def _heirs_of_line(t: Lines, i: int, c: int) -> tuple[int, float]:
-    """Take a struck cell out of its line; how many of the lowest cells inherit from it then, and how much each."""
-    cells = lower(t, c)
+    """Remove an eliminated cell from its line; return the number of its heirs, the lowest cells, and the weight for
+    each.
+    """
+    cells = lower_cluster_size(t, c)
     cells -= rank(t, c, i) < cells
     take_out(t, c, i)
     if cells == 0:
-        cells = lower(t, c)
+        cells = lower_cluster_size(t, c)
     return cells, t.weight[i, c] / max(1, cells)
 
 

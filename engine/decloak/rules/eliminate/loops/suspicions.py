@@ -1,8 +1,8 @@
-"""How suspicious bars and lines are, and which is the first of the most suspicious whose heaviest cell may go.
+"""Suspicion of bars and lines, and the first of the most suspicious whose heaviest cell may go.
 
-The key of a bar is its V less all that cells of its lines had changed until it was measured. So what was measured is
-bounded by its key and all changes so far (`drift`): the bar of the largest key is measured again until its V is known.
-Keys are the leaves of a tree of maxima, which also tells the first bar that may come up to a bound.
+The key of a bar is its V minus all changes of cells of its lines until it was measured. So its V is at most its key
+plus all changes so far (`drift`): the bar of the largest key is measured again until its V is known. Keys are the
+leaves of a tree of maxima, which finds the first bar that reaches a bound.
 
     V      suspicion: the largest gap between neighbours in ascending order of w
 """
@@ -20,9 +20,9 @@ from decloak.rules.eliminate.loops.patterns import (
     GAPS,
     Patterns,
     ascending_lines,
-    assign,
+    assign_patterns,
     factors,
-    leave,
+    leave_patterns,
     value_of,
     width,
 )
@@ -31,11 +31,11 @@ from decloak.rules.eliminate.state import EPS
 __all__ = ["Keys", "Large", "group", "heaviest", "largest", "measure", "top_of_lower", "weigh"]
 
 SLACK = 1e-12
-"""Bounds are sums of changes and carry their rounding."""
+"""Bounds are sums of changes and include their rounding."""
 
 
 class Large(NamedTuple):
-    """A table by bars and lines, and what else its cells weigh by."""
+    """A table by bars and lines, and the other factors of its weights."""
 
     d: Floats  # NaN: unscored or gone
     handed: Floats  # the weight that a bar handed on to its cells; empty where nothing is handed on
@@ -48,7 +48,7 @@ class Large(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of bars, V as it was measured, and in which round; of bars with a pattern the keys are of `rest`."""
+    """Keys of bars, V at the last measurement, and its round; of bars with a pattern the keys are those of `rest`."""
 
     tree: Floats
     v: Floats
@@ -58,6 +58,7 @@ class Keys(NamedTuple):
 
 @inner
 def weigh(g: Large, t: Lines, i: int, w: Floats) -> None:
+    """Compute the weights `w` of bar `i` of `g` and `t`."""
     for c in range(len(w)):
         w[c] = value(t, i, c) * g.scale[c] if t.block[i, c] >= 0 else np.nan
 
@@ -72,6 +73,7 @@ def _largest_gap(ascending: Floats) -> float:
 
 @inner
 def top_of_lower(w: Floats) -> float:
+    """Return the largest weight of the lower cluster of `w`."""
     ascending = w[ascending_lines(w)]
     reach = _largest_gap(ascending) - EPS
     for j in range(1, len(ascending)):
@@ -82,7 +84,7 @@ def top_of_lower(w: Floats) -> float:
 
 @inner
 def heaviest(w: Floats) -> int:
-    """The first of the heaviest cells of a bar, -1 without any."""
+    """Return the first of the heaviest cells of a bar with weights `w`, -1 without any."""
     top = -np.inf
     for x in w:
         if x > top:
@@ -95,7 +97,7 @@ def heaviest(w: Floats) -> int:
 
 @inner
 def _suspicion(g: Large, i: int, w: Floats) -> float:
-    """V of a bar of these weights, LOWEST when its heaviest cell may not go: it never will."""
+    """Return V of a bar of these weights, LOWEST if its heaviest cell may not go: it never will."""
     c = heaviest(w)
     if c < 0 or g.left[i] < 2 or g.remaining[c] < 2:
         return LOWEST
@@ -104,20 +106,23 @@ def _suspicion(g: Large, i: int, w: Floats) -> float:
 
 @inner
 def measure(g: Large, t: Lines, keys: Keys, i: int, now: int, drift: float, w: Floats) -> None:
+    """Measure bar `i` of `g` and `t` in round `now`, and set its key in `keys`; `drift` are all changes so far, `w` is
+    scratch.
+    """
     weigh(g, t, i, w)
     v = rest = _suspicion(g, i, w)
     if len(keys.patterns.seen):
         if v > LOWEST:
-            rest = assign(keys.patterns, t, i, w)
+            rest = assign_patterns(keys.patterns, t, i, w)
         else:
-            leave(keys.patterns, i)
+            leave_patterns(keys.patterns, i)
     keys.v[i], keys.measured[i] = v, now
     set_key(keys.tree, i, rest - drift if v > LOWEST else LOWEST)
 
 
 @inner
 def _line_v(g: Large, t: Lines, c: int) -> float:
-    """V of a line, LOWEST when its heaviest cell may not go."""
+    """Return V of a line, LOWEST if its heaviest cell may not go."""
     v, i = widest_gap(t, c) * g.scale[c], heaviest_bar(t, c, g.scale[c])
     if i < 0 or g.remaining[c] < 2 or g.left[i] < 2:
         t.lines[c].shut = True
@@ -127,7 +132,10 @@ def _line_v(g: Large, t: Lines, c: int) -> float:
 
 @inner
 def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -> float:
-    """The largest V of all groups whose heaviest cell may go."""
+    """Return the largest V of all groups of `g` and `t` whose heaviest cell may go.
+
+    `keys`, `now`, `drift` and `w` are those of `measure`.
+    """
     while True:
         line, at = LOWEST, -1
         for c in range(len(g.scale)):
@@ -151,7 +159,10 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
             k = p.families[f].least
             if width(p, k, below, above) < alike:
                 k = p.families[f].largest
-            if _see(g, t, keys, p.patterns[k].first // GAPS, alike, now, drift, w) and p.patterns[k].first >= 0:
+            if (
+                _confirm_pattern(g, t, keys, p.patterns[k].first // GAPS, alike, now, drift, w)
+                and p.patterns[k].first >= 0
+            ):
                 return alike
         elif bar >= line:
             if keys.measured[i] == now:
@@ -165,8 +176,8 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
 
 
 @inner
-def _see(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: float, w: Floats) -> bool:
-    """Whether V of a bar is that of its pattern; it is measured again where it is not."""
+def _confirm_pattern(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: float, w: Floats) -> bool:
+    """Return True if V of a bar is that of its pattern; otherwise measure the bar again."""
     if keys.patterns.seen[i] != now and keys.measured[i] != now:
         weigh(g, t, i, w)
         keys.v[i] = _suspicion(g, i, w)
@@ -179,7 +190,7 @@ def _see(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: floa
 
 @inner
 def _first_bar(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
-    """The first bar whose V is `low` or more, -1 without any."""
+    """Return the first bar whose V is `low` or more, -1 without any."""
     i = first_from(keys.tree, low - drift - SLACK, 0)
     while i >= 0:
         if keys.measured[i] != now:
@@ -192,7 +203,7 @@ def _first_bar(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: floa
 
 @inner
 def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int, drift: float, w: Floats) -> int:
-    """The first of that bar and those with a pattern whose V is `low` or more."""
+    """Return the first of that bar and those with a pattern whose V is `low` or more."""
     p, last = keys.patterns, len(keys.patterns.families)
     f = first_from(p.tree, low - p.drift[0] - SLACK, 0)
     while f >= 0:
@@ -204,7 +215,7 @@ def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int,
                 i = p.patterns[k].first // GAPS
                 if v < low:
                     break
-                if _see(g, t, keys, i, v, now, drift, w) or keys.v[i] >= low:
+                if _confirm_pattern(g, t, keys, i, v, now, drift, w) or keys.v[i] >= low:
                     bar = i
             k = p.patterns[k].following
         f = first_from(p.tree, low - p.drift[0] - SLACK, f + 1) if f + 1 < last else -1
@@ -213,7 +224,7 @@ def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int,
 
 @inner
 def _first_line(g: Large, t: Lines, low: float) -> int:
-    """The first line whose V is `low` or more, -1 without any."""
+    """Return the first line whose V is `low` or more, -1 without any."""
     for c in range(len(g.scale)):
         if not t.lines[c].shut and t.lines[c].widest * g.scale[c] >= low and _line_v(g, t, c) >= low:
             return c
@@ -222,7 +233,10 @@ def _first_line(g: Large, t: Lines, low: float) -> int:
 
 @inner
 def group(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
-    """The first group whose V is `low` or more: a bar, or -1 - line; rows come before columns."""
+    """Return the first group of `g` and `t` whose V is `low` or more: a bar, or -1 - line; rows come before columns.
+
+    `keys`, `now`, `drift` and `w` are those of `measure`.
+    """
     c = _first_line(g, t, low) if g.lines_first else -1
     i = _first_bar(g, t, keys, low, now, drift, w) if c < 0 else -1
     if i < 0 and c < 0:

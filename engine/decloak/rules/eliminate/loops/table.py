@@ -1,10 +1,10 @@
-"""Strikes from one large table whose heaviest cell goes, wherever it is."""
+"""Eliminations from one large table of its heaviest cell, wherever it is."""
 
 import numpy as np
 
 from decloak.arrays import Floats
 from decloak.compiled import compiled, inner
-from decloak.rules.eliminate.loops.strikes import Struck
+from decloak.rules.eliminate.loops.strikes import StrikeColumns
 from decloak.rules.eliminate.loops.suspicions import Large
 from decloak.rules.eliminate.state import EPS
 
@@ -12,16 +12,17 @@ __all__ = ["strike_table"]
 
 
 @compiled
-def strike_table(g: Large, tree: Floats, struck: Struck, threshold: float, rounds: int) -> int:
-    """Strike the heaviest cell of the table again and again; return how often.
+def strike_table(g: Large, tree: Floats, struck: StrikeColumns, threshold: float, rounds: int) -> int:
+    """Eliminate the heaviest cell of the table `g` again and again; return the number of eliminations.
 
-    `tree` has, for each line, the largest d times the factor of its bar below every node; bars are its leaves.
+    `tree` has, for each line, the largest d times the factor of its bar below every node; bars are its leaves. `struck`
+    receives the eliminations, above the `threshold` and at most `rounds`.
     """
     half = len(tree) // 2
     for i in range(len(g.left)):
         _weigh_leaf(g, tree[half + i], i)
     for node in range(half - 1, 0, -1):
-        _up(tree, node)
+        _update_node(tree, node)
     for now in range(rounds):
         i, c = _heaviest_of_table(g, tree)
         if i < 0:
@@ -39,12 +40,12 @@ def strike_table(g: Large, tree: Floats, struck: Struck, threshold: float, round
         _weigh_leaf(g, tree[node], i)
         while node > 1:
             node //= 2
-            _up(tree, node)
+            _update_node(tree, node)
     return rounds
 
 
 @inner
-def _up(tree: Floats, node: int) -> None:
+def _update_node(tree: Floats, node: int) -> None:
     for c in range(tree.shape[1]):
         tree[node, c] = max(tree[2 * node, c], tree[2 * node + 1, c])
 
@@ -58,7 +59,7 @@ def _weigh_leaf(g: Large, leaf: Floats, i: int) -> None:
 
 @inner
 def _heaviest_of_table(g: Large, tree: Floats) -> tuple[int, int]:
-    """The first of the heaviest cells that may go, by rows; -1 without any."""
+    """Return the first of the heaviest cells that may go, by rows; -1 without any."""
     top, bar, line = -np.inf, -1, -1
     for c in range(tree.shape[1]):
         if g.remaining[c] >= 2 and tree[1, c] > -np.inf:

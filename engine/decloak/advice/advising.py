@@ -1,0 +1,191 @@
+"""Try candidates on the data of an owner, and decide which one to lead with."""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from decloak import ending
+from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for, not_applicable
+from decloak.advice.criteria import Accepted, accepted
+from decloak.advice.decision import Tried, chosen
+from decloak.advice.screen import Advice
+from decloak.advice.trial import Bench
+from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
+from decloak.data.formats.look import look
+from decloak.data.formats.plain_files import read, write
+from decloak.data.formats.writing import write_text
+from decloak.data.sampling import control_share
+from decloak.errors import DecloakError
+from decloak.scenario.document import load
+
+__all__ = ["advise"]
+
+FEWEST = 200
+"""Records below which intervals are too wide to advise anything."""
+RELEASES = ("disassociated", "generalised", "published")
+ATTACKS = 4
+"""The CPU time that the attacks on the leading candidate take, in candidates: the search leaves it in the budget."""
+ROUNDS = 4
+"""Candidates that are attacked at most, one after the other as each takes the lead."""
+
+INTERRUPTED, NO_BUDGET = "it was interrupted", "the budget ended"
+
+Progress = Callable[[int, int, Candidate], None]
+
+
+def advise(
+    data: str | Path | Dataset | Iterable[Iterable[str]],
+    *,
+    accept: str | Sequence[str] = "public",
+    hierarchies: Sequence[str | Path] = (),
+    constraints: str | Path | None = None,
+    control: str | Path | None = None,
+    budget: float | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Advice:
+    """Try candidates on `data` and return which one to lead with; this never says that a release is without risk.
+
+    `data` is a file of records, a scenario (.yaml) with original data, a Dataset, or an iterable of records. `accept`
+    names a preset, a file of criteria, or expressions. `hierarchies` and `constraints` are files for methods that need
+    them. `control` is a file of people who are not in the data; without it a tenth of the records is held out of every
+    release. `budget` are the CPU seconds to spend. `jobs` processes work at a time, with the same results. `seed` is
+    what people and itemsets are drawn from. `store` keeps the results; it then contains the original data. `progress`
+    is told the number of candidates tried, how many there are, and the next one.
+    """
+    by = accepted([accept] if isinstance(accept, str) else list(accept))
+    inputs = Inputs(tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints))
+    with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
+        base, original = _base(data, Path(folder))
+        records = len(original.transactions)
+        if records < FEWEST:
+            hint = f"add records until there are {FEWEST}, or compare releases by `decloak run`"
+            raise DecloakError(f"{records} records are too few to advise", original.origin, hint)
+        scenario = Path(folder) / "advice.yaml"
+        parts = {"scenario": "advice", "anonymise": PLACEHOLDER, **base}
+        write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in parts.items()), scenario)
+        named = "held_out" if control is None else _absolute(control)
+        bench = Bench(scenario, Path(store or Path(folder) / "advice.db"), named, seed, jobs)
+        session = _Session(bench, by, budget, progress)
+        session.search(candidates_for(records, inputs))
+        lead, passes = session.settle()
+        held_out = round(control_share(records) * records) if control is None else 0
+        untried = (*session.refused, *session.left, *not_applicable(records, inputs))
+        return Advice(
+            records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
+            session.ended, base, bench.measures(), seed,
+        )  # fmt: skip
+
+
+def _absolute(path: str | Path) -> str:
+    return str(Path(path).resolve())
+
+
+def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) -> tuple[dict[str, Any], Dataset]:
+    """Return what every scenario says of the data, with absolute paths, and the data."""
+    if isinstance(data, str | Path) and Path(data).suffix in (".yaml", ".yml"):
+        return _of_scenario(Path(data))
+    if isinstance(data, str | Path):
+        settings = _reading(Path(data))
+    else:
+        path = folder / "data.jsonl"
+        write(Dataset.of(data), path, "jsonl")
+        settings = {"file": str(path), "format": "jsonl"}
+    options = {key: value for key, value in settings.items() if key not in ("file", "format")}
+    return {"data": settings}, read(settings["file"], settings["format"], **options)
+
+
+def _of_scenario(path: Path) -> tuple[dict[str, Any], Dataset]:
+    """Return the data and the relatedness of a scenario, and its original data."""
+    document = load(path)
+    part, source = document.cases[0].scenario.data, document.cases[0].source.value
+    if len(document.cases) > 1 or part.is_published or not part.has_original:
+        hint = "name a scenario with one data set of original records"
+        raise DecloakError("advice is about one data set of originals", str(path), hint)
+    base = {key: source[key] for key in ("data", "relate") if key in source}
+    for value in base.values():
+        if isinstance(value, dict) and "file" in value:
+            value["file"] = os.path.realpath(path.parent / value["file"])
+    return base, part.read_original(Folder(path.parent), None)
+
+
+PLACEHOLDER = {"method": "disassociation", "k": 2, "m": 2}
+"""What stands under `anonymise` until a candidate is put on top of it."""
+
+
+def _reading(path: Path) -> dict[str, Any]:
+    """Return what a scenario says under `data` of a file, as it seems to be."""
+    seen = look(path)
+    reading = seen.sure_reading("the keys under data in a scenario")
+    if seen.format in RELEASES or seen.format in ("text", "searchlog"):
+        hint = "name a file of original records, or a scenario with original data"
+        raise DecloakError(f"advice is not about a file of format {seen.format}", str(path), hint)
+    return {"file": os.path.realpath(path), "format": seen.format, **reading.settings}
+
+
+class _Session:
+    """The trials of one call: what was tried, what was refused, what the budget left."""
+
+    def __init__(self, bench: Bench, by: Accepted, budget: float | None, progress: Progress | None) -> None:
+        self.bench, self.by, self.budget, self.progress = bench, by, budget, progress
+        self.begun = time.process_time()
+        self.tried: list[Tried] = []
+        self.refused: list[Untried] = []
+        self.left: list[Untried] = []
+        self.ended: str | None = None
+
+    def search(self, candidates: Sequence[Candidate]) -> None:
+        """Try candidates in their order until the budget ends or somebody asks for the end."""
+        for number, candidate in enumerate(candidates):
+            if self.ended != INTERRUPTED and not self._affords(candidate):
+                self.ended = NO_BUDGET
+            if self.ended is not None:
+                self.left.append(Untried(candidate.name, self.ended))
+                continue
+            try:
+                if self.progress is not None:
+                    self.progress(number, len(candidates), candidate)
+                self._try(candidate)
+            except KeyboardInterrupt:
+                self._interrupted()
+                self.left.append(Untried(candidate.name, INTERRUPTED))
+
+    def _interrupted(self) -> None:
+        """Take a Ctrl-C as the wish to see what there is; where there is nothing, the process ends."""
+        if not self.tried:
+            raise
+        ending.forget()
+        self.ended = INTERRUPTED
+
+    def _affords(self, candidate: Candidate) -> bool:
+        if self.budget is None or not self.tried:
+            return True
+        likely = self.bench.seconds.get(candidate.kind, max(self.bench.seconds.values()))
+        attacks = ATTACKS * max(self.bench.seconds.values())
+        return time.process_time() - self.begun + likely + attacks <= self.budget
+
+    def _try(self, candidate: Candidate) -> None:
+        try:
+            self.tried.append(self.bench.run(candidate))
+        except DecloakError as error:
+            self.refused.append(Untried(candidate.name, error.message))
+
+    def settle(self) -> tuple[Tried | None, bool]:
+        """Attack the candidate in the lead, until one that was attacked leads: the worst figures decide."""
+        lead, passes = chosen(self.tried, self.by.criteria)
+        for _ in range(ROUNDS):
+            if self.ended == INTERRUPTED or lead is None or lead.attacked:
+                break
+            try:
+                self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, attacked=True)
+            except KeyboardInterrupt:
+                self._interrupted()
+            lead, passes = chosen(self.tried, self.by.criteria)
+        return lead, passes and lead is not None and lead.attacked

@@ -1,0 +1,268 @@
+"""The screen of an advice: at most 24 lines of 110 columns, and the same as a value for JSON.
+
+It names the worst first, gives people and limits, and never says that a release is without risk. The table is never cut
+before the leading candidate.
+"""
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decloak.advice.candidates import Untried
+from decloak.advice.criteria import Accepted, Criterion, Ranged
+from decloak.advice.decision import Tried, nearest_changes, undominated
+from decloak.errors import quote
+
+__all__ = ["Advice", "listing"]
+
+WIDTH, LINES, LABEL = 110, 24, 15
+ROWS = 8
+"""Candidates in the table, at most."""
+KINDS = {
+    "exposed": "exposure", "singled": "exposure", "inference_advantage_at": "surest guesses",
+    "inference": "inference", "membership": "membership", "guarantee": "guarantee", "certain": "certain links",
+    "implied": "implied items", "count": "error",
+}  # fmt: skip
+"""The name of a criterion by the beginning of its figure."""
+SOURCES = (
+    "Limit of the probability 1/11: EMA Policy 0070, Health Canada. All other limits are ours: WP216, EDPB, ISO 27559, "
+    "NIST and HIPAA name no figure. Upper ends of 95% intervals are compared."
+)
+END = "Releases are measured without the control group. This is no proof of safety."
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The candidates that were tried by some criteria, and the one to lead with: it passes, or it is nearest.
+
+    `records` and `items` are those of the published part, `control` the number of people held out, 0 where a file names
+    them. `ended` says why not all candidates were tried, None where all were. `base` and `measures` are what a scenario
+    of the same data says, with absolute paths, and what it measures. `seed` is that of all draws.
+    """
+
+    records: int
+    items: int
+    control: int
+    by: Accepted
+    tried: tuple[Tried, ...]
+    untried: tuple[Untried, ...]
+    lead: Tried | None
+    passes: bool
+    ended: str | None
+    base: Mapping[str, Any]
+    measures: Sequence[Any]
+    seed: int
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        return self.by.criteria
+
+    @property
+    def front(self) -> list[Tried]:
+        """The candidates that no other one dominates, the lowest error first."""
+        return sorted(undominated(self.tried, self.criteria), key=lambda one: (one.error, one.candidate.name))
+
+    def __str__(self) -> str:
+        """Return the screen."""
+        head = [*_head(self), *_result(self), ""]
+        foot = [*_next(self), *_criteria(self), *_untried(self), *_line("", _end(self))]
+        return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 2), *foot])
+
+    @property
+    def json(self) -> str:
+        """The same for programs: no times, so that two runs with one seed give the same bytes."""
+        return json.dumps(_value(self), indent=2, ensure_ascii=False)
+
+
+def _line(label: str, text: str, most: int = 2) -> list[str]:
+    """Return a text beside a label, in at most so many lines."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=f"{label:<{LABEL}}", subsequent_indent=" " * LABEL, max_lines=most,
+        placeholder=" …", break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _people(figure: Ranged | None, of: bool) -> str:
+    if figure is None or figure.people is None or figure.of is None:
+        return "not measured"
+    return f"{figure.people:,.0f} of {figure.of:,.0f} people" if of else f"{figure.people:,.0f}"
+
+
+def _head(advice: Advice) -> Iterator[str]:
+    others = f"{advice.control:,} further records serve as control group." if advice.control else (
+        "A file of yours has the control group."
+    )  # fmt: skip
+    today = advice.tried[0].figures if advice.tried else {}
+    counted = max((figure.of or 0 for key, figure in today.items() if key.startswith("exposed")), default=0)
+    drawn = f" {counted:,.0f} people are looked up." if 0 < counted < advice.records else ""
+    yield f"{advice.records:,} records, {advice.items:,} items. {others}{drawn}"
+    three, two = (_people(today.get(f"exposed_{known}_original"), known == 3) for known in (3, 2))
+    yield from _line("Today", f"3 known items expose {three} (probability above 1/11), 2 known items {two}.")
+
+
+def _result(advice: Advice) -> Iterator[str]:
+    name, lead = quote(advice.by.name)[1:-1], advice.lead
+    if lead is None:
+        yield from _line("Result", f'No candidate meets the criteria "{name}" and shows anything.')
+        return
+    called = lead.candidate.name
+    if advice.passes:
+        meeting = sum(one.meets(advice.criteria) for one in advice.tried)
+        meet = "meets" if meeting == 1 else "meet"
+        text = f'{meeting} of {len(advice.tried)} candidates {meet} the criteria "{name}". '
+        text += f"Of these, {called} has the lowest error."
+    else:
+        missed = ", ".join(_missed(lead, advice))
+        text = f'No candidate meets all criteria "{name}": nothing tried is acceptable.'
+        text += f" Nearest: {called}. Not met: {missed or 'not attacked yet'}."
+    yield from _line("Result", text)
+    yield from _figures(lead, advice.criteria)
+
+
+def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
+    by = {criterion.figure: criterion for criterion in criteria}
+    found = []
+    for known in (3, 2):
+        key = f"exposed_{known}"
+        figure = _exposed(lead, known)
+        limit = f" (limit {by[key].limit * figure.of:,.0f})" if key in by and figure and figure.of else ""
+        found.append(f"{known} known items {'expose ' if known == 3 else ''}{_people(figure, known == 3)}{limit}")
+    yield from _line("  Exposure", ", ".join(found) + ".")
+    guesses = {"": "Advantage of all guesses", "_at_5": "of the surest 5%", "_at_1": "of the surest 1%"}
+    advantages = [
+        f"{words} {_advantage(lead.figures.get(key := f'inference_advantage{ending}'), by.get(key))}"
+        for ending, words in guesses.items()
+    ]
+    yield from _line("  Inference", ", ".join(advantages) + ".")
+    auc, bound = lead.figures.get("membership_auc"), by.get("membership_auc")
+    told = "not measured" if auc is None else f"AUC {auc.value:.2f}"
+    limit = "" if bound is None or auc is None else f" (limit {bound.limit:g})"
+    attacked = "All attacks that can run were run." if lead.attacked else "Not attacked yet."
+    yield from _line("  Membership", f"{told}{limit}. {attacked}")
+    errors = (lead.figures.get(f"count_error_{size}") for size in (1, 2, 3))
+    shown = ["–" if error is None else f"{error.value:.0%}" for error in errors]
+    text = f"Counts of 1 item are off by {shown[0]}, of 2 items by {shown[1]}, of 3 items by {shown[2]}"
+    yield from _line("  Utility", f"{text}; {lead.error:.0%} on average.")
+
+
+def _exposed(one: Tried, known: int) -> Ranged | None:
+    key = f"exposed_{known}"
+    return one.figures.get(key, one.figures.get(f"{key}_release"))
+
+
+def _advantage(figure: Ranged | None, criterion: Criterion | None) -> str:
+    if figure is None:
+        return "not measured"
+    limit = "" if criterion is None else f", limit {criterion.limit:.0%}"
+    return f"{figure.value:.0%} (up to {figure.high:.0%}{limit})"
+
+
+def _missed(one: Tried, advice: Advice) -> list[str]:
+    """Return the names of the criteria that a candidate does not meet."""
+    missed = [key for key, state in one.states(advice.criteria).items() if state != "met"]
+    return list(dict.fromkeys(_kind(key) for key in missed))
+
+
+def _kind(key: str) -> str:
+    return next((kind for beginning, kind in KINDS.items() if key.startswith(beginning)), key)
+
+
+def _table(advice: Advice, room: int) -> Iterator[str]:
+    rows = _rows(advice, max(1, min(ROWS, room)))
+    if not rows:
+        return
+    yield from _listed(rows, advice)
+    if more := len(advice.tried) - len(rows):
+        yield f"  {more} more candidate{'s were' if more > 1 else ' was'} tried (--all)."
+
+
+def _rows(advice: Advice, most: int) -> list[Tried]:
+    """Return candidates that no other one dominates, the lowest error first, the leading one always among them."""
+    front = advice.front
+    if advice.lead is None or advice.lead in front[:most]:
+        return front[:most]
+    return [*front[: most - 1], advice.lead]
+
+
+def _listed(rows: Iterable[Tried], advice: Advice) -> Iterator[str]:
+    rows = list(rows)
+    width = max(len("candidate"), *(len(one.candidate.name) for one in rows))
+    yield f"  {'candidate':<{width}}  exposed  advantage  surest 1%   error  not met"
+    for one in rows:
+        exposed = _exposed(one, 3)
+        people = "–" if exposed is None else _people(exposed, False)
+        shares = [
+            "–" if (figure := one.figures.get(f"inference_advantage{ending}")) is None else f"{figure.value:.0%}"
+            for ending in ("", "_at_1")
+        ]
+        cells = f"{people:>7}  {shares[0]:>9}  {shares[1]:>9}  {one.error:>6.0%}"
+        missed = ", ".join(_missed(one, advice)).replace(" guesses", "") or "–"
+        mark = ">" if one is advice.lead else " "
+        line = f"{mark} {one.candidate.name:<{width}}  {cells}  "
+        yield line + (missed if len(line + missed) <= WIDTH else f"{len(_missed(one, advice))} criteria")
+
+
+def listing(advice: Advice) -> Iterator[str]:
+    """Yield a line for each candidate that was tried, the lowest error first."""
+    if advice.tried:
+        yield from _listed(sorted(advice.tried, key=lambda one: (one.error, one.candidate.name)), advice)
+
+
+def _next(advice: Advice) -> Iterator[str]:
+    lead = advice.lead
+    if advice.passes or lead is None:
+        return
+    passing = [one for one in nearest_changes(lead, advice.tried) if one.meets(advice.criteria)]
+    changed = f"{passing[0].candidate.name} meets them" if passing else "No single change that was tried meets them"
+    yield from _line(
+        "Next",
+        f"{changed}. Try: publish fewer items, without the rare ones first; a larger control group (--control); "
+        "controlled access.",
+    )
+
+
+def _criteria(advice: Advice) -> Iterator[str]:
+    kinds = ", ".join(dict.fromkeys(_kind(one.figure) for one in advice.criteria))
+    yield from _line("Criteria", f"{quote(advice.by.name)[1:-1]}: {kinds}. {SOURCES}", 3)
+
+
+def _untried(advice: Advice) -> Iterator[str]:
+    listed = "; ".join(f"{one.name} ({one.reason})" for one in advice.untried)
+    if listed:
+        yield from _line("Not tested", f"{listed}.")
+
+
+def _end(advice: Advice) -> str:
+    if advice.ended is None:
+        return END
+    many = "1 candidate was" if len(advice.tried) == 1 else f"{len(advice.tried)} candidates were"
+    return f"INCOMPLETE: {many} tried, because {advice.ended}. {END}"
+
+
+def _value(advice: Advice) -> dict[str, Any]:
+    """Return an advice as a value for JSON."""
+    return {
+        "records": advice.records,
+        "items": advice.items,
+        "control": advice.control,
+        "criteria": [{"figure": one.figure, "limit": one.limit, "source": one.source} for one in advice.criteria],
+        "passes": advice.passes,
+        "lead": None if advice.lead is None else advice.lead.candidate.name,
+        "ended": advice.ended,
+        "candidates": [_candidate(one, advice) for one in advice.tried],
+        "untried": [one._asdict() for one in advice.untried],
+    }
+
+
+def _candidate(one: Tried, advice: Advice) -> dict[str, Any]:
+    figures = {key: {"value": figure.value, "high": figure.high} for key, figure in sorted(one.figures.items())}
+    return {
+        "name": one.candidate.name,
+        "anonymise": dict(one.candidate.anonymise),
+        "attacked": one.attacked,
+        "meets": one.meets(advice.criteria),
+        "states": one.states(advice.criteria),
+        "figures": figures,
+    }

@@ -1,0 +1,99 @@
+"""Run candidates through the pipeline, and read their figures.
+
+Every candidate is one run of the same scenario with another `anonymise`. So all of them are measured on the same
+people, the same known items, the same control and the same counts. A written scenario gives the same figures again.
+"""
+
+import gc
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from decloak.advice.candidates import Candidate
+from decloak.advice.criteria import INFERENCE, LEVELS, Ranged
+from decloak.advice.decision import Tried
+from decloak.measure.kernels.advantage import wilson
+from decloak.measure.kernels.estimate.guess_advantage import Z
+from decloak.measure.registry import metrics_by_key
+from decloak.pipeline.progress import RunVariant
+from decloak.pipeline.run import run
+
+__all__ = ["TARGETS", "Bench"]
+
+TARGETS = 5_000
+"""People that are looked up: 0 of them have an upper end of 0.08%, below the smallest limit of a preset."""
+OF_ATTACKS = ("certain_links",)
+"""Figures that only attacks have."""
+
+
+@dataclass
+class Bench:
+    """A scenario that every candidate is put into, the store of the results, and what measuring costs.
+
+    `seconds` are the CPU seconds of the last run of each kind of candidate.
+    """
+
+    scenario: Path
+    store: Path
+    control: str = "held_out"
+    seed: int = 0
+    jobs: int = 1
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def measures(self) -> list[Any]:
+        """Return what a scenario lists under `measure`."""
+        exposure = {"control": self.control, "targets": TARGETS, "seed": self.seed}
+        return [{"exposure": exposure}, {"utility": {"seed": self.seed}}]
+
+    def overrides(self, candidate: Candidate, attacks: Any) -> list[str]:
+        parts = {
+            "anonymise": candidate.anonymise, "attack": attacks, "measure": self.measures(), "expect": [],
+            "repeat": {"seed": self.seed},
+        }  # fmt: skip
+        return [f"{key}={json.dumps(value)}" for key, value in parts.items()]
+
+    def run(self, candidate: Candidate, *, attacked: bool = False) -> Tried:
+        """Publish a candidate and measure it, with the attack of least cost or with all that can run."""
+        begun = time.process_time()
+        attacks = "all" if attacked else [candidate.attack]
+        done = run(self.scenario, store=self.store, overrides=self.overrides(candidate, attacks), jobs=self.jobs)
+        self.seconds[candidate.kind] = time.process_time() - begun
+        figures = dict(_figures(done.variants[0]))
+        del done
+        gc.collect()  # the arrays of one candidate, before those of the next
+        if not attacked or candidate.kind != "disassociation":
+            # Nothing was split, or nobody has attacked it yet: a candidate in the lead is attacked before it passes.
+            figures = {**figures, **dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))}
+        return Tried(candidate, figures, attacked)
+
+
+def _figures(ran: RunVariant) -> Iterator[tuple[str, Ranged]]:
+    """Yield the largest value of each figure over all attacks, which an attacker may choose from."""
+    titles = metrics_by_key()
+    worst: dict[str, Ranged] = {}
+    for (key, _), figure in ran.figures.items():
+        if figure.value is None or key.endswith(("_low", "_high")):
+            continue
+        if titles[key].count and figure.whole:
+            share = figure.value / figure.whole
+            drawn = figure.whole >= TARGETS and key.startswith(("exposed", "inferred"))
+            high = wilson(share, Z * Z / figure.whole)[1] if drawn else share
+            ranged = Ranged(share, high, figure.value, figure.whole)
+        else:
+            ranged = Ranged(figure.value, _high(ran, key, figure.value))
+        if key not in worst or ranged.value > worst[key].value:
+            worst[key] = ranged
+    yield from worst.items()
+    for ending in ("", "_at_5", "_at_1"):
+        of_level = [worst[key] for known in LEVELS if (key := f"{INFERENCE}_{known}{ending}") in worst]
+        if of_level:
+            yield f"{INFERENCE}{ending}", Ranged(max(one.value for one in of_level), max(one.high for one in of_level))
+
+
+def _high(ran: RunVariant, key: str, value: float) -> float:
+    """Return the upper end of the interval of a figure that has one, else the figure."""
+    ends = [figure.value for (name, _), figure in ran.figures.items() if name == f"{key}_high"]
+    return max([value, *(end for end in ends if end is not None)])

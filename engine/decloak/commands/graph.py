@@ -1,0 +1,55 @@
+"""The command `graph`: export the store as a graph."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from decloak.commands.options import store_option
+from decloak.data.formats.writing import write_text
+from decloak.report.terminal import say, say_data
+
+__all__ = ["graph_command"]
+
+
+@click.command("graph")
+@store_option
+@click.option("--format", "form", type=click.Choice(["graphml", "gexf", "json"]), default="graphml", show_default=True)
+@click.option("--around", metavar="NAME", help="Only the neighbourhood of the nodes with this name.")
+@click.option(
+    "--hops",
+    type=click.IntRange(min=1, max=20),
+    default=1,
+    show_default=True,
+    help="Size of the neighbourhood, in edges.",
+)
+@click.option("--originals", is_flag=True, help="Include original data. The graph states this.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: standard output]"
+)
+def graph_command(store: Path, form: str, around: str | None, hops: int, originals: bool, output: Path | None) -> None:
+    """Export a release and its findings as a graph.
+
+    The nodes and edges are those of the views node and edge. --originals adds truth_node and truth_edge: original
+    records, items that only they contain, the knowledge of attackers, and complete hierarchies. No edge connects a
+    published record with its original record, but equal names can.
+    """
+    from decloak.store import graph as graphs
+    from decloak.store.opening import connect_readonly
+
+    with closing(connect_readonly(store)) as connection:
+        if around is None:
+            graph = graphs.whole(connection, originals)
+        else:
+            graph = graphs.around(connection, around, hops, originals)
+    text = graphs.serialise(graph, form)
+    if originals:
+        say(f"note: {graphs.WITH_ORIGINALS}", err=True)
+    elif not len(graph):
+        say("note: the store contains no release; --originals includes original data", err=True)
+    if output is None:
+        say_data(text)
+        return
+    write_text(text, output, private=originals)
+    say(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))

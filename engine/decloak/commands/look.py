@@ -1,0 +1,99 @@
+"""`look`: what a file seems to be."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.reading import HEADED, flags
+from decloak.data.formats.jsonvalue import json_text
+from decloak.errors import DecloakError, quote
+from decloak.report.terminal import say, say_data
+
+if TYPE_CHECKING:
+    from decloak.data.formats.look import Look
+
+__all__ = ["look_command"]
+
+LONGEST = 8
+"""Items of a record that are shown."""
+WORDS = ("text", "searchlog")
+ORDERED = ("published", "disassociated")
+"""The formats of releases in which an order may depend on the records."""
+
+
+@click.command("look")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def look_command(file: Path, as_json: bool) -> None:
+    """Show how decloak reads a data file: format, separators, header, ids, and its certainty.
+
+    decloak detects the format from the beginning of the file. It prints the first records, counts and warnings. The
+    last lines are the commands to run next. decloak writes nothing.
+    """
+    from decloak.data.formats.look import look
+
+    seen = look(file)
+    if seen.is_certain and seen.format in ORDERED:
+        seen = replace(seen, warnings=(*seen.warnings, *_of_orders(file, seen)))
+    if as_json:
+        say_data(json_text(seen.value))
+        return
+    rows = list(_rows(seen))
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        say(f"{name:<{width}}  {text}")
+
+
+def _of_orders(file: Path, seen: "Look") -> Iterator[str]:
+    """Warn of orders inside a release that may depend on the records."""
+    from decloak.attack.written_order import order_notes
+    from decloak.data.published import read_published
+    from decloak.data.release_files import read_release
+
+    with suppress(DecloakError):  # what cannot be read is said by who reads it
+        whole = (
+            read_release(file) if seen.format in HEADED else read_published(file, ids="ids" in seen.reading.settings)
+        )
+        for warning in order_notes(whole):
+            yield warning.removeprefix("WARNING: ")
+
+
+def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
+    yield "seems", str(seen.reading)
+    if seen.encoding:
+        yield "text", f"{seen.encoding}, {seen.line_ends}{', quotes' if seen.quoting else ''}"
+    if seen.packing:
+        yield "packed", seen.packing[1:]
+    for label, items in seen.first:
+        more = f", … {len(items):,} items" if len(items) > LONGEST else ""
+        yield "record", f"{quote(label)}: {', '.join(map(quote, items[:LONGEST])) or 'nothing'}{more}"
+    if seen.counts is not None:
+        count = seen.counts
+        part = "" if count.whole else "; of the beginning of the file alone"
+        nouns = zip(("record", "item", "occurrence"), (count.records, count.items, count.occurrences), strict=True)
+        counted = ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for noun, number in nouns)
+        yield "holds", f"{counted}; {count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
+    yield from (("WARNING", text) for text in seen.warnings)
+    yield from (("odd", text) for text in seen.odd)
+    yield from (("unsure", text) for text in seen.unsure)
+    yield from (("perhaps", str(reading)) for reading in seen.alternatives)
+    yield from _next(seen)
+
+
+def _next(seen: "Look") -> Iterator[tuple[str, str]]:
+    file = shlex.quote(quote(seen.path, 4096)[1:-1])
+    if seen.problem is not None:
+        yield "mend", seen.problem
+        return
+    if seen.format in HEADED:
+        yield "next", f"decloak check {file}"
+    for reading in (seen.reading, *seen.alternatives):
+        if reading.format not in (*WORDS, *HEADED):
+            yield "next", f"decloak check {file} {flags(reading)} --k 3 --m 2"
+    if seen.is_certain:
+        yield "next", f"decloak init my.yaml --from {file}"

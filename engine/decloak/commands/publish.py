@@ -1,0 +1,80 @@
+"""`publish`: hand out what others may have."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.options import store_option, tell_runs
+from decloak.data.formats.lines import location
+from decloak.data.formats.writing import check_new
+from decloak.errors import DecloakError
+from decloak.report.terminal import say
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["publish_command"]
+
+
+@click.command("publish")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--original-ids", is_flag=True, help="Write the original id before each record. This re-identifies people."
+)
+@click.option("--text", is_flag=True, help="Write a disassociated release as tables for people.")
+@click.option(
+    "--cut", type=click.Path(path_type=Path), help="Write the items of every label as CSV (generalised releases)."
+)
+@store_option
+def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: Path | None, store: Path) -> None:
+    """Write the release of RUN to FILE, with a manifest beside it.
+
+    RUN is a number, the name of a variant, or last. release:3 is the release with number 3.
+
+    The extension of FILE selects the format: .txt has one record per line, .jsonl is a release file, and .db is a store
+    without original data. A disassociated release is a release file.
+
+    decloak gives the records new numbers and an order that depends on the published content alone. Before FILE appears,
+    decloak reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
+    """
+    from decloak.data.formats.manifest_file import manifest_path
+    from decloak.releases.form import Publishing
+    from decloak.releases.publishing import publish_release
+    from decloak.store import results
+    from decloak.store.opening import connect_readonly
+
+    paths = [path for path in (file, cut, manifest_path(file)) if path is not None]
+    for path in paths:
+        check_new(path)
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
+    with closing(connect_readonly(store)) as connection:
+        release = results.find_release(connection, run)
+        handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
+        of_several = _one_of_several(connection, run)
+        if not run.startswith("release:"):
+            tell_runs(connection, run)
+    for warning in (*handed_out.warnings, *of_several):
+        say(warning if warning.startswith("WARNING:") else f"note: {warning}", err=True)
+    first, *others = map(location, handed_out.files)
+    say(f"wrote {first} and {' and '.join(others)}")
+
+
+def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
+    """Name the published run of a sweep, because other variants and repetitions expose other people."""
+    from decloak.store.results import find_run
+    from decloak.store.studies import sweep_of
+
+    if run.startswith("release:"):
+        return []
+    number = find_run(connection, run)
+    sweep = {each.run: each for each in sweep_of(connection, number)}
+    if number not in sweep or len(sweep) == 1:
+        return []
+    published = sweep[number]
+    title = f"{published.variant} #{published.repetition}"
+    run_of = f"run {number}, {title}, one of {len(sweep)} of its sweep"
+    return [f"this is {run_of}; `decloak show {number}` lists the people exposed"]

@@ -1,0 +1,93 @@
+"""`rules`: list the attack rules, show one, run their tests."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from decloak.commands.options import EXIT_EXPECTATION, form_option
+from decloak.errors import DecloakError, quote
+from decloak.report.table import emit
+from decloak.report.terminal import say
+
+if TYPE_CHECKING:
+    from decloak.rules.load import Rule
+
+__all__ = ["rules_command"]
+
+
+@click.command("rules")
+@click.argument("name", required=False)
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--sql", is_flag=True, help="Print an eliminate rule as SQL over the attacker's database.")
+@form_option
+def rules_command(name: str | None, path: Path | None, sql: bool, form: str) -> int:
+    """List the attack rules. With NAME or the path of a rule file, show that rule.
+
+    `decloak rules show NAME --sql` prints the relational form of an eliminate rule: the same attack as SQL.
+
+    `decloak rules test` runs the tests of all included rules. `decloak rules test PATH` runs the tests of a rule file
+    or a folder. Exit code 3: a test failed.
+    """
+    if name == "test":
+        return _test(path, form)
+    if name == "show" and path is not None:
+        name, path = str(path), None
+    if path is not None:
+        raise DecloakError("one rule at a time", hint="or `decloak rules test PATH`")
+    if name is None:
+        return _list(form)
+    _show(name, sql, form)
+    return 0
+
+
+def _list(form: str) -> int:
+    """Print the names and purposes of all rules that come with decloak, in the output `form`; return the exit code."""
+    from decloak.rules.load import Catalogue
+
+    catalogue = Catalogue()
+    rules = [catalogue.rule(name) for name in catalogue.names]
+    emit(("rule", "form", "about"), [(rule.name, rule.model.form, rule.model.about) for rule in rules], form)
+    return 0
+
+
+def _show(name: str, sql: bool, form: str) -> None:
+    """Print the file of the rule `name`, or its relational form with `sql`, in the output `form`."""
+    from decloak.rules.load import Catalogue
+
+    rule = Catalogue().rule(name)
+    if sql:
+        say(_relational(rule))
+    elif form == "table":
+        say(f"# {rule.path}")
+        say(rule.text.removesuffix("\n"))
+    else:
+        emit(("key", "value"), [(key, str(value)) for key, value in rule.model.model_dump().items()], form)
+
+
+def _relational(rule: "Rule") -> str:
+    """Return the SQL of a query rule or of an eliminate rule; refuse a `rule` that has none."""
+    from decloak.rules.operators.eliminate import EliminateRule
+    from decloak.rules.operators.query import QueryRule
+    from decloak.rules.relational import relational_form
+
+    model = rule.model
+    if isinstance(model, QueryRule):
+        return rule.text.removesuffix("\n")
+    if not isinstance(model, EliminateRule):
+        raise DecloakError(f"the rule {quote(rule.name)} has no relational form", hint="show it without --sql")
+    if model.learn is not None:
+        message = f"the rule {quote(rule.name)} reads what it learns, and that is no relation"
+        raise DecloakError(message, hint="show it without --sql")
+    return relational_form(rule.compiled, model.cells).text
+
+
+def _test(path: Path | None, form: str) -> int:
+    from decloak.rules.testing import run_tests
+
+    outcomes = run_tests(path)
+    rows = [(outcome.rule, outcome.case, "passed" if outcome.fault is None else outcome.fault) for outcome in outcomes]
+    emit(("rule", "case", "outcome"), rows, form)
+    failed = sum(outcome.fault is not None for outcome in outcomes)
+    say(f"{len(outcomes) - failed} passed, {failed} failed", err=True)
+    return EXIT_EXPECTATION if failed else 0

@@ -1,0 +1,261 @@
+"""The command `run`: run a scenario, and print what was found."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decloak.commands.ci import ci_options, write_ci
+from decloak.commands.options import (
+    EXIT_EXPECTATION,
+    EXIT_INPUT,
+    form_option,
+    send_option,
+    store_option,
+    told_of_originals,
+)
+from decloak.data.formats.lines import location
+from decloak.data.repeats import WARNING
+from decloak.errors import DecloakError, quote
+from decloak.report.ci import Expected
+from decloak.report.risk_tables import short_titles
+from decloak.report.table import emit, emit_json
+from decloak.report.terminal import say
+from decloak.report.wording import WIDTH, filled
+
+if TYPE_CHECKING:
+    from decloak.commands.risk_card import Account
+    from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
+
+__all__ = ["run_command", "set_option"]
+
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a scenario key, for example anonymise.k=4. Repeatable.",
+)
+
+
+@click.command("run")
+@click.argument("scenario", type=click.Path(path_type=Path))
+@store_option
+@set_option
+@send_option
+@click.option("--dry-run", is_flag=True, help="List the stages, the files and the words to send. Run nothing.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of parallel processes. The results do not depend on it.  [default: number of cores]",
+)
+@click.option("--memory", metavar="SIZE", help="Memory limit for all processes, for example 4G.")
+@click.option("--dask", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
+@click.option("-k", "only", metavar="TEXT", help="Run only the variants whose name contains TEXT.")
+@click.option("--brief", is_flag=True, help="Print only the line RESULT, warnings and expectations.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the seconds of each stage.")
+@ci_options
+@form_option
+def run_command(
+    scenario: Path,
+    store: Path,
+    overrides: tuple[str, ...],
+    allow_send: tuple[str, ...],
+    dry_run: bool,
+    jobs: int | None,
+    memory: str | None,
+    dask: str | None,
+    only: str | None,
+    brief: bool,
+    verbose: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    form: str,
+) -> int:
+    """Run a scenario: anonymise the data, attack the release, measure the result.
+
+    decloak prints the verdict, the people exposed and a row for each attack. The store keeps the results, and decloak
+    runs only stages that changed. `decloak show --help` lists the meaning of each figure.
+
+    Exit codes: 0 success; 2 invalid input, or a variant without a release; 3 an expectation failed or has no figure.
+    """
+    from decloak.commands.dry_run import print_dry_run
+    from decloak.commands.risk_card import account_of
+    from decloak.memory import read_size
+    from decloak.parallel import cores
+    from decloak.pipeline.run import run
+
+    if brief and verbose:
+        raise DecloakError("--brief and --verbose exclude each other", hint="give one")
+    if dry_run:
+        print_dry_run(scenario, store, overrides, allow_send, only, form)
+        return 0
+    with told_of_originals(store):
+        with _progress(brief, verbose) as progress:
+            done = run(
+                scenario,
+                store=store,
+                overrides=overrides,
+                progress=progress,
+                allow_send=allow_send,
+                only=only,
+                jobs=jobs or cores(),
+                memory=None if memory is None else read_size(memory),
+                dask=dask,
+            )
+        account = account_of(done.store, [variant.run for variant in done.variants])
+        _print(done, account, form, brief)
+        _talk(done, brief)
+        judged = [_judged(verdict, scenario) for verdict in done.verdicts]
+        judged += [Expected(f"{_titled(entry)}: release", None, f"no release: {entry.reason}", scenario.as_posix())
+                   for entry in done.missing]  # fmt: skip
+        write_ci(done.scenario, [account.verdict.text], judged, junit, sarif)
+    return EXIT_EXPECTATION if not all(verdict.holds for verdict in done.verdicts) else 0 if done.ok else EXIT_INPUT
+
+
+def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
+    """Print the result: for people the verdict, the people exposed and the strongest attacks; else all figures."""
+    from decloak.commands.risk_card import print_cards
+    from decloak.pipeline.run import Measure
+
+    if form == "json":
+        cards = [card.as_json() for card in (*account.cards, *account.pooled)]
+        pairs = [pair.as_json() for pair in account.pairs]
+        emit_json({"verdict": account.verdict.as_json(), "cards": cards, "pairs": pairs} | _as_json(done))
+        return
+    if form != "table":
+        emit(Measure._fields, done.measures, form)
+        return
+    if brief:
+        say(account.verdict.result)
+        return
+    say(f"{account.verdict.text}\n")
+    print_cards(account, done.without_release)
+    _print_tables(done, account)
+
+
+def _print_tables(done: "Run", account: "Account") -> None:
+    """Print the strongest attacks, what each release lost, and the comparison of attacks."""
+    from decloak.report.attack_comparison import sentence
+    from decloak.report.attack_table import attack_tables, idle_lines, release_rows, untested_lines
+
+    attacks = attack_tables(done)
+    for columns, rows in (*attacks.tables, release_rows(done)):
+        if rows:
+            emit(columns, rows, width=WIDTH)
+            say("")
+    if attacks.rows < attacks.of:
+        example = done.variants[0].run
+        more = f"`decloak show {example}` prints all figures of run {example}"
+        say(filled(f"{attacks.rows} of {attacks.of} attack rows: the strongest of each variant. {more}."))
+    for line in (*idle_lines(done), *untested_lines(done)):
+        say(line)
+    if account.pairs:
+        say(filled(f"Comparison of attacks: {sentence(account.pairs)}."))
+
+
+def _judged(verdict: "Verdict", scenario: Path) -> Expected:
+    name = f"{verdict.variant}: {verdict.expected}"
+    return Expected(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
+
+
+def _as_json(done: "Run") -> dict[str, Any]:
+    return {
+        "scenario": done.scenario,
+        "store": str(done.store),
+        "ok": done.ok,
+        "runs": [_run(variant) for variant in done.variants],
+        "measures": [measure._asdict() for measure in done.measures],
+        "missing": [entry._asdict() for entry in done.missing],
+        "expect": [verdict._asdict() for verdict in done.verdicts],
+        "warnings": list(done.warnings),
+        "notes": notes(done),
+    }
+
+
+def _run(variant: "RunVariant") -> dict[str, Any]:
+    attributes = ("run", "name", "repetition", "seed", "fresh", "notes")
+    return {"variant" if key == "name" else key: getattr(variant, key) for key in attributes}
+
+
+def notes(done: "Run") -> list[str]:
+    """Return the notes of the runs, each once, with the names of its variants."""
+    having: dict[str, dict[str, None]] = {}
+    for variant in done.variants:
+        for note in variant.notes:
+            having.setdefault(note, {})[variant.name] = None
+    count = len({variant.name for variant in done.variants})
+    return [note if len(names) == count else f"{_first(list(names))}: {note}" for note, names in having.items()]
+
+
+def _first(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _without_release(done: "Run") -> Iterator[str]:
+    """A line for each variant and reason, with how many of its repetitions lack a release where not all do."""
+    ran = Counter(variant.name for variant in done.variants)
+    counts = Counter((entry.variant, entry.reason) for entry in done.missing)
+    lacking = Counter(entry.variant for entry in done.missing)
+    for (variant, reason), count in counts.items():
+        of = ran[variant] + lacking[variant]
+        some = "" if count == of else f" ({count} of {of} repetitions)"
+        yield f"{quote(variant, 200)[1:-1]}{some}: {reason}"
+
+
+def _titled(entry: "Missing") -> str:
+    return quote(entry.variant, 200)[1:-1] + (f" #{entry.repetition}" if entry.repetition > 1 else "")
+
+
+def _talk(done: "Run", brief: bool) -> None:
+    """Print warnings, notes, missing releases, expectations and the numbers of the runs on stderr; if `brief`, neither
+    notes nor numbers.
+    """
+    for note in (*(f"{WARNING}{warning}" for warning in done.warnings), *notes(done)):
+        if note.startswith(WARNING):
+            say(filled(quote(note, 600)[1:-1], "  "), err=True)
+        elif not brief:
+            say(filled(f"note: {quote(note, 300)[1:-1]}", "  "), err=True)
+    for line in _without_release(done):
+        say(filled(f"no release: {line}", "  "), err=True)
+    names = list(dict.fromkeys(verdict.variant for verdict in done.verdicts))
+    several, titles = len(names) > 1, dict(zip(names, short_titles(names), strict=True))
+    for verdict in done.verdicts:
+        result, _, text = verdict.text.partition(": ")
+        where = f"{quote(titles[verdict.variant])[1:-1]}: " if several else ""
+        say(filled(f"{result}: {where}{text}", "  "), err=True)
+    if brief:
+        return
+    numbers = [variant.run for variant in done.variants]
+    which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
+    fresh = sum(variant.fresh for variant in done.variants)
+    work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
+    say(f"Saved as {which} in {location(done.store)}{work}. Next: decloak show last, decloak report last", err=True)
+
+
+@contextmanager
+def _progress(brief: bool, verbose: bool) -> Iterator["Progress"]:
+    """Show the progress on stderr: a bar on a terminal, otherwise lines, every stage, or nothing."""
+    from decloak.pipeline.progress import Progress
+    from decloak.report.progress import ProgressLines, Screen, StageTimes
+
+    if brief or verbose:
+        yield StageTimes() if verbose else Progress()
+        return
+    if not sys.stderr.isatty():
+        yield ProgressLines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    # Drawn by hand: a thread that does it would keep processes from being forked.
+    console = Console(stderr=True, highlight=False)
+    with Live(
+        console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as live:
+        yield Screen(live)

@@ -1,0 +1,166 @@
+"""Violations of k^m-anonymity: itemsets of at most m items that occur in 1 to k - 1 transactions.
+
+Every larger itemset that occurs and contains a violation violates too. A violation is minimal if none of its proper
+subsets violates. Raw data have millions of violations: they are found and counted in blocks, and only the requested
+ones are kept.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Ints, Mask
+from decloak.checks import check_km
+from decloak.counting.ascending import among
+from decloak.counting.itemsets import ItemsetBlock, coded_items, row_kinds, sizes
+from decloak.counting.rare import rare_itemsets
+from decloak.data.dataset import Dataset
+from decloak.data.rows import CodedRows
+
+__all__ = ["RareSets", "Violation", "violations"]
+
+Violation = tuple[frozenset[str], int]
+"""An itemset and its support."""
+Transactions = Iterable[Iterable[str]] | Dataset
+
+
+def violations(transactions: Transactions, *, k: int, m: int) -> list[Violation]:
+    """Return every itemset of 1 to `m` items that occurs in 1 to k - 1 (`k`) of the `transactions`, with its support.
+
+    Minimal itemsets come first, then smaller ones, then alphabetical order. Data without items have no violations, so
+    `decloak check` refuses such data.
+
+    >>> violations([["milk", "tea"], ["milk"], ["milk", "salt"]], k=2, m=1)
+    [(frozenset({'salt'}), 1), (frozenset({'tea'}), 1)]
+    """
+    return RareSets(transactions, k, m).first(None)
+
+
+class MarkedBlock(NamedTuple):
+    """Itemsets of one size, and a mask of the minimal ones."""
+
+    itemsets: Ints
+    supports: Ints
+    minimal: Mask
+
+
+class RareSets:
+    """The itemsets of 1 to m items in 1 to k - 1 transactions, found on demand.
+
+    Sizes without any are noted with the rows, so that nothing is counted twice.
+    """
+
+    def __init__(self, transactions: Transactions, k: int, m: int) -> None:
+        check_km(k, m)
+        rows = transactions.rows if isinstance(transactions, Dataset) else transactions
+        data = coded_items(rows)
+        kinds = row_kinds(data.records)
+        self.k, self.items = k, data.items
+        self.sizes = sizes(data.records, m)
+        self._records, self._weights = data.records[kinds.first], kinds.size
+        self.counted: dict[int, int] = {}
+        """The number of them by size, for the sizes counted so far."""
+        self._settled = rows.verified_supports if isinstance(rows, CodedRows) else {}
+
+    def blocks(self, size: int) -> Iterator[ItemsetBlock]:
+        """Yield the itemsets of `size` items, in any order."""
+        count = 0
+        if self.k > self._settled.get(size, 0):
+            for block in rare_itemsets(self._records, size, self.k, weights=self._weights):
+                count += len(block.supports)
+                yield block
+        self.counted[size] = count
+        if not count:
+            self._settled[size] = max(self.k, self._settled.get(size, 0))
+
+    def count(self) -> int:
+        """Return their number. Counted sizes are not counted again."""
+        for size in self.sizes:
+            if size not in self.counted:
+                deque(self.blocks(size), maxlen=0)
+        return sum(self.counted.values())
+
+    def counts(self) -> dict[tuple[int, int], int]:
+        """Return their number for every size and support."""
+        counts = Counter[tuple[int, int]]()
+        for size in self.sizes:
+            for block in self.blocks(size):
+                support, times = np.unique(block.supports, return_counts=True)
+                counts.update(dict(zip(((size, n) for n in support.tolist()), times.tolist(), strict=True)))
+        return counts
+
+    def first(self, most: int | None, *, minimal: bool = False) -> list[Violation]:
+        """Return the first `most` of them, or all: minimal ones, then the smaller, then in alphabetical order.
+
+        `minimal` drops all others. Larger sizes are counted only if the smaller ones do not suffice.
+        """
+        first, larger = list[Violation](), list[Violation]()
+        for _, parts in groupby(self._marked(), key=lambda block: block.itemsets.shape[1]):
+            least, others = (_FirstItemsets(None if most is None else most - len(listed)) for listed in (first, larger))
+            for marked in parts:
+                least.take(marked, marked.minimal)
+                if not minimal:
+                    others.take(marked, ~marked.minimal)
+            first += least.named(self.items)
+            larger += others.named(self.items)
+            if len(first) == most:
+                break
+        return [*first, *larger][:most]
+
+    def _marked(self) -> Iterator[MarkedBlock]:
+        """Yield all of them, the smaller first."""
+        smaller = np.empty(0, np.int64)
+        for size in self.sizes:
+            key = _keys(len(self.items), size - 1)
+            last = size == self.sizes[-1]
+            violating = []
+            for block in self.blocks(size):
+                # What violates passes on to every larger itemset that occurs: to look one item back is enough.
+                inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
+                yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
+                if not last:
+                    violating.append(_keys(len(self.items), size)(block.itemsets))
+            smaller = np.sort(np.concatenate(violating)) if violating else np.empty(0, np.int64)
+
+
+class _FirstItemsets:
+    """The itemsets that come first, of many blocks."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.blocks: list[ItemsetBlock] = []
+
+    def take(self, marked: MarkedBlock, these: Mask) -> None:
+        """Add the itemsets of `marked` that the mask `these` selects."""
+        if self.most is None:
+            self.blocks.append(ItemsetBlock(marked.itemsets[these], marked.supports[these]))
+        elif these.any() and self.most:
+            if self.blocks and len(self.blocks[0].supports) == self.most:
+                these = these & (marked.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
+            new = ItemsetBlock(marked.itemsets[these], marked.supports[these])
+            self.blocks = [_ordered([*self.blocks, new], self.most)]
+
+    def named(self, items: tuple[str, ...]) -> Iterator[Violation]:
+        """Yield them in order, by the names in `items`."""
+        if self.blocks:
+            itemsets, supports = _ordered(self.blocks, self.most)
+            for codes, support in zip(itemsets.tolist(), supports.tolist(), strict=True):
+                yield frozenset(items[code] for code in codes), support
+
+
+def _ordered(blocks: list[ItemsetBlock], most: int | None) -> ItemsetBlock:
+    itemsets, supports = map(np.concatenate, zip(*blocks, strict=True))
+    order = np.lexsort(itemsets.T[::-1])[:most]
+    return ItemsetBlock(itemsets[order], supports[order])
+
+
+def _keys(items: int, size: int) -> Callable[[Ints], Ints]:
+    """Return a function that maps itemsets of a size to numbers in the same order; arbitrary precision where 64 bits do
+    not suffice.
+    """
+    powers = [items**place for place in reversed(range(size))]
+    factors = np.array(powers, np.int64 if items**size < 1 << 63 else object)
+    return lambda itemsets: itemsets @ factors

@@ -1,0 +1,26 @@
+"""Knowledge levels of an attacker: what the attacker has beside the release, from nothing up."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+__all__ = ["KnowledgeLevel", "level_name"]
+
+
+class KnowledgeLevel(StrEnum):
+    """A level of knowledge. An attacker may have several."""
+
+    NOTHING = "nothing"  # chance, order, what can be counted
+    LANGUAGE = "language"  # a corpus, word vectors, WordNet: what anybody may know of items
+    RELEASE = "release"  # what the release shows of its own items
+    SAMPLE = "sample"  # other records of the same population
+    PERSON = "person"  # items of single persons
+
+
+def level_name(levels: Iterable[str]) -> str:
+    """Return the name of an attacker with the knowledge `levels`, listed from the lowest level up.
+
+    >>> level_name({"sample", "language"})
+    'language + sample'
+    """
+    given = set(levels)
+    return " + ".join(knowledge_level for knowledge_level in KnowledgeLevel if knowledge_level in given)

@@ -1,0 +1,40 @@
+"""The calibration of an attack: how far the probabilities that it gives are from the shares that are right."""
+
+from decloak.data.forms import FormName
+from decloak.measure.exposure_links import links_of
+from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.metrics import metrics_of
+from decloak.releases.stored import UNKNOWN, StoredRelease
+from decloak.store.probabilities import no_probabilities, probabilities
+
+__all__ = ["FAMILY"]
+
+NOTHING = "calibration cannot be measured: {}"
+
+
+def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+    from decloak.measure.kernels.certainty import brier, miscalibration, reliability_bins
+
+    if probabilities(attacked.connection, attacked.number) is None:
+        return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
+    if attacked.release.original is None:
+        return [], UNKNOWN.format("calibration")
+    p, right, _ = links_of(attacked) or ((), (), ())
+    figures: list[MetricValue] = []
+    score, of_share = brier(p, right)
+    scores = {"brier": score, "brier_baseline": of_share, "miscalibration": miscalibration(p, right)}
+    figures += [(POOLED, name, value, None, None) for name, value in scores.items()]
+    for number, findings, sure, truly in reliability_bins(p, right):
+        figures.append((number, "tenth_p", sure / findings, sure, findings))
+        figures.append((number, "tenth_right", truly / findings, truly, findings))
+    return figures, None
+
+
+FAMILY = Family(
+    name="calibration",
+    about="Error of the probabilities that an attack gives",
+    metrics=metrics_of("calibration"),
+    measure=_measure,
+    fits=frozenset(FormName) - {FormName.DISTANCES},
+    rule_forms=frozenset({"eliminate", "reassociate"}),
+)

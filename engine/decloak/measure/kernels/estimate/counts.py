@@ -1,0 +1,117 @@
+"""Errors of the counts that a reader makes with a release, over random itemsets of the original data.
+
+A query is an itemset. Its original count is the number of original records that have it, its estimate the number as far
+as the release shows. A release keeps what frequent itemsets it can: those with the largest estimates.
+"""
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints
+from decloak.counting.itemsets import itemset_supports, sizes
+from decloak.data.rows import CodedRows
+from decloak.measure.kernels.elements import Elements
+from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches
+from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items
+from decloak.measure.kernels.estimate.rows import RowEstimates
+
+__all__ = [
+    "Frequent", "Kept", "count_errors", "drawn_queries", "estimates_of", "frequent_itemsets", "kept_itemsets",
+    "plain_records",
+]  # fmt: skip
+
+LARGEST = 3
+"""The most items of a frequent itemset."""
+WIDER = 4
+"""How many times as many original itemsets are candidates for those with the largest estimates."""
+
+
+def drawn_queries(records: Matrix, items: Signatures, size: int, queries: int, seed: int) -> Ints:
+    """Draw random items of random records, `size` of each: size × queries, the numbers of columns.
+
+    A record may be drawn several times. The draws do not depend on the names of items; see `known`. None where no
+    record is long enough.
+    """
+    there = drawn_people(np.diff(records.indptr), size, None, seed)
+    if not len(there):
+        return np.zeros((size, 0), np.int64)
+    drawn = np.random.default_rng([seed, size, len(there)]).choice(there, queries)
+    return known_items(records[drawn], items, np.arange(queries), size, seed)
+
+
+def plain_records(records: Matrix) -> RowEstimates:
+    """Return the estimator of records that show all of their items: records × items."""
+    names = [str(number) for number in range(records.shape[1])]
+    return RowEstimates.of(CodedRows(records.indptr, records.indices, names), Elements(names, ()))
+
+
+def estimates_of(estimator: Estimator, itemsets: Ints) -> Floats:
+    """Estimate the counts of itemsets, so many at a time."""
+    parts = (estimator.supports(itemsets[:, batch]) for batch in batches(itemsets.shape[1]))
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def count_errors(estimates: Floats, counts: Floats, least: float) -> Floats:
+    """Return how far off estimates are, in shares of the original counts; counts below `least` count as `least`.
+
+    >>> count_errors(np.array([3.0, 1.0]), np.array([4.0, 0.0]), 2.0).tolist()
+    [0.25, 0.5]
+    """
+    errors: Floats = np.abs(estimates - counts) / np.maximum(counts, least)
+    return errors
+
+
+class Frequent(NamedTuple):
+    """Itemsets of one size, size × itemsets, with the number of records that have them and their places in the order
+    of all: the most frequent first, then the smaller, then by name.
+    """
+
+    itemsets: Ints
+    counts: Ints
+    places: Ints
+
+
+def frequent_itemsets(records: Matrix, most: int) -> list[Frequent]:
+    """Return the `most` most frequent itemsets of 1 to 3 items, by size; items are numbered by name."""
+    best: list[tuple[int, int, tuple[int, ...]]] = []
+    for size in sizes(records, LARGEST):
+        low = -best[-1][0] if len(best) == most else 1
+        ranked = (
+            (-count, size, tuple(codes))
+            for block in itemset_supports(records, size, low=low)
+            for codes, count in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True)
+        )
+        best = sorted(chain(best, ranked))[:most]
+    found = []
+    for size in range(1, LARGEST + 1):
+        chosen = [(place, -count, codes) for place, (count, of, codes) in enumerate(best) if of == size]
+        itemsets = np.array([codes for _, _, codes in chosen], np.int64).reshape(-1, size).T
+        counts = np.array([count for _, count, _ in chosen], np.int64)
+        found.append(Frequent(itemsets, counts, np.array([place for place, _, _ in chosen], np.int64)))
+    return found
+
+
+class Kept(NamedTuple):
+    """The share of the most frequent itemsets that a release loses, and the F1 of what it shows as that frequent."""
+
+    lost: float
+    f1: float
+
+
+def kept_itemsets(estimates: Floats, counts: Ints, top: int) -> Kept | None:
+    """Compare the `top` first of some itemsets, which are in the order of frequency, with those of largest estimates.
+
+    None without itemsets. `counts` are their original counts. F1 is at the count of the last of the `top`.
+
+    >>> kept_itemsets(np.array([5.0, 1.0, 4.0]), np.array([6, 5, 4]), 2)
+    Kept(lost=0.5, f1=0.6666666666666666)
+    """
+    most = min(top, len(counts))
+    if not most:
+        return None
+    largest = np.argsort(-np.round(estimates, 9), kind="stable")[:most]
+    there = np.flatnonzero(estimates >= counts[most - 1] * (1 - 1e-9))
+    right = int((there < most).sum())
+    return Kept(float((largest >= most).mean()), 2 * right / (most + len(there)))

@@ -1,0 +1,52 @@
+"""Random baseline of an elimination attack: as many members eliminated at random as the attack eliminated.
+
+In every table as many scored cells are eliminated at random as the attack eliminated there. Each row keeps one member,
+as an attack leaves one. The draws depend only on the tables and on these numbers.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from decloak.arrays import Mask
+
+__all__ = ["draws_for", "random_strikes"]
+
+DRAWN, MOST_DRAWS = 1000, 10
+"""People that draws of the control are of in all, where that is not too many draws."""
+
+
+def draws_for(people: int) -> int:
+    """Return the number of draws of the baseline for `people`: the fewer people, the more the draws differ.
+
+    >>> draws_for(24), draws_for(300), draws_for(50_000)
+    (10, 3, 1)
+    """
+    return min(MOST_DRAWS, max(1, DRAWN // max(1, people)))
+
+
+def random_strikes(scored: Sequence[Mask], struck: Sequence[int], people: int) -> Iterator[list[Mask]]:
+    """Yield for each draw the eliminated cells of every table.
+
+    `scored` has the cells that can be eliminated, `struck` the number of cells to eliminate, and `people` the number of
+    people, which decides the number of draws.
+
+    >>> [[table.sum().item() for table in draw] for draw in random_strikes([np.ones((3, 4), bool)], [5], 500)]
+    [[5], [5]]
+    """
+    # The seed depends on the shape of the task alone, so that figures do not change from run to run.
+    seeds = [*(size for table in scored for size in table.shape), *struck]
+    rng = np.random.default_rng(seeds or 0)
+    for _ in range(draws_for(people)):
+        yield [_struck(table, count, rng) for table, count in zip(scored, struck, strict=True)]
+
+
+def _struck(scored: Mask, count: int, rng: np.random.Generator) -> Mask:
+    open_cells = scored.copy()
+    if scored.shape[1]:
+        # One random cell per row stays, as an attack leaves at least one member.
+        open_cells[np.arange(len(scored)), rng.integers(0, scored.shape[1], len(scored))] = False
+    cells = np.flatnonzero(open_cells)
+    mask = np.zeros(scored.shape, np.bool_)
+    mask.flat[rng.permutation(cells)[:count]] = True
+    return mask

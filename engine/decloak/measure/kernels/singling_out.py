@@ -1,0 +1,105 @@
+"""Singling out: people for whom a few known items have exactly one candidate record, their own.
+
+A person is *singled out* if there is one candidate for the known items, and it is the person's own record. Records of
+one equivalence class are indistinguishable: if the candidate is in the person's class, the person is found with the
+probability 1 / size of the class. Two known items *imply* a third if all their candidates certainly have it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.counting.ascending import among, distinct
+from decloak.measure.kernels.candidate_index import CandidateIndex
+from decloak.measure.kernels.targets import Itemsets, Targets
+
+__all__ = ["SinglingOutSearch"]
+
+
+@dataclass(frozen=True, eq=False)
+class SinglingOutSearch:
+    """A search for target people among the records that may have the known items."""
+
+    may: CandidateIndex
+    targets: Targets
+
+    @cached_property
+    def _unique_candidates(self) -> list[Ints]:
+        """Return the only candidate for each single item and each pair: in one pass, as each pass takes its time."""
+        single, pair = (sets.distinct for sets in self.targets.itemsets[:2])
+        both = self.may.unique_candidate(np.concatenate((np.repeat(single, 2, axis=0), pair), axis=1))
+        return [both[: single.shape[1]], both[single.shape[1] :]]
+
+    def expected_singled_out(self, classes: Ints | None = None) -> list[float]:
+        """Return the number of people expected to be singled out with up to 1, 2 and 3 of their items.
+
+        `classes` has the equivalence class of each record; without it all records differ, and -1 is nobody's record.
+
+        >>> may = CandidateIndex.of(3, 2, np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
+        >>> SinglingOutSearch(may, Targets(np.arange(3), 2, np.array([0, 2, 3, 5]))).expected_singled_out()
+        [0.0, 1.0, 1.0]
+        """
+        of_record = np.arange(self.may.records) if classes is None else classes
+        own = of_record[self.targets.rows]
+        chance = 1 / np.bincount(of_record[of_record >= 0])[own] if len(own) else np.zeros(0)
+        found = np.zeros(len(self.targets), np.bool_)
+        expected = []
+        for size, sets in enumerate(self.targets.itemsets):
+            # A person found with fewer items needs no further search.
+            left = ~found[sets.person]
+            person, itemset = sets.person[left], sets.itemset[left]
+            candidate = (self._unique_candidates[size] if size < 2 else self._look_up_triples(sets, itemset))[itemset]
+            alone = candidate >= 0
+            right = of_record[candidate[alone]] == own[person[alone]]
+            found[person[alone][right]] = True
+            expected.append(float(chance[found].sum()))
+        return expected
+
+    def _look_up_triples(self, sets: Itemsets, itemset: Ints) -> Ints:
+        """Return the only candidate for some of the itemsets, -1 for the others."""
+        looked_for = np.zeros(sets.distinct.shape[1], np.bool_)
+        looked_for[itemset] = True
+        only = np.full(len(looked_for), -1, np.int64)
+        only[looked_for] = self.may.unique_candidate(sets.distinct[:, looked_for])
+        return only
+
+    def implied(self, shows: CandidateIndex, shown: Ints) -> int:
+        """Return the number of people of whom two known items imply a third.
+
+        `shows` is the index of what records certainly have. `shown` are the items that people's records certainly have,
+        in the form of the known items: only these can be implied.
+
+        >>> both = CandidateIndex.of(2, 3, np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3))
+        >>> SinglingOutSearch(both, Targets(np.arange(2), 3, np.arange(6))).implied(both, np.arange(6))
+        2
+        """
+        targets, sets = self.targets, self.targets.itemsets[1]
+        many = np.bincount(shown // targets.items, minlength=len(targets))
+        # Who is the one candidate for two items, and shows more than these, is told of without a further look.
+        # If the person's record is the only candidate for two items, and certainly has further ones, these are implied
+        # at once.
+        alone = self._unique_candidates[1][sets.itemset] == targets.rows[sets.person]
+        told = np.zeros(len(targets), np.bool_)
+        told[sets.person[alone & (many[sets.person] > _count_certain(sets, targets, shown))]] = True
+        person, itemset = sets.person[~told[sets.person]], sets.itemset[~told[sets.person]]
+        begin, each = (np.cumsum(many) - many)[person], many[person]
+        place = np.arange(each.sum()) + np.repeat(begin - np.cumsum(each) + each, each)
+        third, itemset, whose = shown[place] % targets.items, np.repeat(itemset, each), np.repeat(person, each)
+        further = (sets.distinct[:, itemset] != third).all(axis=0)
+        claim = itemset[further] * targets.items + third[further]
+        # Many people share itemsets: each claim is checked once.
+        claims = distinct(claim)
+        of_claim, implied_item = np.divmod(claims, targets.items)
+        follows = self.may.implies(shows, sets.distinct[:, of_claim], implied_item)
+        told[whose[further][among(claim, claims[follows])]] = True
+        return int(told.sum())
+
+
+def _count_certain(sets: Itemsets, targets: Targets, shown: Ints) -> Ints:
+    """Return the number of items of each known itemset that the record certainly has."""
+    number = np.zeros(len(sets.person), np.int64)
+    for item in sets.distinct:
+        number += among(sets.person * targets.items + item[sets.itemset], shown)
+    return number

@@ -1,0 +1,132 @@
+"""Dry runs: the stages that a run would compute, the files it would read, and the words it would send."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from math import fsum
+from pathlib import Path
+from typing import NamedTuple
+
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.named_files import NamedFile, named_files
+from decloak.pipeline.permission import IsStored, OutgoingRequest, outgoing_requests
+from decloak.pipeline.plan import Plan
+from decloak.pipeline.validate import plans, selected
+from decloak.relate.sending import is_host_allowed
+from decloak.scenario.document import load
+from decloak.store.counts import kept_counts
+from decloak.store.inserting import finished
+from decloak.store.opening import connect_readonly
+from decloak.store.timings import Took, times_taken
+
+__all__ = ["DryRun", "Estimate", "StageCount", "dry_run"]
+
+
+class StageCount(NamedTuple):
+    """The stages of one name: the number that would be computed, and the number that the store has."""
+
+    stage: str
+    to_run: int
+    kept: int
+
+
+class Estimate(NamedTuple):
+    """The seconds that the missing releases and attacks take one process, estimated from those in the store.
+
+    `seconds` is None if the store has none of them. `unknown` are the methods and rules that it does not have.
+    """
+
+    seconds: float | None
+    unknown: tuple[str, ...]
+
+
+class DryRun(NamedTuple):
+    """The work of a run; `allowed` are the hosts that words may be sent to."""
+
+    runs: int
+    estimate: Estimate
+    stages: tuple[StageCount, ...]
+    files: tuple[NamedFile, ...]
+    requests: tuple[OutgoingRequest, ...]
+    allowed: frozenset[str]
+
+
+def dry_run(
+    scenario: str | Path,
+    *,
+    store: str | Path = "store.db",
+    overrides: Sequence[str] = (),
+    allow_send: Sequence[str] = (),
+    only: str | None = None,
+) -> DryRun:
+    """Plan a run of `scenario` with `overrides`, and return the work that `store` lacks; write and send nothing.
+
+    `only` selects variants by name. `allow_send` names hosts that words may be sent to.
+    """
+    document = load(scenario, overrides)
+    offline = any(case.scenario.offline for case in document.cases)
+    inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
+    planned = selected(plans(document, inputs), only)
+    with _open_if_there(store) as (kept, times):
+        stages = tuple(_count_stages(planned, kept))
+        estimate = _estimate(planned, kept, times)
+        requests = tuple(outgoing_requests(planned, inputs, kept))
+    return DryRun(
+        len(planned), estimate, stages, named_files((plan.scenario for plan in planned), document.folder.path),
+        requests,
+        frozenset(host for host, *_ in requests if is_host_allowed(host, allow_send)),
+    )  # fmt: skip
+
+
+@contextmanager
+def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Mapping[Took, float]]]:
+    """Give a function that looks up stages in `store`, and the times that they took; both are empty without a store."""
+    if not Path(store).exists():
+        yield lambda stage, key: False, {}
+        return
+    with closing(connect_readonly(store)) as connection:
+        yield lambda stage, key: finished(connection, stage, key) is not None, times_taken(connection)
+
+
+def _estimate(planned: Sequence[Plan], kept: IsStored, times: Mapping[Took, float]) -> Estimate:
+    """Estimate the time of the missing stages; a published file is only read."""
+    missing: dict[tuple[str, str], Took] = {}
+    for plan in planned:
+        if kept("run", plan.run):
+            continue
+        method = plan.scenario.anonymise
+        stages = [] if method is None else [("release", plan.release, method.method)]
+        stages += [("attack", attack.digest, attack.rule.name) for attack in plan.attacks]
+        missing |= {
+            (stage, key): Took(stage, name, plan.original) for stage, key, name in stages if not kept(stage, key)
+        }
+    taken = {took: times.get(took, times.get(took._replace(data=None))) for took in missing.values()}
+    seconds_each = [seconds for took in missing.values() if (seconds := taken[took]) is not None]
+    unknown = dict.fromkeys(took.name for took, seconds in taken.items() if seconds is None)
+    return Estimate(fsum(seconds_each) if seconds_each or not missing else None, tuple(unknown))
+
+
+def _count_stages(planned: Sequence[Plan], kept: IsStored) -> Iterator[StageCount]:
+    """The stages by name, in the order of the first variant that has them; those that variants share count once."""
+    keys: dict[str, dict[tuple[str, str], bool]] = {}
+    for plan in planned:
+        done = kept("run", plan.run)
+        for name, table, key in _stages(plan):
+            of_name = keys.setdefault(name, {})
+            of_name[table, key] = of_name.get((table, key)) or done or kept(table, key)
+    for name, of_name in keys.items():
+        there = sum(of_name.values())
+        yield StageCount(name, len(of_name) - there, there)
+
+
+def _stages(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Yield the title of each stage, the table of the store that lists it, and its key."""
+    single = (
+        ("original", "dataset", plan.original), ("release", "release", plan.release),
+        ("relatedness", "relatedness", plan.relatedness), ("scoring", "scoring", plan.scoring),
+        ("attacker", "attacker", plan.attacker),
+    )  # fmt: skip
+    yield from ((name, table, key) for name, table, key in single if key is not None)
+    for planned in plan.attacks:
+        label = planned.label or planned.rule.name
+        yield f"attack {label}", "attack", planned.digest
+        yield from ((f"{family.name} of {label}", "measurement", key) for family, key, _ in planned.measures)

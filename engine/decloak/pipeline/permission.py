@@ -1,0 +1,70 @@
+"""Permission to send words of a scenario to a service: the user names each host with --allow-send, for one run."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from decloak.errors import DecloakError, quote
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.plan import Plan
+from decloak.relate.relatedness import Relatedness
+from decloak.relate.sending import is_host_allowed
+from decloak.scenario.model import Scenario
+
+__all__ = ["IsStored", "OutgoingRequest", "allowed_hosts", "outgoing_requests"]
+
+IsStored = Callable[[str, str], bool]
+"""Tests whether a store has a stage, given its name and its key."""
+
+
+class OutgoingRequest(NamedTuple):
+    """A host, its address, and the words that decloak would send to it, at most."""
+
+    host: str
+    address: str
+    words: tuple[str, ...]
+
+
+def outgoing_requests(plans: Iterable[Plan], inputs: Inputs, kept: IsStored) -> Iterator[OutgoingRequest]:
+    """Yield the requests of stages in `plans` that the store has not `kept`, each host once for the same words.
+
+    `inputs` give the words.
+    """
+    seen: set[OutgoingRequest] = set()
+    for plan in plans:
+        for part in _unfinished_measures(plan, kept):
+            for host in part.sends_to:
+                request = OutgoingRequest(host, part.origin, _words(plan.scenario, inputs))
+                if request not in seen:
+                    seen.add(request)
+                    yield request
+
+
+def _unfinished_measures(plan: Plan, kept: IsStored) -> Iterator[Relatedness]:
+    """Yield the measures of a plan that ask a service and have no result in the store."""
+    scenario = plan.scenario
+    stages = ((scenario.anonymise, "release", plan.release), (scenario.relate, "relatedness", plan.relatedness))
+    for part, stage, key in stages:
+        asking = [inner for inner in part.nested() if isinstance(inner, Relatedness) and inner.sends_to] if part else []
+        if asking and key is not None and not kept(stage, key) and not kept("run", plan.run):
+            yield from asking
+
+
+def _words(scenario: Scenario, inputs: Inputs) -> tuple[str, ...]:
+    """Return the names that may be sent: all published items, or those of the data where decloak makes the release."""
+    if scenario.anonymise is None:
+        return tuple(sorted(inputs.release(scenario).release.items))
+    return tuple(sorted(scenario.anonymise.publishable_names(inputs.original(scenario.data), inputs.folder)))
+
+
+def allowed_hosts(location: str, requests: Sequence[OutgoingRequest], allow: Sequence[str]) -> set[str]:
+    """Return the hosts of `requests`; raise an error at `location` if `allow` does not name one of them.
+
+    decloak remembers nothing: whoever runs a scenario of another author decides again in every run.
+    """
+    for host, _, words in requests:
+        if not is_host_allowed(host, allow):
+            name, count = quote(host, 300)[1:-1], len(words)
+            message = f"would send {count:,} {'word' if count == 1 else 'words'} to {name}"
+            hint = f"--allow-send {name} allows it, `decloak run --dry-run` shows what they are"
+            raise DecloakError(message, location, hint)
+    return {host for host, *_ in requests}

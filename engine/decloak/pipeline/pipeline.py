@@ -1,0 +1,248 @@
+"""The stages of one variant, from its original data to the row of its run.
+
+Every stage has a key (`plan`): a digest of its settings, its inputs and its source code. A stage whose key is in the
+store is not computed again. So an unchanged run does nothing, a changed run repeats what depends on the change, and a
+killed run goes on after the last stage that was committed.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from decloak.anonymisers.method import Method, NewRelease, StoredContent
+from decloak.data.assignment import AssignmentList
+from decloak.data.text.order import sorted_warning
+from decloak.errors import no_release
+from decloak.measure.family import AttackResult, Family, MetricResult
+from decloak.pipeline import remote
+from decloak.pipeline.attacker_views import AttackerViews
+from decloak.pipeline.attacks import run_attack
+from decloak.pipeline.material import Material
+from decloak.pipeline.plan import Plan, PlannedAttack, StageKey
+from decloak.pipeline.workspace import StageResult, Workspace, Write
+from decloak.releases.stored import StoredRelease
+from decloak.store import attackers, distance_tables, pair_scores, writing
+from decloak.store.inserting import find
+
+__all__ = ["Pipeline", "RunResult"]
+
+
+class RunResult(NamedTuple):
+    """The number of a run in the store, and whether anything had to be computed for it."""
+
+    number: int
+    fresh: bool
+
+
+class Pipeline:
+    """The stages of one plan, one method each.
+
+    `plan` has the keys of the stages. `workspace` has the store and writes the results; the workspace of a worker
+    keeps them for the process that writes. `Material` and `AttackerViews` keep computed values in memory for the
+    stages that follow.
+    """
+
+    def __init__(self, plan: Plan, workspace: Workspace) -> None:
+        self.plan, self.workspace = plan, workspace
+        self.scenario, self.form = plan.scenario, plan.scenario.form
+        self.material = Material(plan, workspace)
+        self.views = AttackerViews(self.material)
+        self._assigned: dict[str, AssignmentList | None] = {}
+        self._of_release: dict[str, MetricResult] = {}
+
+    @classmethod
+    def of(cls, plan: Plan, workspace: Workspace) -> "Pipeline":
+        """Return the pipeline of `plan`; that of the last plan stays in the memory of `workspace`."""
+        last = workspace.memory
+        if not isinstance(last, Pipeline) or last.plan is not plan:
+            last = workspace.memory = cls(plan, workspace)
+        last.workspace = last.material.workspace = workspace  # a forked worker has the memory of its home
+        return last
+
+    def run(self) -> RunResult:
+        """Compute every stage that is missing, and return the run."""
+        stage = StageKey("run", self.plan.run)
+        fresh = find(self.workspace.store, *stage) is None
+        if fresh:
+            self.prepare()
+            for planned in self.plan.attacks:
+                self.attack(planned)
+                self.measurement(planned)
+            fresh = find(self.workspace.store, *stage) is None  # another run may have been faster
+            self.workspace.write(StageResult(stage, self._write_run))
+        return RunResult(self.workspace.number(stage), fresh)
+
+    def prepare(self) -> None:
+        """Compute the stages before the attacks."""
+        self.workspace.check(self.plan)
+        self.original()
+        self.release()
+        self.relatedness()
+        self.scoring()
+        self.attacker()
+        self.auxiliary()
+
+    def get_or_make(self, kind: str, key: str | None, compute: Callable[[str], Write]) -> None:
+        """Have a stage in the store: compute and write it unless the store has its key; do nothing if `key` is None."""
+        if key is not None and self.workspace.begin(self.plan, stage := StageKey(kind, key)):
+            self.workspace.write(StageResult(stage, compute(key)))
+
+    def original(self) -> None:
+        """Have the original transactions in the store, if the scenario has any."""
+        self.get_or_make("dataset", self.plan.original, self._read_original)
+
+    def _read_original(self, key: str) -> Write:
+        data = self.material.dataset
+        kept_as, note = self.scenario.data.stored_format, sorted_warning(data)
+        return partial(
+            writing.write_dataset,
+            digest=key, data=data, kind="original", file_format=kept_as, note=note,
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Have the release in the store: anonymised here, or read from a file."""
+        self.get_or_make("release", self.plan.release, self._make_release)
+
+    def _make_release(self, key: str) -> Write:
+        original = self.workspace.number_of("dataset", self.plan.original)
+        method = self.scenario.anonymise
+        if method is None:
+            made = self.workspace.inputs.release(self.scenario)
+        else:
+            with no_release(self.plan.variant.location):
+                made = self.material.anonymised = self._anonymise(method)
+        return partial(self.form.write, digest=key, prepared=made, original=original)
+
+    def _anonymise(self, method: Method) -> NewRelease[StoredContent]:
+        data, seed = self.material.dataset, self.plan.variant.seed
+        with self.material.reporting_compilation("release"):
+            made = remote.publish(method, data, seed, self.workspace)
+        # The origin names the data and the method. The file of the data may be named after a person.
+        return replace(made, release=replace(made.release, origin=f"{made.method} of {data.origin}"))
+
+    def relatedness(self) -> None:
+        """Have the scores of pairs of items in the store, if the scenario relates items."""
+        self.get_or_make("relatedness", self.plan.relatedness, self._relate)
+
+    def _relate(self, key: str) -> Write:
+        relate, material = self.scenario.related_by, self.material
+        assert relate is not None
+        pairs = self.form.pairs(material.release, self.scenario.nearest)
+        scored = material.scored = relate.related(pairs, material.supplies)
+        return partial(
+            pair_scores.write_relatedness,
+            digest=key, measure=scored.measure, origin=scored.origin, scores=scored.scores, warnings=scored.warnings,
+        )  # fmt: skip
+
+    def scoring(self) -> None:
+        """Have the distance tables in the store."""
+        self.get_or_make("scoring", self.plan.scoring, self._score)
+
+    def _score(self, key: str) -> Write:
+        related = self.workspace.number_of("relatedness", self.plan.relatedness)
+        context = "given" if not self.form.related else str(self.form.context(self.scenario.nearest))
+        return partial(
+            distance_tables.write_scoring,
+            digest=key, release=self.material.release.number, relatedness=related, context=context,
+            tables=self.material.tables,
+        )  # fmt: skip
+
+    def attacker(self) -> None:
+        """Have in the store what the attacker knows of persons, if the scenario says so."""
+        self.get_or_make("attacker", self.plan.attacker, self._choose_knowledge)
+
+    def _choose_knowledge(self, key: str) -> Write:
+        folder, seed = self.workspace.inputs.folder, self.plan.variant.seed
+        release = self.material.release
+        knowledge = self.form.knowledge(release, self.scenario.attacker, folder, seed)._asdict()
+        return partial(attackers.write_attacker, digest=key, release=release.number, **knowledge)
+
+    def auxiliary(self) -> None:
+        """Have in the store the data set that the attacker has beside the release, if there is one."""
+        self.get_or_make("dataset", self.plan.auxiliary, self._read_auxiliary)
+
+    def _read_auxiliary(self, key: str) -> Write:
+        beside = self.scenario.attacker.auxiliary_records
+        assert beside is not None
+        data = beside.read(self.workspace.inputs.folder)
+        return partial(writing.write_dataset, digest=key, data=data, kind="original", file_format=beside.format)
+
+    def attack(self, planned: PlannedAttack) -> None:
+        """Have the findings of one attack in the store."""
+        self.get_or_make("attack", planned.digest, partial(self._attack, planned))
+
+    def _attack(self, planned: PlannedAttack, key: str) -> Write:
+        made = run_attack(planned, self.material, self.views.view(planned.rule))
+        self._assigned[key] = made.assigned
+        return made.write
+
+    def measurement(self, planned: PlannedAttack) -> None:
+        """Have the figures of one attack in the store, a stage for each family of measures."""
+        attacked = self._attacked(planned)
+        for family, key, settings in planned.measures:
+            self.get_or_make("measurement", key, partial(self._measure, family, settings, attacked))
+        self._assigned.pop(planned.digest, None)
+
+    def _attacked(self, planned: PlannedAttack) -> AttackResult[StoredRelease]:
+        """Return an attack in the store as measures read it."""
+        inputs, seed = self.workspace.inputs, self.plan.variant.seed
+        return AttackResult(
+            self.workspace.connection,
+            self.workspace.number(StageKey("attack", planned.digest)),
+            planned.rule.derives,
+            self.material.release,
+            inputs.folder,
+            partial(inputs.control, self.scenario, seed),
+            self.scenario.listed_families,
+            self._assigned.get(planned.digest),
+        )
+
+    def _measure(
+        self, family: Family, settings: Mapping[str, Any], attacked: AttackResult[StoredRelease], key: str
+    ) -> Write:
+        figures, note = self._figures(family, settings, attacked)
+        return partial(
+            writing.write_measurement,
+            digest=key,
+            attack=attacked.number,
+            family=family.name,
+            figures=figures,
+            note=note,
+        )  # fmt: skip
+
+    def _figures(
+        self, family: Family, settings: Mapping[str, Any], attacked: AttackResult[StoredRelease]
+    ) -> MetricResult:
+        if not family.of_release:
+            figures, note = family.measure(attacked, **settings)
+            return (figures if attacked.idle is None else family.undefined(figures)), note
+        if family.name not in self._of_release:
+            self._of_release[family.name] = family.measure(attacked, **settings)
+        return self._of_release[family.name]
+
+    def _write_run(self, connection: sqlite3.Connection) -> int:
+        """Write the row of the run, which names its attacks and measurements, and the views that explain findings."""
+        variant, config = self.plan.variant, self.scenario.model_dump(mode="json", by_alias=True)
+        numbers = {p.label: self.workspace.number(StageKey("attack", p.digest)) for p in self.plan.attacks}
+        for planned in self.plan.attacks:
+            planned.rule.operator.write_views(connection, planned.rule)
+        return writing.write_run(
+            connection,
+            digest=self.plan.run,
+            scenario=self.scenario.scenario,
+            variant=variant.name,
+            repetition=variant.repetition,
+            seed=variant.seed,
+            config=json.dumps(config | dict(variant.whole)),
+            release=self.workspace.number(StageKey("release", self.plan.release)),
+            attacks=[(attack.name, numbers[attack.name]) for attack in self.scenario.attacks],
+            measurements=[
+                self.workspace.number(StageKey("measurement", key))
+                for planned in self.plan.attacks
+                if not planned.audit or self._attacked(planned).idle is None  # the note of an idle audit says why
+                for _, key, _ in planned.measures
+            ],
+        )

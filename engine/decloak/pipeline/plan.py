@@ -1,0 +1,250 @@
+"""The stages of a variant, each keyed by a digest of its configuration, of its source code and of everything it reads.
+
+Digests depend on configurations, file contents, rule texts and the sources of decloak alone, so all are known before
+anything runs.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from decloak.data.formats.folder import Folder
+from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.digest import digest
+from decloak.measure.family import Family
+from decloak.measure.registry import FAMILIES, always, by_name
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.stage_code import StageCode
+from decloak.rules.load import Catalogue, Rule, dependency_order
+from decloak.rules.model import Settings
+from decloak.scenario.model import Scenario
+from decloak.scenario.sections import Attack
+from decloak.scenario.variant import Variant
+
+__all__ = ["Plan", "PlannedAttack", "StageKey", "attack_settings", "knowledge_levels_of", "open_bounds", "plan"]
+
+KNOWING = {"model", "share", "foreign", "frequent", "knowledge"}
+"""What an attacker knows of disassociated data."""
+UNMARKING = {"k", "utility"}
+"""What an attacker goes by who marks what is generalised."""
+
+
+class StageKey(NamedTuple):
+    """A stage: the table of the store that lists it, and its key there."""
+
+    kind: str
+    key: str
+
+
+class PlannedAttack(NamedTuple):
+    """One attack of a variant: the rule, its settings, and the digests of itself and of what it is measured by."""
+
+    label: str | None  # None for a rule that runs only because another reads what it derives
+    rule: Rule
+    settings: Settings
+    digest: str
+    needs: tuple[str, ...]  # names of the rules it reads
+    knowledge_levels: frozenset[KnowledgeLevel]  # of the ladder: what somebody knows who goes by it
+    measures: tuple[tuple[Family, str, Mapping[str, Any]], ...]  # family, digest, settings
+    audit: bool = False  # whether it runs though nobody listed it, so that a run goes on without it
+
+    @property
+    def stages(self) -> list[StageKey]:
+        """Return the attack and its measurements as stages."""
+        return [StageKey("attack", self.digest), *(StageKey("measurement", key) for _, key, _ in self.measures)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The stages of a variant, by digest; None where it has no such stage."""
+
+    variant: Variant
+    original: str | None
+    release: str
+    relatedness: str | None
+    scoring: str
+    attacker: str | None
+    auxiliary: str | None
+    attacks: tuple[PlannedAttack, ...]
+    run: str
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the scenario of the variant."""
+        return self.variant.scenario
+
+    @property
+    def shared_stages(self) -> list[StageKey]:
+        """Return the stages before the attacks, in the order in which they are computed."""
+        keys = (
+            ("dataset", self.original), ("release", self.release), ("relatedness", self.relatedness),
+            ("scoring", self.scoring), ("attacker", self.attacker), ("dataset", self.auxiliary),
+        )  # fmt: skip
+        return [StageKey(kind, key) for kind, key in keys if key is not None]
+
+    @property
+    def stages(self) -> list[StageKey]:
+        """Return every stage of the run but the row of the run itself."""
+        return [*self.shared_stages, *(stage for planned in self.attacks for stage in planned.stages)]
+
+    def by_rule(self) -> dict[str, PlannedAttack]:
+        """Return the attacks by the names of their rules, the first of each."""
+        return {planned.rule.name: planned for planned in reversed(self.attacks)}
+
+
+def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
+    """Return the plan of `variant`: a key for every stage, from `inputs` and the rules of `catalogue`."""
+    scenario = variant.scenario
+    data, code = scenario.data, StageCode(scenario)
+    held_out = [] if scenario.held_out is None else [scenario.held_out, variant.seed]
+    original = (
+        _key("original", code.original(), inputs.original_identity(data), *held_out) if data.has_original else None
+    )
+    published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
+    release = _key(
+        "release", code.release(), original, published, inputs.identity(scenario.anonymise), scenario.order,
+        variant.seed if scenario.random_release else None,
+        None if data.marked else _of_attacker(scenario, inputs, UNMARKING),
+    )  # fmt: skip
+    context = scenario.form.context(scenario.nearest)
+    relatedness = None
+    if scenario.related_by is not None:
+        kept = inputs.kept_counts if scenario.offline else 0
+        sample = [inputs.identity(part) for part in [scenario.attacker.sample] if part is not None]
+        relatedness = _key(
+            "relatedness", code.relatedness(), release, context, inputs.identity(scenario.related_by), kept, *sample
+        )
+    scoring = _key("scoring", code.scoring(), release, context, relatedness)
+    attacker = _attacker(scenario, code, inputs, release, variant.seed) if scenario.form.knows else None
+    beside = scenario.attacker.auxiliary_records
+    auxiliary = None if beside is None else _key("auxiliary", code.auxiliary(), inputs.identity(beside))
+    attacks = tuple(_planned(scenario, code, catalogue, inputs, (scoring, attacker, auxiliary), variant.seed))
+    run = _key(
+        "run", code.run(), scenario.scenario, variant.name, variant.repetition, variant.seed,
+        release, scoring, attacker,
+        [(planned.label, planned.digest, [key for _, key, _ in planned.measures]) for planned in attacks],
+        [attack.name for attack in scenario.attacks], scenario.expect,
+    )  # fmt: skip
+    return Plan(variant, original, release, relatedness, scoring, attacker, auxiliary, attacks, run)
+
+
+def _attacker(scenario: Scenario, code: StageCode, inputs: Inputs, release: str, seed: int) -> str:
+    """Return the key of what an attacker of disassociated data knows."""
+    knowledge = _of_attacker(scenario, inputs, KNOWING)
+    chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
+    return _key("attacker", code.attacker(), release, knowledge, chance)
+
+
+def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in keys}
+
+
+def _key(stage: str, code: str, *parts: object) -> str:
+    return digest([stage, code, *parts])
+
+
+def _planned(
+    scenario: Scenario,
+    code: StageCode,
+    catalogue: Catalogue,
+    inputs: Inputs,
+    seen: tuple[str, str | None, str | None],
+    seed: int,
+) -> Iterable[PlannedAttack]:
+    """The attacks in the order they must run, with the rules they depend on before them.
+
+    `seen` are the digests of the distances, of what is known of persons, and of what the attacker has beside.
+    """
+    scoring, attacker, auxiliary = seen
+    digests: dict[str, str] = {}
+    for attack, rule, audit in _jobs(scenario, catalogue, inputs.folder):
+        needs = tuple(sorted(name for name in map(catalogue.rule_deriving, rule.reads) if name and name != rule.name))
+        settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
+        knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None
+        beside = auxiliary if "auxiliary" in rule.reads else None
+        key = _key(
+            "attack", code.attack(rule), rule.digest, scoring, knowing, beside, settings.model_dump(),
+            [digests[name] for name in needs],
+        )  # fmt: skip
+        digests.setdefault(rule.name, key)
+        measures = tuple(_measures(scenario, code, rule, key, inputs)) if attack else ()
+        knowledge_levels = knowledge_levels_of(rule, scenario, knowing=knowing is not None)
+        yield PlannedAttack(
+            attack.name if attack else None, rule, settings, key, needs, knowledge_levels, measures, audit
+        )
+
+
+def _jobs(scenario: Scenario, catalogue: Catalogue, folder: Folder) -> list[tuple[Attack | None, Rule, bool]]:
+    """The rules in order, with the attack that names each, None where only others read it, and whether it audits."""
+    named = [(attack, catalogue.rule(attack.rule, folder)) for attack in scenario.attacks]
+    needed = {rule.name: rule for _, reader in named for rule in catalogue.needed_rules(reader)}
+    listed = {
+        rule.name
+        for attack, reader in named
+        if attack not in scenario.audits
+        for rule in (reader, *catalogue.needed_rules(reader))
+    }
+    names = {rule.name for _, rule in named}
+    jobs: list[tuple[Attack | None, Rule]] = [
+        *named,
+        *((None, rule) for name, rule in needed.items() if name not in names),
+    ]
+    place = {
+        rule.name: at for at, rule in enumerate(dependency_order([*needed.values(), *(rule for _, rule in named)]))
+    }
+    return [
+        (attack, rule, rule.name not in listed) for attack, rule in sorted(jobs, key=lambda job: place[job[1].name])
+    ]
+
+
+def open_bounds(rule: Rule) -> tuple[str, ...]:
+    """Return which of k and m `rule` leaves to the scenario."""
+    heeded = rule.traits.accepted_settings
+    return tuple(name for name in ("k", "m") if name in heeded)
+
+
+def attack_settings(attack: Attack | None, rule: Rule, scenario: Scenario, folder: Folder, seed: int) -> Settings:
+    """Return the settings of `rule` in `scenario`, with `seed` if the rule is random.
+
+    A rule that counts itemsets uses the k and m of `attack`, else of the method, else of the release file in `folder`.
+    """
+    bounds = {
+        name: getattr(attack, name, None) or getattr(scenario.anonymise, name, None) for name in open_bounds(rule)
+    }
+    if None in bounds.values() and (header := scenario.data.read_header(folder)) is not None:
+        bounds = {name: bound or getattr(header, name) for name, bound in bounds.items()}
+    settings = Settings(seed=seed if rule.is_random else 0, k=bounds.get("k"), m=bounds.get("m"))
+    if attack is None:
+        return settings
+    ratio = 1.0 if attack.ratio is None else attack.ratio
+    heeded = {"threshold": attack.threshold, "ratio": ratio, "control": attack.control}
+    return settings.model_copy(update=heeded)
+
+
+def knowledge_levels_of(rule: Rule, scenario: Scenario, *, knowing: bool | None = None) -> frozenset[KnowledgeLevel]:
+    """Return the knowledge levels that `rule` takes in `scenario`; `knowing` says that it uses knowledge of persons."""
+    sources = frozenset({KnowledgeLevel.LANGUAGE}) if not scenario.form.related else frozenset()
+    if scenario.related_by is not None:
+        sources = scenario.related_by.knowledge_levels
+    persons = "knows" in rule.reads or _measured_by_knowledge(rule) if knowing is None else knowing
+    beside = scenario.attacker.auxiliary_records is not None and "auxiliary" in rule.reads
+    knowledge_levels = rule.traits.required_knowledge(sources) | ({KnowledgeLevel.PERSON} if persons else set())
+    knowledge_levels |= {KnowledgeLevel.SAMPLE} if beside else set()
+    return knowledge_levels or frozenset({KnowledgeLevel.NOTHING})
+
+
+def _measured_by_knowledge(rule: Rule) -> bool:
+    """Tell whether an attack is measured for each attacker, though its findings are equal for all attackers."""
+    return any(family.knowing and family.says_of(rule.model.form, rule.derives.columns) for family in FAMILIES)
+
+
+def _measures(
+    scenario: Scenario, code: StageCode, rule: Rule, attack: str, inputs: Inputs
+) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
+    """Yield the families that apply to an attack, with the key and the settings of each."""
+    for family in dict.fromkeys((*always(), *map(by_name, scenario.families))):
+        if family.says_of(rule.model.form, rule.derives.columns):
+            settings = scenario.settings_of(family.name)
+            contents = inputs.identity(scenario.settings_part(family.name))
+            listed = family.name in scenario.listed_families or not family.always
+            yield family, _key(family.name, code.measurement(family), attack, settings, contents, listed), settings

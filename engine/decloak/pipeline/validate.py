@@ -1,0 +1,225 @@
+"""Checks of the attacks and measures of a scenario, before anything runs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.errors import DecloakError, quote, suggest
+from decloak.measure.family import Family
+from decloak.measure.registry import by_name
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.plan import Plan, attack_settings, knowledge_levels_of, open_bounds
+from decloak.pipeline.plan import plan as plan_of
+from decloak.rules.load import Catalogue, Rule, bundled_names
+from decloak.scenario.document import Combination, Document
+from decloak.scenario.model import Scenario
+from decloak.scenario.sections import Attack
+from decloak.scenario.sweep import compact, merged_faults
+from decloak.scenario.variant import variants
+from decloak.store.sandbox_guard import one_process
+from decloak.yaml.source import Fault
+
+__all__ = ["plans", "selected"]
+
+USUAL = {"k": 3, "m": 2}
+"""What is suggested where nothing is told."""
+
+
+@one_process()
+def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants."""
+    inputs = inputs or Inputs(document.folder)
+    folder = inputs.folder
+    catalogue = Catalogue()
+    document = replace(document, cases=tuple(_audited(case, catalogue, folder) for case in document.cases))
+    for case in document.cases:  # first all of them, for rules may read what those below derive
+        for attack in case.scenario.attacks:
+            catalogue.path(attack.rule, folder)
+    # The first of each variant: what is amiss with one attack is mostly so with all of them.
+    faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
+    if any(faults):
+        raise merged_faults([case.source for case in document.cases], faults)
+    document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
+    return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
+
+
+def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
+    """A variant with the attacks that can run in it where it names none, from chance up the ladder."""
+    scenario = case.scenario
+    if scenario.attack != "all":
+        return case
+    rules = [catalogue.rule(name) for name in bundled_names()]
+    # The folder of a rule says which form of data it is written for.
+    folder_of_form = scenario.form.attacks.replace("-", "_")
+    rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
+    attacks = [rule for rule in rules if not rule.traits.is_reference]
+    fitting = [rule for rule in attacks if _can_run(scenario, rule, catalogue, folder)]
+    if not fitting:
+        place = case.fitted.position(("attack",) if "attack" in case.source.value else ())
+        message = "no included attack can run with this knowledge"
+        raise DecloakError(message, str(place), "add relate to the scenario, or name attacks")
+    steps = list(KnowledgeLevel)
+    fitting.sort(
+        key=lambda rule: (sorted(map(steps.index, knowledge_levels_of(rule, scenario)), reverse=True), rule.name)
+    )
+    return replace(case, scenario=scenario.model_copy(update={"attack": tuple(rule.name for rule in fitting)}))
+
+
+def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
+    """A variant with the controls of what learns in it behind its attacks, but for those that it names itself."""
+    scenario = case.scenario
+    names = {attack.name for attack in scenario.attacks}
+    controls = []
+    for attack in scenario.attacks:
+        rule = catalogue.rule(attack.rule, folder)
+        for control in rule.traits.controls if attack.control is None else ():
+            label = f"{attack.name}_{control}"
+            if label not in names:
+                controls.append(attack.model_copy(update={"control": control, "label": label}))
+    if not controls:
+        return case
+    return replace(case, scenario=scenario.model_copy(update={"attack": (*scenario.attack, *controls)}))
+
+
+def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folder) -> bool:
+    if "auxiliary" in rule.reads and scenario.attacker.auxiliary_records is None:
+        return False  # it would have nothing to go by
+    try:
+        for needed in (rule, *catalogue.needed_rules(rule)):
+            _check_fits(scenario, needed)
+            _check_bounds(scenario, None, needed, folder)
+    except DecloakError:
+        return False
+    return True
+
+
+def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """Yield the faults of the attacks of a variant, each with its place in the scenario."""
+    listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
+    for number, attack in enumerate(case.scenario.attacks):
+        try:
+            rule = catalogue.rule(attack.rule, folder)
+            _require_effect(attack, rule)
+            _check_fits(case.scenario, rule)
+            _check_bounds(case.scenario, attack, rule, folder)
+            for other in catalogue.needed_rules(rule):
+                _check_fits(case.scenario, other)
+                if other.path not in listed:
+                    _check_bounds(case.scenario, None, other, folder)
+        except DecloakError as error:
+            if error.place:  # in the file of a rule, or of a release
+                raise
+            place = case.fitted.position(("attack", number))
+            yield place, DecloakError(error.message, str(place), error.hint)
+    yield from _pointless(case, catalogue, folder)
+    yield from _unread(case, catalogue, folder)
+
+
+def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """Yield a fault if the attacker has other data and no attack reads them."""
+    rules = [catalogue.rule(attack.rule, folder) for attack in case.scenario.attacks]
+    reads = (rule.reads for named in rules for rule in (named, *catalogue.needed_rules(named)))
+    if case.scenario.attacker.auxiliary_records is not None and not any(
+        "auxiliary" in relations for relations in reads
+    ):
+        place = case.source.position(("attacker", "auxiliary"))
+        readers = [name for name in bundled_names() if "auxiliary" in catalogue.rule(name).reads]
+        hint = f"attack with {' or '.join(readers)}, or delete it"
+        yield place, DecloakError("no attack uses the further knowledge of the attacker", str(place), hint)
+
+
+def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """Yield a fault for each family under `measure` that applies to no listed attack."""
+    scenario = case.scenario
+    rules = [catalogue.rule(attack.rule, folder) for attack in scenario.listed]
+    for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
+        if not any(_measured_by(family, rule) for rule in rules):
+            others = [
+                name
+                for name in scenario.applicable_families
+                if by_name(name).discerning and any(_measured_by(by_name(name), rule) for rule in rules)
+            ]
+            attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
+            hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
+            hints += [f"measure {' or '.join(others)}"] if others else []
+            place = case.fitted.position(("measure", number))
+            message = f"the measure {quote(family.name)} does not apply to any attack of this scenario"
+            yield place, DecloakError(message, str(place), ", or ".join(hints))
+
+
+def _measured_by(family: Family, rule: Rule) -> bool:
+    return family.says_of(rule.model.form, rule.derives.columns)
+
+
+def _require_effect(attack: Attack, rule: Rule) -> None:
+    """Refuse a setting that the rule would take no notice of."""
+    heeded = rule.traits.accepted_settings
+    for key in ("threshold", "ratio", "k", "m"):
+        if getattr(attack, key) is not None and key not in heeded:
+            raise DecloakError(f"the rule {rule.name} takes no {key}", hint="delete it")
+    if attack.control is not None and attack.control not in rule.traits.controls:
+        choices = rule.traits.controls
+        message = f"the rule {rule.name} has no control {quote(attack.control)}"
+        raise DecloakError(message, hint=f"it has {', '.join(choices)}" if choices else "delete it")
+
+
+def _check_fits(scenario: Scenario, rule: Rule) -> None:
+    """An operator needs the data it works on, and most need to know how items are related."""
+    form = scenario.form
+    if form.name not in rule.operator.fits:
+        others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
+        message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
+        raise DecloakError(message, hint="leave it out")
+    if not form.related and rule.traits.learns_from_plain_items:
+        message = f"the rule {rule.name} learns from plain items, distance tables have none"
+        raise DecloakError(message, hint="leave it out")
+    related = scenario.related_by
+    if form.related and related is None and rule.traits.needs_relatedness:
+        raise DecloakError(f"the rule {rule.name} needs relatedness", hint="add relate to the scenario")
+    _check_climbed(scenario, rule)
+
+
+def _check_climbed(scenario: Scenario, rule: Rule) -> None:
+    """An attack goes by no more than the attacker knows, and by something."""
+    standing = scenario.attacker.knowledge_levels
+    if standing is None:
+        return
+    above = [
+        knowledge_level
+        for knowledge_level in knowledge_levels_of(rule, scenario)
+        if knowledge_level not in {*standing, KnowledgeLevel.NOTHING}
+    ]
+    if above:
+        message = f"the rule {rule.name} takes an attacker who knows the {above[0]}"
+        raise DecloakError(message, hint=f"add {above[0]} to knows under attacker, or leave the rule out")
+    idle = scenario.related_by is not None and not scenario.related_by.knowledge_levels
+    if idle and rule.traits.needs_relatedness and not rule.is_random and not rule.traits.learns_from_release:
+        message = f"the rule {rule.name} needs relatedness, which this attacker does not have"
+        raise DecloakError(message, hint="add language or sample to knows under attacker, or leave the rule out")
+
+
+def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
+    """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
+    settings = attack_settings(attack, rule, scenario, folder, 0).model_dump()
+    missing = [name for name in open_bounds(rule) if settings[name] is None]
+    if missing:
+        said = {"rule": rule.name} if attack is None else attack.model_dump(by_alias=True, exclude_none=True)
+        whole = compact(said | {name: settings[name] or USUAL[name] for name in open_bounds(rule)})
+        hint = f"add {whole} to the attacks" if attack is None else f"write {whole}"
+        raise DecloakError(f"the rule {rule.name} needs {' and '.join(missing)}", hint=hint)
+
+
+def selected(planned: Sequence[Plan], only: str | None) -> Sequence[Plan]:
+    """Return the plans in `planned` whose titles contain `only`; all plans if it is None."""
+    if only is None:
+        return planned
+    chosen = [plan for plan in planned if only in plan.variant.title]
+    if not chosen:
+        names = list(dict.fromkeys(plan.variant.name for plan in planned))
+        hint = suggest(only, names) or f"its variants are {', '.join(names[:5])}{' and more' * (len(names) > 5)}"
+        raise DecloakError(f"no variant has {quote(only)} in its name", "-k", hint)
+    return chosen

@@ -1,0 +1,210 @@
+"""The store, the inputs and the memory that the stages of a run share.
+
+A `Workspace` belongs to the process that writes the store. A `WorkerWorkspace` belongs to a worker, which only reads
+the store: it keeps the results of its stages until the writing process takes them.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from decloak import ending
+from decloak.data.document_counter import Query, QueryPair
+from decloak.parallel import Cluster
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.plan import Plan, StageKey
+from decloak.relate.counting import Cache, MemoryCache
+from decloak.releases.stored import StoredRelease
+from decloak.store.counts import StoredCounts
+from decloak.store.inserting import find
+from decloak.store.opening import Store, connect_readonly
+
+__all__ = ["CountCall", "NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
+
+Write = Callable[[sqlite3.Connection], int]
+"""A function that writes a computed stage inside a transaction and returns its number."""
+Report = Callable[[Plan, str], None]
+"""A function that is told which stage of a plan is being computed, or how far it is."""
+CountCall = tuple[str, tuple[Any, ...]]
+"""A call that keeps counts: the name of the method of `StoredCounts`, and its arguments."""
+
+
+class StageResult(NamedTuple):
+    """A computed stage: its key, the function that writes it, and the counts that computing it asked for."""
+
+    stage: StageKey
+    write: Write
+    counts: Sequence[CountCall] = ()
+
+
+class NotWritten(Exception):
+    """A worker needs a stage that the store does not have yet."""
+
+
+class Workspace:
+    """The store that this process writes, the inputs, and the release that was loaded last.
+
+    `cluster` computes heavy functions where there is one. `report` is told of each stage before it is computed.
+    """
+
+    def __init__(self, store: Store, inputs: Inputs, cluster: Cluster | None = None) -> None:
+        self.store, self.inputs, self.cluster = store, inputs, cluster
+        self.report: Report = lambda plan, text: None
+        self.checked: set[str] = set()
+        """Keys of releases whose files were checked."""
+        self.memory: object = None
+        """The pipeline that ran last, with the values that it has in memory."""
+        self._release: StoredRelease | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection to the store."""
+        return self.store.connection
+
+    @property
+    def counts(self) -> Cache:
+        """Return the counts of records and pairs that the store keeps."""
+        return StoredCounts(self.store)
+
+    def begin(self, plan: Plan, stage: StageKey) -> bool:
+        """Report that `stage` of `plan` is computed now; return False if the store has it already."""
+        ending.check()
+        if find(self.store, *stage) is not None:
+            return False
+        self.report(plan, stage.kind)
+        return True
+
+    def write(self, result: StageResult) -> None:
+        """Write a computed stage in one transaction, unless another run has written it in the meantime."""
+        if find(self.store, *result.stage) is not None:
+            return
+        for name, arguments in result.counts:
+            getattr(StoredCounts(self.store), name)(*arguments)
+        with self.store.stage() as connection:
+            if find(self.store, *result.stage) is None:
+                result.write(connection)
+
+    def number(self, stage: StageKey) -> int:
+        """Return the number of a stage in the store."""
+        number = find(self.store, *stage)
+        if number is None:
+            raise NotWritten(stage)
+        return number
+
+    def number_of(self, kind: str, key: str | None) -> int | None:
+        """Return the number of a stage in the store, None if the plan has no key for it."""
+        return None if key is None else self.number(StageKey(kind, key))
+
+    def load_release(self, plan: Plan) -> StoredRelease:
+        """Return the stored release of `plan`; the last one stays in memory, because variants often share it."""
+        number = self.number(StageKey("release", plan.release))
+        if self._release is None or self._release.number != number:
+            self._release = plan.scenario.form.load(self.connection, number)
+        return self._release
+
+    def check(self, plan: Plan) -> None:
+        """Raise the first fault in the files of `plan`, before anything of it is written."""
+        if plan.release not in self.checked and find(self.store, "release", plan.release) is None:
+            self.inputs.check(plan.scenario, plan.variant.seed, plan.variant.location)
+        self.checked.add(plan.release)
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Close the store inside: a connection to SQLite must not be copied with a process."""
+        self.store.connection.close()
+        try:
+            yield
+        finally:
+            self.store.reopen()
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """Let the release in memory read through the present connection."""
+        if self._release is not None:
+            self._release.connection = self.store.connection
+
+
+class WorkerWorkspace(Workspace):
+    """The workspace of a worker, which reads the store through a connection of its own and writes nothing.
+
+    `home` is the workspace of the writing process. Its release stays in memory only for a forked worker: threads share
+    no connection.
+    """
+
+    def __init__(self, home: Workspace, report: Report, *, forked: bool) -> None:
+        store = Store(home.store.path, connect_readonly(home.store.path))
+        super().__init__(store, home.inputs if forked else replace(home.inputs), home.cluster)
+        self.report, self.checked = report, set(home.checked)
+        self.claimed: Collection[StageKey] = ()
+        """The stages that this worker is to compute; other workers compute the others."""
+        self._results: dict[StageKey, StageResult] = {}
+        self._counts = BufferedCounts(StoredCounts(self.store))
+        if forked:
+            self.memory, self._release = home.memory, home._release
+            self._reconnect()
+
+    @property
+    def counts(self) -> Cache:
+        """Return the counts that the store keeps, with those that this worker has asked for since."""
+        return self._counts
+
+    def begin(self, plan: Plan, stage: StageKey) -> bool:
+        """Report that `stage` of `plan` is computed now; return False if there is a result of it."""
+        if stage in self._results:
+            return False
+        if stage not in self.claimed and find(self.store, *stage) is None:
+            raise NotWritten(stage)
+        return super().begin(plan, stage)
+
+    def write(self, result: StageResult) -> None:
+        """Keep the result of a stage until `take_results`."""
+        self._results[result.stage] = result._replace(counts=self._counts.drain())
+
+    def take_results(self) -> list[StageResult]:
+        """Return the results since the last call, and forget them."""
+        results, self._results = list(self._results.values()), {}
+        return results
+
+
+class BufferedCounts(MemoryCache):
+    """Counts for a worker: read from the store; new ones stay here until the writing process takes them."""
+
+    def __init__(self, stored: Cache) -> None:
+        super().__init__()
+        self._stored = stored
+        self._calls: list[CountCall] = []
+
+    def known_n(self, origin: str) -> int | None:
+        """Return the number of documents behind the counts of `origin`, None if it is not known."""
+        fresh = super().known_n(origin)
+        return self._stored.known_n(origin) if fresh is None else fresh
+
+    def known(self, origin: str, queries: Sequence[Query]) -> dict[Query, int | None]:
+        """Return the counts of `queries` that are known."""
+        return {**self._stored.known(origin, queries), **super().known(origin, queries)}
+
+    def known_pairs(self, origin: str, pairs: Sequence[QueryPair]) -> dict[QueryPair, int | None]:
+        """Return the counts of `pairs` that are known."""
+        return {**self._stored.known_pairs(origin, pairs), **super().known_pairs(origin, pairs)}
+
+    def keep_n(self, origin: str, n: int) -> None:
+        """Keep the number of documents behind the counts of `origin`."""
+        super().keep_n(origin, n)
+        self._calls.append(("keep_n", (origin, n)))
+
+    def keep_counts(self, origin: str, counts: Mapping[Query, int | None]) -> None:
+        """Keep the counts of queries."""
+        super().keep_counts(origin, counts)
+        self._calls.append(("keep", (origin, dict(counts))))
+
+    def keep_pairs(self, origin: str, counts: Mapping[QueryPair, int | None]) -> None:
+        """Keep the counts of pairs."""
+        super().keep_pairs(origin, counts)
+        self._calls.append(("keep_pairs", (origin, dict(counts))))
+
+    def drain(self) -> list[CountCall]:
+        """Return the calls since the last `drain`, for the writing process to repeat."""
+        calls, self._calls = self._calls, []
+        return calls

@@ -1,0 +1,214 @@
+"""A release in the store, read once however many ask: what is published, and apart from it what only we know.
+
+Attacks are given what is published. The evaluator is given `truth` as well, None where the originals are not known.
+"""
+
+import json
+import sqlite3
+from abc import ABC
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
+from decloak.data.generalised import Generalised
+from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
+from decloak.data.rows import select_labels
+from decloak.errors import DecloakError
+from decloak.store.disassociated import read_clusters
+from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
+from decloak.store.reading import read_dataset, read_set_generalised, read_tree
+from decloak.store.record_links import read_cut, read_origins
+from decloak.store.relations import STRIKES, Derives
+
+__all__ = ["UNKNOWN", "Making", "Rows", "StoredDisassociation", "StoredRelease", "StoredSetRelease"]
+
+UNKNOWN = "{} cannot be measured: the original transactions are not known"
+
+
+Records = Sequence[tuple[str, ...]]
+Arranged = TypeVar("Arranged")
+
+
+class Making(NamedTuple):
+    """How a release was made: the method, its settings, and what making it told of loss and cost."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    loss: Mapping[str, Any]
+
+
+class Rows(NamedTuple):
+    """What is behind a disassociated release: the records, and the number of the one behind every row."""
+
+    records: Records
+    of_row: list[list[int]]
+
+
+class StoredRelease(ABC):
+    """What releases of every form have in common."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self._kept: dict[object, object] = {}
+
+    published: Any
+    """What is published, in the shape of its form."""
+    rows: Rows | None = None
+    """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
+
+    def kept(self, work_out: Callable[[Self], Arranged]) -> Arranged:
+        """What somebody works out of it, once for all who ask for it so."""
+        if work_out not in self._kept:
+            self._kept[work_out] = work_out(self)
+        return self._kept[work_out]  # type: ignore[return-value]
+
+    @property
+    def shown(self) -> Dataset | None:
+        """What its transactions show, by name, as rules read it in the relation `shown`; None where that has none."""
+        return None
+
+    @cached_property
+    def making(self) -> Making:
+        """How it was made."""
+        method, parameters, loss = self.connection.execute(
+            "select method, parameters, loss from release where id = ?", (self.number,)
+        ).fetchone()
+        return Making(method, _settings(parameters), _settings(loss))
+
+    @cached_property
+    def original(self) -> Dataset | None:
+        """Truth: the transactions it was made from, None where they are not known."""
+        row = self.connection.execute("select original from truth_release where release = ?", (self.number,)).fetchone()
+        return None if row is None else read_dataset(self.connection, row[0])
+
+    def true_tables(self, scoring: int) -> list[TrueTable]:
+        """Truth: the cells of the distance tables of a scoring; none where there are no tables."""
+        return []
+
+    def with_ground_truth(
+        self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]
+    ) -> Arranged | None:
+        """Truth: what is published and the record behind every row; None where rows have none, or it is not known."""
+        return None
+
+
+def _settings(text: str) -> dict[str, Any]:
+    """A JSON object; it may be of somebody else's store."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(value := json.loads(text), dict):
+            return value
+    raise DecloakError("the store says of a release in no JSON object how it was made", hint="name another store")
+
+
+class StoredSetRelease(StoredRelease):
+    """A release of transactions that show items and generalised items."""
+
+    _true_tables: tuple[int, list[TrueTable]] | None = None
+
+    @cached_property
+    def published(self) -> Published:
+        """What is published."""
+        release = read_set_generalised(self.connection, self.number)
+        return replace(release, method=self.making.method, parameters=self.making.parameters)
+
+    @property
+    def shown(self) -> Dataset:
+        return Dataset(self.published.label_rows, self.published.labels)
+
+    @cached_property
+    def labels(self) -> Generalised:
+        """The same, with a label for every generalised item."""
+        return Generalised.of(self.published)
+
+    @cached_property
+    def possible(self) -> list[frozenset[str]]:
+        """The items that each transaction may hold, members of generalised items among them."""
+        return [
+            frozenset(item for element in row for item in ((element,) if isinstance(element, str) else element))
+            for row in self.published.transactions
+        ]
+
+    @cached_property
+    def behind(self) -> Dataset | None:
+        """Truth: the original transaction behind each row, None where they are not known."""
+        places = read_origins(self.connection, self.number)
+        if self.original is None or places is None:
+            return None
+        labels = select_labels(self.original.labels, places)
+        return Dataset(self.original.rows.select(places), labels, self.original.origin)
+
+    @cached_property
+    def true(self) -> list[frozenset[str]] | None:
+        """Truth: the items that each transaction really holds, None where the originals are not known."""
+        return None if self.behind is None else list(map(frozenset, self.behind.transactions))
+
+    def true_tables(self, scoring: int) -> list[TrueTable]:
+        """Truth: the cells of the distance tables of a scoring; those last asked for are kept."""
+        if self._true_tables is None or self._true_tables[0] != scoring:
+            self._true_tables = scoring, true_tables(self.connection, scoring)
+        return self._true_tables[1]
+
+    def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
+        """Truth: what an attack struck, of every distance table, or of every generalised item where facts strike."""
+        if STRIKES.issubset(derives.columns):
+            return fact_outcomes(self.connection, attack, derives.name)
+        return outcomes(self.connection, attack, self.true_tables(scoring_of(self.connection, attack)))
+
+    @cached_property
+    def tree(self) -> Hierarchy | None:
+        """The hierarchy it was generalised in, None where there is none."""
+        return read_tree(self.connection, self.number)
+
+
+class StoredDisassociation(StoredRelease):
+    """A disassociated release."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        super().__init__(connection, number)
+        self._arranged: dict[object, object] = {}
+
+    @cached_property
+    def published(self) -> Disassociated:
+        """What is published."""
+        return read_clusters(self.connection, self.number)
+
+    @cached_property
+    def rows(self) -> Rows | None:  # type: ignore[override]
+        """Truth: the record behind every row, None where the originals are not known."""
+        places = read_origins(self.connection, self.number)
+        if places is None or self.original is None:
+            return None
+        sizes = [cluster.size for cluster in self.published.clusters]
+        return Rows(self.original.transactions, [part.tolist() for part in np.split(places, np.cumsum(sizes)[:-1])])
+
+    def with_ground_truth(
+        self, arrange: Callable[[Disassociated, Records, list[list[int]]], Arranged]
+    ) -> Arranged | None:
+        """Truth: what is published and the record behind every row, arranged once for all who ask for it so.
+
+        Records are without the occurrences that the release suppressed: nobody can put these back where they belong.
+        """
+        if self.rows is None:
+            return None
+        if arrange not in self._arranged:
+            self._arranged[arrange] = arrange(self.published, self._shown_or_split(), self.rows.of_row)
+        return self._arranged[arrange]  # type: ignore[return-value]
+
+    def _shown_or_split(self) -> Records:
+        """Return the records without what the release suppressed."""
+        assert self.rows is not None
+        cut = read_cut(self.connection, self.number)
+        if not cut:
+            return self.rows.records
+        records = list(self.rows.records)
+        for place, items in cut.items():
+            records[place] = tuple(item for item in records[place] if item not in items)
+        return records

@@ -1,0 +1,223 @@
+"""The attacks of a run as a table for people: the strongest in at most eight rows, and what the release lost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from decloak.measure.coverage import assess_coverage
+from decloak.measure.metrics import DICTIONARY, Metric
+from decloak.measure.registry import FAMILIES, metrics_by_key
+from decloak.report.knowledge import listed
+from decloak.report.risk_tables import short_titles
+from decloak.report.table import fits
+from decloak.report.wording import WIDTH, filled
+from decloak.store.results import PooledFigure
+
+if TYPE_CHECKING:
+    from decloak.pipeline.run import Measure, Run
+
+__all__ = ["AttackTables", "attack_tables", "coverage_lines", "idle_lines", "release_rows", "untested_lines"]
+
+MOST_ROWS = 8
+"""Rows of attacks that a run prints."""
+SHARES = ("precision", "accuracy")
+"""Figures that have a baseline."""
+FIRST = ("eliminated", "correct", "assigned", *SHARES, "baseline", "normalised_advantage", "recall")
+"""Figures that a table has before all others."""
+WITH_INTERVAL = "normalised_advantage"
+"""The figure that has its interval in the table, where there is room."""
+_ORDER = {metric.key: place for place, metric in enumerate(DICTIONARY)}
+Row = tuple[str, str, str]
+"""A variant, an attack, and what its attacker knows."""
+Table = tuple[list[str], list[list[Any]]]
+
+
+class AttackTables(NamedTuple):
+    """A table for each kind of attack, the number of rows, and the number of attacks."""
+
+    tables: Sequence[Table]
+    rows: int
+    of: int
+
+
+class _Cells(NamedTuple):
+    """The figures of a run by variant, attack and key."""
+
+    values: Mapping[tuple[str, str, str], "Measure"]
+
+    def beyond_baseline(self, variant: str, attack: str) -> float:
+        """Return how much more often an attack is right than a random one; −1 where it is not compared with one."""
+        for key in SHARES:
+            share, baseline = (self.values.get((variant, attack, name)) for name in (key, "baseline"))
+            if share is not None and baseline is not None and None not in (share.value, share.of, baseline.value):
+                return (share.value - baseline.value) * share.of  # type: ignore[operator]
+        return -1.0
+
+
+def attack_tables(done: "Run") -> AttackTables:
+    """Return the strongest attacks of each variant of `done`, with as many figures as a line has room for.
+
+    Negative controls and ablations are no attacks: `decloak show --controls` prints them.
+    """
+    cells = _Cells({(one.variant, one.attack, one.measure): one for one in done.measures})
+    per_release = {metric.key for family in FAMILIES if family.of_release for metric in family.metrics}
+    columns = [metric for metric in metrics_by_key().values() if metric.column and metric.key not in per_release]
+    columns.sort(key=lambda metric: _ORDER.get(metric.key, len(_ORDER)))
+    pooled = {one.variant for one in done.measures} - {variant.name for variant in done.variants}
+    attacks = dict.fromkeys(
+        (one.variant, one.attack, one.knows)
+        for one in done.measures
+        if one.knows != "control" and (not pooled or one.variant in pooled)
+    )
+    having = [
+        (variant, attack, knows)
+        for variant, attack, knows in attacks
+        if any(_value(cells, variant, attack, metric) is not None for metric in columns)
+    ]
+    chosen = _strongest(cells, having)
+    variants = list(dict.fromkeys(row[0] for row in having))
+    titles = dict(zip(variants, short_titles(variants), strict=True)) if len(variants) > 1 else {}
+    groups: dict[str, list[Row]] = {}
+    for row in chosen:
+        groups.setdefault(_claims(cells, row), []).append(row)
+    tables = [_fitting(cells, rows, columns, titles) for rows in groups.values()]
+    return AttackTables(tables, len(chosen), len(having))
+
+
+def _claims(cells: _Cells, row: Row) -> str:
+    """Name what an attack claims: eliminated members, assigned sub-records, or other findings."""
+    return next((key for key in ("eliminated", "assigned") if (*row[:2], key) in cells.values), "findings")
+
+
+def _fitting(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
+    """Return a table with the figures that some row has, without the last of them where a line has no room."""
+    having = [one for one in columns if any(_value(cells, *row[:2], one) is not None for row in rows)]
+    if _claims(cells, rows[0]) != "findings":  # every claim is a finding
+        having = [metric for metric in having if metric.key != "findings"]
+    table = _table(cells, rows, having, titles, interval=True)
+    while not fits(*table, WIDTH):
+        table = _table(cells, rows, having, titles, interval=False)
+        least = [metric for metric in having if metric.key not in FIRST]
+        if fits(*table, WIDTH) or not least:
+            break
+        having.remove(least[-1])
+    return table
+
+
+def _strongest(cells: _Cells, attacks: Sequence[Row]) -> list[Row]:
+    """Return at most eight attacks in their order: of each variant those furthest above the baseline."""
+    if len(attacks) <= MOST_ROWS:
+        return list(attacks)
+    ranked: dict[str, list[Row]] = {}
+    for row in sorted(attacks, key=lambda row: (row[2] == "nothing", -cells.beyond_baseline(*row[:2]))):
+        ranked.setdefault(row[0], []).append(row)
+    each = max(1, MOST_ROWS // len(ranked))
+    chosen = [row for rows in ranked.values() for row in rows[:each]][:MOST_ROWS]
+    return [row for row in attacks if row in chosen]
+
+
+def _table(
+    cells: _Cells,
+    attacks: Sequence[Row],
+    metrics: Sequence[Metric],
+    titles: Mapping[str, str],
+    interval: bool,
+) -> Table:
+    heads = [*(["variant"] if titles else []), "attack", "attacker knows", *(metric.title for metric in metrics)]
+    rows = [
+        [
+            *([titles[variant]] if titles else []),
+            attack,
+            knows or None,
+            *(_value(cells, variant, attack, metric, interval and metric.key == WITH_INTERVAL) for metric in metrics),
+        ]
+        for variant, attack, knows in attacks
+    ]
+    return heads, rows
+
+
+def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: bool = False) -> Any:
+    """Return the mean of a figure, a whole number where it counts something; with its interval where it has one."""
+    one = cells.values.get((variant, attack, metric.key))
+    if one is None or one.value is None:
+        return None
+    if interval and one.low is not None and one.high is not None:
+        low, high = floor(100 * one.low) / 100, ceil(100 * one.high) / 100  # rounded outwards
+        return f"{one.value:.3f} ({low:.2f}{'–' if low >= 0 else ' to '}{high:.2f})"
+    if not metric.count:
+        return one.value
+    return round(one.value) if one.value == round(one.value) or one.value >= 100 else f"{one.value:.1f}"
+
+
+def release_rows(done: "Run") -> Table:
+    """Return what each release lost or took to make, where the scenario measures it: a row for each variant."""
+    families = [family for family in FAMILIES if family.of_release and not family.always]
+    keys = {metric.key: metric for family in families for metric in family.metrics if metric.column}
+    values: dict[str, dict[str, float]] = {}
+    for one in done.measures:
+        if one.value is not None:
+            values.setdefault(one.variant, {}).setdefault(one.measure, one.value)
+    shown = [metric for key, metric in keys.items() if any(key in of for of in values.values())]
+    titles = short_titles(list(values))
+    several = len(values) > 1
+    counts = [[_whole(of.get(metric.key), metric) for metric in shown] for of in values.values()]
+    rows = [[*([title] if several else []), *row] for title, row in zip(titles, counts, strict=True)]
+    return [*(["variant"] if several else []), *(metric.title for metric in shown)], rows if shown else []
+
+
+def _whole(value: float | None, metric: Metric) -> float | int | None:
+    return round(value) if value is not None and metric.count and value == round(value) else value
+
+
+def idle_lines(done: "Run") -> Iterator[str]:
+    """Name the attacks that have no row in the table, because they had nothing to compare."""
+    metrics = metrics_by_key()
+    shown = {
+        (one.variant, one.attack) for one in done.measures if one.value is not None and metrics[one.measure].column
+    }
+    names = list(dict.fromkeys(variant.name for variant in done.variants))
+    titles = dict(zip(names, short_titles(names), strict=True))
+    idle: dict[str, dict[str, None]] = {}
+    for one in done.measures:
+        if (one.variant, one.attack) not in shown and one.variant in names:
+            idle.setdefault(one.variant, {})[one.attack] = None
+    for variant, attacks in idle.items():
+        where = f"{titles[variant]}: " if len(names) > 1 else ""
+        yield filled(f"{where}no figures for {listed(list(attacks))}: nothing to compare")
+
+
+def untested_lines(done: "Run") -> Iterator[str]:
+    """Name the attacks that test nothing, because their attacker has scores for too few pairs."""
+    names = list(dict.fromkeys(variant.name for variant in done.variants))
+    titles = dict(zip(names, short_titles(names), strict=True))
+    figures: dict[tuple[str, str], dict[str, float | None]] = {}
+    for one in done.measures:
+        if one.measure.startswith("coverage_") and one.variant in titles:
+            figures.setdefault((one.variant, one.attack), {})[one.measure] = one.value
+    for (variant, attack), covered in figures.items():
+        if reason := assess_coverage(covered).reason:
+            yield filled(f"{titles[variant]}: {attack}: {reason}" if len(names) > 1 else f"{attack}: {reason}")
+
+
+def coverage_lines(figures: Mapping[tuple[str, str], PooledFigure]) -> Iterator[str]:
+    """Say how much of what each attack needs its attacker has scores for; `figures` are by key and attack."""
+    lines: dict[str, list[str]] = {}
+    for attack in dict.fromkeys(attack for _, attack in figures):
+        covered = {key: one for (key, name), one in figures.items() if name == attack and key.startswith("coverage_")}
+        if covered:
+            lines.setdefault(_covered(covered), []).append(attack)
+    for text, attacks in lines.items():
+        yield filled(f"coverage of {listed(attacks)}: {text}")
+
+
+def _covered(figures: Mapping[str, PooledFigure]) -> str:
+    counts = [
+        f"{one.part:,.0f} of {one.whole:,.0f} {name} ({one.value:.0%})"
+        for name in ("items", "pairs", "occurrences")
+        if (one := figures.get(f"coverage_{name}")) is not None
+        and one.value is not None
+        and one.part is not None
+        and one.whole
+    ]
+    reason = assess_coverage({key: one.value for key, one in figures.items()}).reason
+    return ", ".join(counts or ["nothing is needed"]) + (f"; {reason}" if reason else "")

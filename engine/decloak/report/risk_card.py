@@ -1,0 +1,275 @@
+"""The exposure card: how many people a release exposes, in the same rows for every published form.
+
+Each row has a cell: people exposed by the original data, by the release, after the attack that exposes most (attacks at
+random are the baseline and do not count), and the baseline. Where a figure is not known the cell says why. Every number
+is a figure of the store, or its mean over repetitions.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+from decloak.measure.kernels.advantage import wilson
+from decloak.measure.kernels.statistics import Bounds, Interval, interval
+from decloak.report.study import Numbers, Study, flat, setting
+from decloak.rules.load import parse_rule
+from decloak.scenario.randomness import is_random
+from decloak.store.reading import knows_originals
+from decloak.store.results import attacks_of, release_of
+from decloak.store.studies import StudyRun
+
+__all__ = [
+    "RELEASE",
+    "ROWS",
+    "Cell",
+    "ExposureCard",
+    "controls_of",
+    "exposure_card",
+    "exposure_cards",
+    "people_interval",
+    "pooled_cards",
+]
+
+
+class Row(NamedTuple):
+    """A row of every card: the figure, what it is called, and what a page calls its group."""
+
+    figure: str
+    title: str
+    group: str
+
+
+ROWS = (
+    Row("singled_out_1", "singled out with 1 item", "singling out"),
+    Row("singled_out_2", "singled out with up to 2 items", "singling out"),
+    Row("singled_out_3", "singled out with up to 3 items", "singling out"),
+    Row("inferred_own", "item known or inferred (expected)", "inference"),
+    Row("implied", "third item implied by 2 items", "inference"),
+    Row("certain_links_people", "with a certain link (p≥0.8)", "inference"),
+)
+"""In the order of the card."""
+
+UNKNOWN = "the originals were not given"
+GUESSES = "not applicable to attacks"
+NOBODY = "no attack had anything to compare"
+UNSURE = "no attack gave probabilities"
+RELEASE, RANDOM = "release", "random"
+"""Sources of the figure after an attack, beside the attack itself."""
+WIDEST = 0.25
+"""The share of all items that a label stands for, on average, from which a release says nothing about its people."""
+QUANTILE = NormalDist().inv_cdf(0.975)
+"""Of intervals of 95%."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """People exposed, out of `of`: by the original data, the release, after an attack, and at random.
+
+    `release` and `after` are means over repetitions, with the bounds of their intervals where repetitions differ.
+    `after` is the largest of the release, the baseline and the attack named `attack`; `source` says which of the three.
+    `reason` says why a figure is None.
+    """
+
+    of: int
+    original: float | None = None
+    release: Interval | None = None
+    after: Interval | None = None
+    baseline: float | None = None
+    attack: str | None = None
+    source: str | None = None
+    reason: str | None = None
+
+    @property
+    def worst(self) -> Interval | None:
+        """The figure after the attack, which is never below the release; without an attack, that of the release."""
+        return self.release if self.after is None else self.after
+
+
+@dataclass(frozen=True)
+class ExposureCard:
+    """The people that one variant exposes; `hidden` is the share of item occurrences that the release hides."""
+
+    variant: str
+    people: int
+    records: int
+    cells: Mapping[str, Cell]
+    hidden: float | None
+    releases: frozenset[int]
+    """Their numbers in the store."""
+    name: str
+    """What the variant is called beside others."""
+    data_sets: int = 1
+    """Over how many data sets of a kind its figures are means, one for each."""
+    uniform: bool = False
+    """Whether a label of the release stands for so many items that it says nothing about its people."""
+    random: bool = False
+    """Whether another repetition would draw another release."""
+    taken_for_hidden: float | None = None
+    """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether its people stand for more."""
+        return self.people < self.records
+
+    @property
+    def untried(self) -> bool:
+        """Whether no attack that could have found people did anything."""
+        published = [cell for cell in self.cells.values() if cell.release is not None]
+        return all(cell.reason == NOBODY for cell in published if cell.reason != GUESSES)
+
+    def worst(self, figure: str) -> float:
+        """Return how many people are exposed in a row, after the attack where there is one."""
+        worst = self.cells[figure].worst
+        return 0.0 if worst is None or worst.mean is None else worst.mean
+
+    def bounds_of(self, count: float) -> tuple[float, float]:
+        """Wilson's interval of a count of its people, where they stand for more."""
+        drawn = self.people * (self.records - 1) / (self.records - self.people)  # the more of all, the surer
+        low, high = wilson(count / self.people, QUANTILE**2 / drawn)
+        return low * self.people, high * self.people
+
+    def around(self, count: Interval | None, of: int | None = None) -> Interval | None:
+        """Return a count with the interval of a sample, if it is of one; `of` is the number of people counted."""
+        if (
+            of not in (None, self.people)
+            or count is None
+            or count.mean is None
+            or count.low is not None
+            or not self.sampled
+        ):
+            return count
+        low, high = self.bounds_of(count.mean)
+        return count._replace(low=low, high=high)
+
+    def as_json(self) -> dict[str, Any]:
+        cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
+        whose = {"variant": self.variant, "people": self.people, "records": self.records, "data_sets": self.data_sets}
+        return whose | {"hidden": self.hidden, "taken_for_hidden": self.taken_for_hidden} | cells
+
+    def _plain(self, cell: Cell) -> dict[str, Any]:
+        ways = {"release": self.around(cell.release, cell.of), "after": self.around(cell.after, cell.of)}
+        bounds = {
+            f"{name}{ending}": None if way is None else getattr(way, part)
+            for name, way in ways.items()
+            for ending, part in (("", "mean"), ("_low", "low"), ("_high", "high"))
+        }
+        beside = {"baseline": cell.baseline, "of": cell.of, "attack": cell.attack, "source": cell.source}
+        return {"original": cell.original} | bounds | beside | {"reason": cell.reason}
+
+
+def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
+    """The card of each variant of some runs, of which people were counted."""
+    controls = controls_of(connection, study.runs)
+    cards = (exposure_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
+    return [card for card in cards if card is not None]
+
+
+def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
+    """The cards of variants that differ in their data set alone, together, where these have as many people."""
+    controls = controls_of(connection, study.runs)
+    alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
+    cards = (exposure_card(connection, study, name, runs, controls) for name, runs in alike)
+    return [
+        replace(card, data_sets=len(runs), name=card.name.rpartition(", over ")[0] or card.name)
+        for card, (_, runs) in zip(cards, alike, strict=True)
+        if card is not None
+    ]
+
+
+def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
+    """The attacks that toss coins, or are spoilt: what others are compared with, and no attack to fear."""
+    attacks = {attack.label: attack for run in runs for attack in attacks_of(connection, run.run)}
+    return {
+        label for label, attack in attacks.items() if attack.control is not None or parse_rule(attack.text).is_random
+    }
+
+
+def exposure_card(
+    connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers, controls: set[str]
+) -> ExposureCard | None:
+    """The card of one variant, over the runs that repeat it; or of several, over their data sets."""
+    people = _published(study, runs, "people").mean
+    if people is None:
+        return None
+    every = flat(runs)
+    release = release_of(connection, every[-1])
+    known = knows_originals(connection, release)
+    of = round(people)
+    attacks = [attack for attack in study.attacks if attack not in controls]
+    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known) for row in ROWS}
+    records = study.sizes.get(every[-1]) or of
+    releases = frozenset(release_of(connection, run) for run in every)
+    hidden, taken = _published(study, runs, "hidden").mean, None
+    configs = [run.config for run in study.runs if run.run in every]
+    if any(setting(config, "data.published.marked") is False for config in configs):
+        hidden, taken = None, hidden
+    wide = _published(study, runs, "label_share").mean
+    return ExposureCard(
+        variant, of, records, cells, hidden, releases, variant,
+        uniform=wide is not None and wide >= WIDEST, random=any(map(is_random, configs)), taken_for_hidden=taken,
+    )  # fmt: skip
+
+
+def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
+    """The mean of a figure of the release alone."""
+    values = study.values(runs, name)
+    return interval(values) if of is None else people_interval(values, of)
+
+
+def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool) -> Cell:
+    if figure == "certain_links_people":
+        return _certain_links(study, runs, attacks)
+    original = _published(study, runs, f"{figure}_original").mean
+    release = _published(study, runs, f"{figure}_release", of)
+    if release.mean is None:
+        return Cell(of, original, reason=UNKNOWN)
+    if figure == "implied":
+        return Cell(of, original, release, reason=GUESSES)
+    of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}
+    reached = {attack: values for attack, values in of_attacks.items() if any(value is not None for value in values)}
+    if not reached:
+        return Cell(of, original, release, reason=NOBODY)
+    means = {attack: _over(values, of, len(reached)) for attack, values in reached.items()}
+    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
+    baseline = interval(study.values(runs, f"{figure}_baseline", attack)).mean
+    source = _source(after.mean or 0.0, release.mean, baseline, attack)
+    return Cell(of, original, release, after, baseline, attack, source, None if known else f"at least: {UNKNOWN}")
+
+
+def _certain_links(study: Study, runs: Numbers, attacks: Sequence[str]) -> Cell:
+    """Return the people with a certain link by the attack that gives most; the release alone gives none."""
+    of = max(study.sizes.get(run) or 0 for run in flat(runs))
+    values = {attack: study.values(runs, "certain_links_people", attack) for attack in attacks}
+    reached = {attack: some for attack, some in values.items() if any(value is not None for value in some)}
+    if not reached:
+        return Cell(of, reason=UNSURE)
+    means = {attack: _over(some, of, len(reached)) for attack, some in reached.items()}
+    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
+    return Cell(of, after=after, attack=attack, source=attack)
+
+
+def _source(after: float, release: float, baseline: float | None, attack: str) -> str:
+    """Name the largest of the three that an attacker has: the release, a random guess, or the attack."""
+    if after <= release:
+        return RELEASE
+    return RANDOM if baseline is not None and after <= baseline else attack
+
+
+def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:
+    """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
+    return people_interval(values, of, 1 - 0.05 / considered)
+
+
+def people_interval(values: Sequence[float | None], of: int, level: float = 0.95) -> Interval:
+    """The mean of counts of people with its interval, which reaches nobody, or all, where most of the counts are that:
+    of what is rare a few of them tell too much.
+    """
+    mean = interval(values, level, Bounds(0.0, float(of)))
+    present = [value for value in values if value is not None]
+    low, high = (2 * present.count(bound) > len(present) for bound in (0.0, float(of)))
+    if mean.low is None or mean.high is None:
+        return mean
+    return mean._replace(low=0.0 if low else mean.low, high=float(of) if high else mean.high)

@@ -1,0 +1,176 @@
+"""Risk cards as tables for people, and the lines below them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.registry import metrics_by_key
+from decloak.report.knowledge import listed
+from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard
+from decloak.report.study import Study
+from decloak.report.wording import interval_of, people, percent, whole
+
+__all__ = [
+    "Costs",
+    "called_shortly",
+    "card_rows",
+    "comparison_rows",
+    "costs_of",
+    "reasons",
+    "remark",
+    "short_titles",
+    "unpooled",
+]
+
+Costs = Mapping[str, Mapping[str, float | None]]
+"""What each variant costs, by the titles of figures."""
+Table = tuple[list[str], list[list[str | None]]]
+
+ORIGINAL = "original"
+UNMARKED = "The release does not mark generalised items, so the share that it really hides is not known"
+COSTS = ("ncp", "tkd", "suppressed", "tlost")
+"""What a release loses, where it was measured: the figures by which those of several methods can be compared."""
+
+
+def costs_of(study: Study) -> Costs:
+    """What each variant loses, means over repetitions."""
+    titles = metrics_by_key()
+    costs: dict[str, dict[str, float | None]] = {}
+    for variant, runs in study.groups:
+        for figure in COSTS:
+            mean = interval(study.values(runs, figure)).mean
+            if mean is not None:
+                costs.setdefault(variant, {})[titles[figure].title] = mean
+    return costs
+
+
+def card_rows(card: ExposureCard) -> Table:
+    """Return the people that one release exposes: a row for each figure, and why a figure is not there."""
+    head = [f"People exposed, of {card.people:,}", "original", "release", "after attack", "baseline"]
+    return [*head, "strongest attack"], [[row.title, *_line(card, card.cells[row.figure])] for row in ROWS]
+
+
+def _line(card: ExposureCard, cell: Cell) -> list[str | None]:
+    if cell.worst is None:
+        return [whole(cell.original), None, None, None, cell.reason]
+    said = ", ".join(filter(None, (cell.source, cell.reason)))
+    return [
+        whole(cell.original),
+        *(people(card.around(way, cell.of)) for way in (cell.release, cell.after)),
+        whole(cell.baseline),
+        said or None,
+    ]
+
+
+def remark(cards: Sequence[ExposureCard]) -> str | None:
+    """What one card hides, of whom cards are where they are a sample, and what their intervals are about."""
+    only, parts = (cards[0] if len(cards) == 1 else None), []
+    if only and only.taken_for_hidden is not None:
+        share = percent(only.taken_for_hidden)
+        parts.append(f"an attacker takes {share} of the item occurrences for generalised. {UNMARKED}")
+    sampled = {(card.people, card.records): card for card in cards if card.sampled}
+    parts += [_drawn(card, brackets=card is only) for _, card in sorted(sampled.items())]
+    ways = [way for card in cards for cell in card.cells.values() for way in (cell.release, cell.after)]
+    n = max((way.n for way in ways if way is not None and way.low is not None), default=0)  # without those of samples
+    if n and cards[0].data_sets > 1:
+        parts.append(f"95% intervals, all attacks considered, {interval_of(n, data_sets=True)}")
+    elif n and only:
+        parts.append(f"95% intervals, all attacks considered, {interval_of(n)}")
+    return "; ".join(parts) or None
+
+
+def _drawn(card: ExposureCard, *, brackets: bool) -> str:
+    """Of whom a card is, and how far its counts may be from what all would give."""
+    most = card.bounds_of(card.people / 2)[1] - card.people / 2
+    off = "in brackets 95% intervals for all" if brackets else f"95% interval at most ±{most:,.0f}"
+    return f"of {card.people:,} people drawn from {card.records:,}, {off}"
+
+
+def unpooled(study: Study, cards: Sequence[ExposureCard], pooled: Sequence[ExposureCard]) -> str | None:
+    """Why there is no card over data sets where one is missed."""
+    if not cards or len(pooled) == len(study.pools):
+        return None
+    return "The data sets have different numbers of people, so there is no mean over data sets."
+
+
+def called_shortly(cards: Sequence[ExposureCard]) -> list[ExposureCard]:
+    """Cards by their short titles."""
+    titles = short_titles([card.name for card in cards])
+    return [replace(card, name=title) for card, title in zip(cards, titles, strict=True)]
+
+
+def short_titles(names: Sequence[str]) -> list[str]:
+    """Shorten the names of variants to `k=20` or `coat`, where the variants can still be distinguished.
+
+    >>> short_titles(["anonymise.k=5, data.density=0.1", "anonymise.k=9, data.density=0.1"])
+    ['k=5, density=0.1', 'k=9, density=0.1']
+    """
+    parts = [[part.partition("=") for part in name.split(", ")] for name in names]
+    if len(names) < 2 or not all(sign for of_name in parts for _, sign, _ in of_name):
+        return list(names)
+    inner = {key: key.rpartition(".")[2] for of_name in parts for key, *_ in of_name}
+    inner |= {key: "" for key in inner if key == "anonymise" or key.endswith(".method")}
+    short = [", ".join(f"{inner[key]}={value}".lstrip("=") for key, _, value in of_name) for of_name in parts]
+    return short if len(set(short)) == len(set(names)) else list(names)
+
+
+def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
+    """Return several cards, a line each: people exposed by the release → after the attack (baseline), and the costs.
+
+    Cards over data sets have intervals.
+
+    The first line is the original data, where these are the same.
+    """
+    titles = list(dict.fromkeys(title for of_variant in costs.values() for title in of_variant))
+    shown = [row for row in ROWS[1:] if any(card.cells[row.figure].worst for card in cards)]
+    counted = len({card.people for card in cards}) > 1
+    head = ["variant", *(["people"] if counted else []), *(row.title for row in shown), "hidden", *titles]
+    rows: list[list[str | None]] = []
+    raw = [{card.cells[row.figure].original for card in cards} for row in shown]
+    if all(len(values) == 1 for values in raw) and any(values != {None} for values in raw):
+        rows.append(
+            [
+                ORIGINAL,
+                *([f"{cards[0].people:,}"] if counted else []),
+                *(whole(value) for (value,) in raw),
+                "0%",
+                *(None for _ in titles),
+            ]
+        )
+    for card in cards:
+        priced = costs.get(card.variant, {})
+        lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
+        hidden = None if card.hidden is None else percent(card.hidden)
+        cells = [_cell(card.cells[row.figure], people if card.data_sets > 1 else _mean_of) for row in shown]
+        rows.append([card.name, *([f"{card.people:,}"] if counted else []), *cells, hidden, *lost])
+    return head, rows
+
+
+def _cell(cell: Cell, said: Callable[[Interval], str | None]) -> str | None:
+    ways = [way for way in (cell.release, cell.after) if way is not None]
+    if not ways:
+        return None
+    return " → ".join(str(said(way)) for way in ways) + ("" if cell.baseline is None else f" ({whole(cell.baseline)})")
+
+
+def _mean_of(count: Interval) -> str | None:
+    return whole(count.mean)
+
+
+def reasons(cards: Sequence[ExposureCard]) -> list[str]:
+    """Why cells of a comparison are empty, or no attack stands in them, each said once."""
+    variants: dict[str, dict[str, None]] = {}
+    for card in cards:
+        for row in ROWS:
+            cell = card.cells[row.figure]
+            if cell.worst is None and cell.reason is not None:
+                variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
+        if card.taken_for_hidden is not None:
+            share = percent(card.taken_for_hidden)
+            variants.setdefault(f"hidden: an attacker takes {share} for generalised. {UNMARKED}", {})[card.name] = None
+        if card.untried:
+            variants.setdefault(f"release only: {NOBODY}", {})[card.name] = None
+    return [
+        reason if len(named) == len(cards) else f"{reason} ({listed(list(named))})"
+        for reason, named in variants.items()
+    ]

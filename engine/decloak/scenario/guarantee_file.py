@@ -1,0 +1,97 @@
+"""The guarantee that a file states: of a scenario, of the settings of its `anonymise`, or about sensitive items."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from decloak.anonymisers.registry import AnyMethod
+from decloak.counting.guarantees import Guarantee
+from decloak.counting.sensitive_guarantees import Coherence, Uncertainty
+from decloak.errors import at_location, quote, suggest
+from decloak.yaml.section import ConfigSection, Item
+from decloak.yaml.source import Source, check, read_source
+from decloak.yaml.tree import Node
+
+__all__ = ["guarantee_in"]
+
+KEY = "anonymise"
+GUARANTEE = "guarantee"
+
+
+class _Anonymised(ConfigSection):
+    anonymise: AnyMethod
+
+
+class _Stated(ConfigSection):
+    """A guarantee about sensitive items that no method of decloak makes, and that `decloak check` checks."""
+
+    sensitive: Annotated[tuple[Item, ...], Field(min_length=1)]
+
+    @property
+    @abstractmethod
+    def as_guarantee(self) -> Guarantee[Any]:
+        """Return the guarantee with its settings."""
+
+
+class _UncertaintyStated(_Stated):
+    guarantee: Literal["uncertainty"]
+    rho: float
+    known: int
+
+    @property
+    def as_guarantee(self) -> Guarantee[Any]:
+        return Uncertainty(self.sensitive, self.rho, self.known)
+
+
+class _CoherenceStated(_Stated):
+    guarantee: Literal["coherence"]
+    h: float
+    k: int
+    p: int
+
+    @property
+    def as_guarantee(self) -> Guarantee[Any]:
+        return Coherence(self.sensitive, self.h, self.k, self.p)
+
+
+_STATED: dict[str, type[_Stated]] = {"uncertainty": _UncertaintyStated, "coherence": _CoherenceStated}
+
+
+def guarantee_in(path: Path, **bounds: int | None) -> Guarantee[Any]:
+    """Read the guarantee that the file at `path` states: of a method (coat if it names none), or of sensitive items.
+
+    `bounds` (k and m) replace those of the file. Return the guarantee.
+    """
+    source = read_source(path)
+    if GUARANTEE in source.root.keys:
+        return _stated_in(source, bounds)
+    said = source.root.children.get(KEY, source.root)
+    if not said.keys:
+        raise source.error((), "expected a method with its settings", "write method: coat, k: 5, privacy: [[a, b]]")
+    alone = Source(source.name, Node.mapping(said.place, {KEY: said.place}, {KEY: said}))
+    settings = {"method": None if "method" in said.keys else "coat", **bounds}
+    method = check(_replaced(alone, settings, (KEY,)), _Anonymised).anonymise
+    with at_location(str(said.place)):
+        return method.guarantee
+
+
+def _stated_in(source: Source, bounds: dict[str, int | None]) -> Guarantee[Any]:
+    """Return the guarantee about sensitive items that a file states."""
+    name = source.root.children[GUARANTEE].value
+    model = _STATED.get(str(name))
+    if model is None:
+        hint = suggest(str(name), _STATED) or f"write one of {', '.join(_STATED)}"
+        raise source.error((GUARANTEE,), f"unknown guarantee {quote(name)}", hint)
+    with at_location(str(source.root.place)):
+        return check(_replaced(source, bounds, ()), model).as_guarantee
+
+
+def _replaced(source: Source, settings: dict[str, Any], at: tuple[str, ...]) -> Source:
+    """Return a file with some `settings` of its mapping `at` replaced; None leaves a setting as it is."""
+    place = source.root.place
+    for name, value in settings.items():
+        if value is not None:
+            source = source.put((*at, name), Node(value, place), place)
+    return source

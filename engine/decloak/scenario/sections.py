@@ -1,0 +1,126 @@
+"""Sections of a scenario for attacks, repetitions and measures.
+
+The types of measures are made from the registry of families: a name, or a mapping of the name to settings.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from pydantic import Field, create_model
+
+from decloak.attack.controls import CONTROLS, Control
+from decloak.errors import DecloakError
+from decloak.measure.family import Family
+from decloak.measure.registry import always, by_name, choosable, measuring, metrics_by_key
+from decloak.rules.model import is_path
+from decloak.yaml.messages import Remedies
+from decloak.yaml.section import ConfigErrors, ConfigSection, File
+
+__all__ = ["Attack", "MeasureEntry", "Repeat", "family_of", "missing_family", "settings_part", "with_controls"]
+
+
+class Attack(ConfigSection):
+    """A rule and its settings."""
+
+    rule: File
+    """The name of a rule, or the path of a rule file."""
+    threshold: float | None = None
+    """The threshold, in place of the one in the rule."""
+    ratio: float | None = Field(None, gt=0)
+    """A factor on the threshold in the rule."""
+    k: int | None = Field(None, ge=1)
+    """For rules that count itemsets: an itemset must occur in no transaction or in at least k."""
+    m: int | None = Field(None, ge=1)
+    """For rules that count itemsets: the largest size of an itemset."""
+    control: Control | None = None
+    """For rules that learn: the negative control. It permutes labels or contexts, drops the words that items share, or
+    changes the order. All controls run by default; this setting runs one alone.
+    """
+    label: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(None, alias="as")
+    """The name of the attack in results and expectations, if it differs from the rule's."""
+
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error if both a threshold and a ratio are given."""
+        if self.threshold is not None and self.ratio is not None:
+            yield ("ratio",), DecloakError("a ratio scales the threshold that 'threshold' replaces", hint="delete one")
+
+    @property
+    def name(self) -> str:
+        """The label, or the name of the rule."""
+        return self.label or (is_path(self.rule) and Path(self.rule).stem) or self.rule
+
+
+def with_controls(attacks: Sequence[str]) -> tuple[str, ...]:
+    """Return the names `attacks`, and those of their negative controls."""
+    return (*attacks, *(f"{attack}_{control}" for attack in attacks for control in CONTROLS))
+
+
+class Repeat(ConfigSection):
+    """Repetitions with other random choices."""
+
+    times: int = Field(1, ge=1, le=10_000)
+    """The number of repetitions of each variant."""
+    seed: int = Field(0, ge=0)
+    """The seed of all random choices."""
+
+
+def _measure() -> Any:
+    """Return the type of an entry: a name, or a mapping of a name to settings."""
+    plain = tuple(family.name for family in choosable() if not family.needed)
+    choices = (Literal[plain], *(_with_settings(family) for family in choosable() if family.settings is not None))
+    remedies = {"certain": "write calibration"} | {key: _instead(key) for key in metrics_by_key()}
+    return Annotated[Union[choices], Remedies(remedies)]  # noqa: UP007
+
+
+def _with_settings(family: Family) -> Any:
+    fields: dict[str, Any] = {family.name: (family.settings, Field(description="The settings."))}
+    return create_model(
+        f"{family.name.capitalize()}MeasureEntry", __base__=ConfigSection, __doc__=f"{family.about}.", **fields
+    )
+
+
+def _instead(figure: str) -> str:
+    """Return the remedy for a figure in place of a family."""
+    families = [by_name(name) for name in measuring(figure)]
+    first = families[0]
+    if first.always:
+        return "leave it out, it is measured always"
+    if first.needed:
+        settings = ", ".join(f"{key}: {'FILE' if key in first.files else '...'}" for key in first.needed)
+        return f"write {{{first.name}: {{{settings}}}}}"
+    names = " or ".join(family.name for family in families)
+    return f"write {names}, which measure{'s' if len(families) == 1 else ''} {figure}"
+
+
+if TYPE_CHECKING:
+    MeasureEntry = str | ConfigSection
+else:
+    MeasureEntry = _measure()
+
+
+def family_of(measure: str | ConfigSection) -> str:
+    """Return the name of `measure`. With settings it is the only key."""
+    return measure if isinstance(measure, str) else next(iter(type(measure).model_fields))
+
+
+def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str]) -> str | None:
+    """Return the family that must be measured for `figure`, if possible one of `fitting`; None if one of `measured` has
+    it.
+    """
+    families = measuring(figure)
+    if not families or {*measured, *(family.name for family in always())}.intersection(families):
+        return None
+    return next((family for family in families if family in fitting), families[0])
+
+
+def settings_part(name: str, measures: Sequence[str | ConfigSection]) -> ConfigSection | None:
+    """Return the settings of the family `name` in `measures`, or its defaults; None if it has no settings, or required
+    ones.
+    """
+    family = by_name(name)
+    for measure in measures:
+        if isinstance(measure, ConfigSection) and family_of(measure) == name:
+            settings: ConfigSection = getattr(measure, name)
+            return settings
+    return None if family.settings is None or family.needed else family.settings()

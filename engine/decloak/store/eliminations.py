@@ -1,0 +1,265 @@
+"""What eliminate attacks did to distance tables: members eliminated in order, and the weights of the members kept.
+
+A finding is one eliminated member. Its round is its place in the order: a rule eliminates one member a round.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.arrays import Floats, Ints
+from decloak.store.distance_tables import read_distances
+from decloak.store.inserting import insert, next_number
+from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
+
+__all__ = [
+    "GROUPS", "ConcatenatedStrikes", "Strikes", "TableStrikes", "concatenate_strikes", "read_strikes", "read_struck",
+    "write_strikes",
+]  # fmt: skip
+
+GROUPS = ("table", "row", "column")
+"""The kinds of groups, by their numbers in the store."""
+
+
+class TableStrikes(NamedTuple):
+    """What an eliminate rule did to one distance table: strikes in order, and the weights of what it kept."""
+
+    table: int
+    rounds: Ints
+    rows: Ints
+    cols: Ints
+    groups: Ints
+    suspicions: Floats
+    threshold: float | None
+    weights: Floats
+    spared_rows: Ints
+    spared_cols: Ints
+    spared_weights: Floats
+
+
+class Strikes(NamedTuple):
+    """What an attack did to all of its tables, by their numbers in the store."""
+
+    tables: Ints
+    rows: Ints
+    cols: Ints
+    rounds: Ints
+    groups: Ints
+    suspicions: Floats
+    thresholds: Floats
+    weights: Floats
+    spared_tables: Ints
+    spared_rows: Ints
+    spared_cols: Ints
+    spared_weights: Floats
+
+
+_FLOATS = {"suspicions", "weights", "spared_weights"}
+_GATHERED = (
+    "rows", "cols", "rounds", "groups", "suspicions", "weights", "spared_rows", "spared_cols", "spared_weights",
+)  # fmt: skip
+
+
+class ConcatenatedStrikes(NamedTuple):
+    """The strikes of all tables: table numbers, thresholds, numbers of eliminated and kept cells, and columns."""
+
+    tables: Ints
+    thresholds: Floats
+    struck: Ints
+    spared: Ints
+    columns: dict[str, NDArray[Any]]
+
+
+def concatenate_strikes(tables: Sequence[TableStrikes]) -> ConcatenatedStrikes:
+    """Return the strikes of `tables` in a few arrays: many small ones take long to be sent to another process."""
+    columns: dict[str, NDArray[Any]] = {}
+    for name in _GATHERED:
+        none = np.zeros(0, np.float64 if name in _FLOATS else np.int64)
+        columns[name] = np.concatenate([none, *(getattr(table, name) for table in tables)])
+    return ConcatenatedStrikes(
+        np.array([table.table for table in tables], np.int64),
+        np.array([np.nan if table.threshold is None else table.threshold for table in tables], np.float64),
+        np.array([len(table.rows) for table in tables], np.int64),
+        np.array([len(table.spared_rows) for table in tables], np.int64),
+        columns,
+    )
+
+
+class _Tables(NamedTuple):
+    """The distance tables of a scoring by their numbers in it: number in the store, rows, columns."""
+
+    ids: Ints
+    heights: Ints
+    widths: Ints
+
+
+def _tables(connection: sqlite3.Connection, attack: int) -> _Tables:
+    rows = connection.execute(
+        "select t.id, count(r.row), t.columns from attack a join distance_table t on t.scoring = a.scoring "
+        "left join distance_row r on r.distance_table = t.id where a.id = ? group by t.id order by t.number",
+        (attack,),
+    ).fetchall()
+    return _Tables(*np.array(rows, np.int64).reshape(-1, 3).T)
+
+
+def write_strikes(
+    connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, first: int | None = None
+) -> None:
+    """Write the findings of an eliminate rule, and the weights of what it kept.
+
+    `attack` is the attack that made `strikes`. `first` is the number of its first finding, the next free one if None.
+    """
+    tables, columns = _tables(connection, attack), strikes.columns
+    widths, heights = tables.widths[strikes.tables], tables.heights[strikes.tables]
+    cells = columns["rows"] * np.repeat(widths, strikes.struck) + columns["cols"]
+    spared = columns["spared_rows"] * np.repeat(widths, strikes.spared) + columns["spared_cols"]
+    is_weighted = not _are_distances(connection, attack, strikes, cells, spared)
+    is_suspected = not np.array_equal(columns["suspicions"], columns["weights"], equal_nan=True)
+    numbers: int | None = None
+    references: Ints = np.zeros(len(spared), np.int64)
+    if is_weighted:
+        numbers, references = write_numbers(connection, columns["spared_weights"])
+    first = next_number(connection, "finding") if first is None else first
+    count = int(strikes.struck.sum())
+    place = (first, count, numbers, attack)
+    connection.execute("update attack set first = ?, findings = ?, numbers = ? where id = ?", place)
+    kept = _kept_lists(heights * widths, strikes.spared, spared, references)
+    begins = first + np.cumsum(strikes.struck) - strikes.struck
+    eliminations = [
+        insert(
+            connection, "elimination", attack=attack, distance_table=table, first=begin,
+            threshold=None if np.isnan(limit) else limit, weighted=is_weighted, suspected=is_suspected, kept=text,
+        )
+        for table, begin, limit, text in zip(
+            tables.ids[strikes.tables].tolist(), begins.tolist(), strikes.thresholds.tolist(), kept, strict=True
+        )
+    ]  # fmt: skip
+    rows = zip(
+        range(first, first + count),
+        np.repeat(np.array(eliminations, np.int64), strikes.struck).tolist(),
+        cells.tolist(),
+        columns["groups"].tolist(),
+        columns["weights"].tolist() if is_weighted else repeat(None),  # SQLite reads NaN as null
+        columns["suspicions"].tolist() if is_suspected else repeat(None),
+        strict=False,
+    )
+    connection.executemany(
+        'insert into eliminated_member (finding, elimination, cell, "group", weight, suspicion) '
+        "values (?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+
+
+def _kept_lists(sizes: Ints, counts: Ints, spared: Ints, references: Ints) -> list[str]:
+    """Return the list of each table: 0 for a cell that is not kept, else its reference counted from 1, None for none.
+
+    `sizes` are the numbers of cells of the tables, `counts` of those that are kept. `spared` are the kept cells of all
+    tables with the `references` of their weights.
+    """
+    ends = np.cumsum(sizes)
+    whole = np.zeros(int(sizes.sum()), np.int64)
+    whole[np.repeat(ends - sizes, counts) + spared] = np.where(references < 0, -1, references + 1)
+    return json_lists([json_references(part) for part in np.split(whole, ends[:-1])]) if len(sizes) else []
+
+
+def _are_distances(
+    connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, cells: Ints, spared: Ints
+) -> bool:
+    """Return whether the weights of all cells are their distances: then the distances stand for them."""
+    columns = strikes.columns
+    if np.isnan(columns["weights"]).any() or np.isnan(columns["spared_weights"]).any():
+        return False
+    distances = read_distances(connection, _scoring(connection, attack))
+    chosen = [distances[table].ravel() for table in strikes.tables.tolist()]
+    starts = np.cumsum([0, *map(len, chosen)])[:-1]
+    d = np.concatenate([np.zeros(0), *chosen])
+    return np.array_equal(d[np.repeat(starts, strikes.struck) + cells], columns["weights"]) and np.array_equal(
+        d[np.repeat(starts, strikes.spared) + spared], columns["spared_weights"]
+    )
+
+
+def _scoring(connection: sqlite3.Connection, attack: int) -> int:
+    (scoring,) = connection.execute("select scoring from attack where id = ?", (attack,)).fetchone()
+    return int(scoring)
+
+
+def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
+    """Return what `attack` eliminated and kept, None where it did nothing to any distance table."""
+    eliminations = connection.execute(
+        "select id, distance_table, first, threshold, weighted, suspected, kept from elimination where attack = ? "
+        "order by first, id",
+        (attack,),
+    ).fetchall()
+    if not eliminations:
+        return None
+    ids, of, first, thresholds, weighted, suspected, kept = zip(*eliminations, strict=True)
+    tables = _tables(connection, attack)
+    order = _places(np.array(of), tables.ids)
+    sizes, widths = (tables.heights * tables.widths)[order], tables.widths[order]
+    rows = connection.execute(
+        'select x.elimination, x.finding, x.cell, x."group", x.weight, x.suspicion from attack a '
+        "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings where a.id = ? "
+        "order by x.finding",
+        (attack,),
+    ).fetchall()
+    found = np.array(rows, np.float64).reshape(-1, 6)
+    numbers, findings, cells, groups = found[:, :4].astype(np.int64).T
+    place = _places(numbers, np.array(ids))
+    lengths, references = read_references(kept, f"the weights of attack {attack}")
+    if not np.array_equal(lengths, sizes) or (cells < 0).any() or (cells >= sizes[place]).any():
+        raise damaged(f"attack {attack} is on other cells than those of its distance tables")
+    is_kept = np.flatnonzero(references != 0)
+    ends = np.cumsum(sizes)
+    spared_place = np.searchsorted(ends, is_kept, side="right")
+    spared = is_kept - (ends - sizes)[spared_place]
+    weights: Floats = found[:, 4]
+    spared_weights: Floats
+    if any(weighted):
+        (base,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
+        spared_weights = read_numbers(connection, base, references[is_kept] - 1)
+    else:
+        all_d = read_distances(connection, _scoring(connection, attack))
+        d = np.concatenate([np.zeros(0), *(all_d[number].ravel() for number in order.tolist())])
+        weights, spared_weights = d[(ends - sizes)[place] + cells], d[is_kept]
+    limits = np.array([np.nan if limit is None else limit for limit in thresholds], np.float64)
+    of_table, numbers_of = np.array(of, np.int64), np.array(first, np.int64)
+    return Strikes(
+        tables=of_table[place],
+        rows=cells // widths[place],
+        cols=cells % widths[place],
+        rounds=findings - numbers_of[place] + 1,
+        groups=groups,
+        suspicions=found[:, 5] if any(suspected) else weights,
+        thresholds=limits[place],
+        weights=weights,
+        spared_tables=of_table[spared_place],
+        spared_rows=spared // widths[spared_place],
+        spared_cols=spared % widths[spared_place],
+        spared_weights=spared_weights,
+    )
+
+
+def _places(values: Ints, among: Ints) -> Ints:
+    """Return the place of each of `values` in `among`, where it has to be."""
+    order = np.argsort(among)
+    ascending = np.append(among[order], -1)  # a value beyond the last one is at the end
+    at = np.searchsorted(ascending[:-1], values)
+    if not np.array_equal(ascending[at], values):
+        raise damaged("an elimination is of no distance table")
+    places: Ints = order[at]
+    return places
+
+
+def read_struck(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the cells that `attack` eliminated: number of the table in its scoring, row, column and round."""
+    yield from connection.execute(
+        "select t.number, x.cell / t.columns, x.cell % t.columns, x.finding - e.first + 1 from attack a "
+        "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings "
+        "join elimination e on e.id = x.elimination join distance_table t on t.id = e.distance_table "
+        "where a.id = ? order by x.finding",
+        (attack,),
+    )

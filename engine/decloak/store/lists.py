@@ -1,0 +1,153 @@
+"""Lists of numbers in the store: JSON text in the row of their node.
+
+    list          the numbers of one node, such as the elements of a record: [4,17,-2]
+    reference     a number in a list that stands for a row of the table `number`: its distance from the first row that
+                  belongs to the owner of the list; null stands for no number
+
+Floating-point numbers go by reference: the table keeps their 64 bits, which no decimal text has to be parsed for. Many
+cells share a few thousand numbers, and the most frequent ones get the shortest references.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.arrays import Floats, Ints
+from decloak.data.read_budget import charge
+from decloak.errors import DecloakError
+
+__all__ = [
+    "damaged", "json_lists", "json_references", "read_lists", "read_numbers", "read_object", "read_references",
+    "write_numbers",
+]  # fmt: skip
+
+_SEPARATORS = (",", ":")
+_ROWS = 1 << 16
+"""Lists that are parsed at once: Python's own lists take ten times the memory of arrays."""
+
+
+def damaged(what: str) -> DecloakError:
+    """Return the error that `what` of a store is not as decloak writes it."""
+    return DecloakError(f"the store is damaged: {what}", hint="name another store, and run the scenario into it")
+
+
+def json_lists(lists: Sequence[Sequence[int | None]]) -> list[str]:
+    """Return the JSON text of each of `lists`.
+
+    >>> json_lists([[4, 17], [], [None]])
+    ['[4,17]', '[]', '[null]']
+    """
+    if not lists:
+        return []
+    # One text for all lists, cut where they end, takes a third of the time of a text for each.
+    return [f"[{text}]" for text in json.dumps(lists, separators=_SEPARATORS)[2:-2].split("],[")]
+
+
+def json_references(references: Ints) -> list[int | None]:
+    """Return `references` for a list: None for the negative ones, which stand for no number."""
+    values: list[int | None] = references.tolist()
+    if len(references) and int(references.min()) < 0:
+        values = [None if value is not None and value < 0 else value for value in values]
+    return values
+
+
+def read_lists(texts: Iterable[str], what: str) -> tuple[Ints, Ints]:
+    """Return the lengths of the lists of whole numbers in `texts`, and the numbers of all lists in order.
+
+    `what` names them in the error for texts that hold something else.
+    """
+    lengths, values = _parsed(texts, what)
+    if values.dtype.kind != "i":
+        raise damaged(f"{what} are no lists of numbers")
+    return lengths, values
+
+
+def read_references(texts: Iterable[str], what: str) -> tuple[Ints, Floats]:
+    """Return the lengths of the lists of references in `texts`, and the references of all, NaN for no number.
+
+    `what` names them in the error for texts that hold something else.
+    """
+    lengths, values = _parsed(texts, what)
+    with np.errstate(invalid="ignore"):
+        if np.isinf(values).any() or not np.array_equal(values, np.floor(values), equal_nan=True):
+            raise damaged(f"{what} are no lists of references")
+    return lengths, values.astype(np.float64)
+
+
+def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NDArray[Any]]:
+    lengths: list[int] = []
+    parts: list[NDArray[Any]] = [np.zeros(0, np.int64)]
+    block: list[str] = []
+    for text in chain(texts, (None,)):
+        if text is not None:
+            block.append(text)
+        if block and (text is None or len(block) == _ROWS):
+            parts.append(_numbers(block, what))
+            lengths += [text.count(",") + 1 if len(text) > 2 else 0 for text in block]
+            block = []
+    values = np.concatenate(parts)
+    if sum(lengths) != len(values):
+        raise damaged(f"{what} are no lists of numbers")
+    return np.array(lengths, np.int64), values
+
+
+def _numbers(texts: Sequence[str], what: str) -> NDArray[Any]:
+    """Return the numbers of all lists; the lists become one text, which is parsed at once."""
+    if not all(text.startswith("[") and text.endswith("]") for text in texts):
+        raise damaged(f"{what} are no lists of numbers")
+    try:
+        values = json.loads(f"[{','.join(text[1:-1] for text in texts if len(text) > 2)}]")
+        charge(8 * len(values))
+        array = np.array(values, np.float64 if None in values else None) if values else np.zeros(0, np.int64)
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        raise damaged(f"{what} are no lists of numbers") from None
+    if array.ndim != 1 or array.dtype.kind not in "if":
+        raise damaged(f"{what} are no lists of numbers")
+    return array
+
+
+def read_object(text: str, what: str) -> dict[int, Any]:
+    """Return the JSON object in `text` with whole numbers for its keys; `what` names it in the error."""
+    try:
+        return {int(key): value for key, value in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise damaged(f"{what} are no objects of numbers") from None
+
+
+def write_numbers(connection: sqlite3.Connection, values: Floats) -> tuple[int, Ints]:
+    """Write the distinct numbers among `values`, the most frequent first.
+
+    Return the place of the first one, and the reference of each value, -1 for NaN.
+    """
+    (first,) = connection.execute("select coalesce(max(id), 0) + 1 from number").fetchone()
+    known = ~np.isnan(values)
+    different, inverse, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    references = np.full(values.shape, -1, np.int64)
+    references[known] = place[inverse.reshape(-1)]
+    rows = enumerate(different[order].tolist(), first)
+    connection.executemany("insert into number (id, value) values (?, ?)", rows)
+    return int(first), references
+
+
+def read_numbers(connection: sqlite3.Connection, first: int, references: Floats) -> Floats:
+    """Return the numbers that `references` from `first` on stand for, NaN where they stand for none."""
+    known = ~np.isnan(references)
+    if not known.any():
+        return np.full(references.shape, np.nan)
+    low, high = int(references[known].min()), int(references[known].max())
+    rows = connection.execute(
+        "select value from number where id between ? and ? order by id", (first, first + high)
+    ).fetchall()
+    if low < 0 or len(rows) != high + 1:
+        raise damaged("a list refers to a number that is not there")
+    numbers = np.full(references.shape, np.nan)
+    numbers[known] = np.array(rows, np.float64)[references[known].astype(np.int64), 0]
+    return numbers

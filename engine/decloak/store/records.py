@@ -1,0 +1,183 @@
+"""The records of data sets in the store: a row for each, with its elements as a JSON list."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, repeat
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.data.rows import CodedRows, RowLabels
+from decloak.store.inserting import next_number
+from decloak.store.lists import damaged, json_lists, read_lists
+
+__all__ = [
+    "BLOCK", "Extent", "StoredRecords", "by_frequency", "dataset_of", "element_rows", "extent", "read_marked",
+    "read_origins", "read_records", "write_marked", "write_origins", "write_records",
+]  # fmt: skip
+
+BLOCK = 1 << 16
+"""Records that are rows at the same time."""
+
+T = TypeVar("T")
+
+
+class Extent(NamedTuple):
+    """The place of a data set among all records: the number of its first record, and how many follow each other."""
+
+    first: int
+    records: int
+
+
+class StoredRecords(NamedTuple):
+    """The records of a data set: labels, and elements by number, generalised items below zero."""
+
+    labels: Sequence[str]
+    rows: CodedRows[int]
+
+
+def by_frequency(rows: CodedRows[T]) -> list[T]:
+    """Return the names of `rows`, the most frequent first: they get the shortest numbers in lists."""
+    held = rows.with_used_names
+    counts = np.bincount(held.codes, minlength=len(held.names))
+    return [held.names[code] for code in np.argsort(-counts, kind="stable").tolist()]
+
+
+def write_records(
+    connection: sqlite3.Connection,
+    dataset: int,
+    rows: CodedRows[T],
+    labels: Sequence[str],
+    number: Callable[[T], int],
+    clusters: Iterable[int] | None = None,
+) -> Extent:
+    """Write records and return where they lie.
+
+    `rows` are the records of `dataset`, `labels` their ids. `number` tells the number of each element in the store.
+    `clusters` are the numbers of the clusters that the records belong to, where the release has clusters.
+    """
+    held = rows.with_used_names
+    whole = Extent(next_number(connection, "record"), len(held))
+    connection.execute("update dataset set first = ?, records = ? where id = ?", (*whole, dataset))
+    is_numbered = RowLabels(len(labels)) == (labels if isinstance(labels, RowLabels) else tuple(labels))
+    names: Iterable[str | None] = repeat(None) if is_numbered else iter(labels)
+    of_cluster: Iterable[int | None] = repeat(None) if clusters is None else iter(clusters)
+    lists = _element_lists(held, np.array([number(name) for name in held.names], np.int64))
+    numbers = range(whole.first, whole.first + whole.records)
+    connection.executemany(
+        "insert into record (id, dataset, cluster, label, elements) values (?, ?, ?, ?, ?)",
+        zip(numbers, repeat(dataset), of_cluster, names, lists, strict=False),
+    )
+    return whole
+
+
+def _element_lists(rows: CodedRows[T], elements: Ints) -> Iterator[str]:
+    for begin in range(0, len(rows), BLOCK):
+        start = rows.start[begin : begin + BLOCK + 1]
+        numbers = elements[rows.codes[start[0] : start[-1]]].tolist()
+        ends = (start - start[0]).tolist()
+        yield from json_lists([numbers[low:high] for low, high in pairwise(ends)])
+
+
+def extent(connection: sqlite3.Connection, dataset: int) -> Extent:
+    """Return the place of the records of `dataset`."""
+    return Extent(*connection.execute("select first, records from dataset where id = ?", (dataset,)).fetchone())
+
+
+def dataset_of(connection: sqlite3.Connection, release: int) -> int:
+    """Return the number of the data set that `release` publishes."""
+    (dataset,) = connection.execute("select dataset from release where id = ?", (release,)).fetchone()
+    return int(dataset)
+
+
+def read_records(connection: sqlite3.Connection, dataset: int) -> StoredRecords:
+    """Return the records of `dataset`."""
+    whole = extent(connection, dataset)
+    chosen = "from record where id >= ?1 and id < ?1 + ?2 and dataset = ?3 order by id"
+    place = (*whole, dataset)
+    what = f"the elements of data set {dataset}"
+    texts = (text for (text,) in connection.execute(f"select elements {chosen}", place))
+    lengths, numbers = read_lists(texts, what)
+    if len(lengths) != whole.records:
+        raise damaged(f"data set {dataset} lacks records")
+    elements, codes = _coded(numbers)
+    rows = CodedRows(np.concatenate(([0], np.cumsum(lengths))), codes, elements.tolist()).with_used_names
+    return StoredRecords(_read_labels(connection, chosen, place), rows)
+
+
+def _coded(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the different numbers, ascending, and the place of each number among them."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if high - low > 4 * len(numbers) + (1 << 20):
+        different, places = np.unique(numbers, return_inverse=True)
+        return different, places.reshape(-1)
+    # Numbers of items lie close to each other: to look them up takes a tenth of the time of sorting.
+    is_there = np.zeros(high - low + 1, np.bool_)
+    is_there[numbers - low] = True
+    return np.flatnonzero(is_there) + low, (np.cumsum(is_there) - 1)[numbers - low]
+
+
+def _read_labels(connection: sqlite3.Connection, chosen: str, place: tuple[int, int, int]) -> Sequence[str]:
+    labels = [label for (label,) in connection.execute(f"select label {chosen}", place)]
+    if all(label is None for label in labels):
+        return RowLabels(len(labels))
+    return tuple(str(number) if label is None else label for number, label in enumerate(labels, 1))
+
+
+def write_origins(connection: sqlite3.Connection, dataset: int, original: int, places: Ints) -> None:
+    """Write, as ground truth, the places in `original` of the records behind those of `dataset`."""
+    first = extent(connection, dataset).first
+    numbers = (places + extent(connection, original).first).tolist()
+    connection.executemany("insert into truth_origin (txn, original) values (?, ?)", enumerate(numbers, first))
+
+
+def read_origins(connection: sqlite3.Connection, dataset: int, original: int) -> Ints | None:
+    """Return those places, None where no record of `dataset` has one."""
+    whole = extent(connection, dataset)
+    rows = connection.execute(
+        "select original from truth_origin where txn >= ?1 and txn < ?1 + ?2 order by txn", whole
+    ).fetchall()
+    if not rows and whole.records:
+        return None
+    places = np.array(rows, np.int64).reshape(-1) - extent(connection, original).first
+    if len(places) != whole.records:
+        raise damaged(f"records of data set {dataset} lack their originals")
+    return places
+
+
+def write_marked(connection: sqlite3.Connection, dataset: int, marked: Iterable[tuple[int, int]]) -> None:
+    """Write, as ground truth, the places in `dataset` and the items that are marked as original there."""
+    first = extent(connection, dataset).first
+    rows = ((first + place, item) for place, item in marked)
+    connection.executemany("insert into truth_marked (txn, item) values (?, ?)", rows)
+
+
+def read_marked(connection: sqlite3.Connection, dataset: int) -> Ints:
+    """Return those places and items, a row each."""
+    whole = extent(connection, dataset)
+    rows = connection.execute(
+        "select txn - ?1, item from truth_marked where txn >= ?1 and txn < ?1 + ?2 order by 1, 2", whole
+    ).fetchall()
+    return np.array(rows, np.int64).reshape(-1, 2)
+
+
+def element_rows(
+    rows: CodedRows[int], elements: Ints, first: int, block: slice
+) -> Iterator[tuple[str, Iterable[tuple[int, int, int]]]]:
+    """Yield the rows of contains and of published_as for a block of records.
+
+    `rows` are the records, `elements` the numbers of their elements by code, `first` the number of the first record.
+    """
+    start = rows.start[block.start : block.stop + 1]
+    held = elements[rows.codes[start[0] : start[-1]]]
+    lengths = np.diff(start)
+    txn = np.repeat(np.arange(len(lengths)) + first + block.start, lengths)
+    position = np.arange(len(held)) - np.repeat(start[:-1] - start[0], lengths)
+    plain = held > 0
+    for into, mask in (
+        ("contains (txn, position, item)", plain),
+        ("published_as (txn, position, generalised)", ~plain),
+    ):
+        columns = (txn[mask], position[mask], np.abs(held[mask]))
+        yield into, zip(*(column.tolist() for column in columns), strict=True)
