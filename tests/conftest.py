@@ -44,12 +44,6 @@ measure: [recovery, {coverage: {least: 0.2}}]
 """
 
 
-@pytest.fixture(autouse=True)
-def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the user has allowed is neither read nor written."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "settings"))
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data, which is not part of the project: tests that need it are skipped where it is absent."""

@@ -10,7 +10,7 @@ data: {generate: clinic, transactions: 60, seed: 7}
 anonymise: {method: sets, size: 3, share: 0.3}
 relate: {measure: ngd, source: clinic-counts}
 attack: [some/file.yaml, {rule: some/file.yaml, ratio: 2, as: wide}]
-expect: ["struck(outlier) > 0", "struck(wide) >= 0"]
+expect: ["eliminated(outlier) > 0", "eliminated(wide) >= 0"]
 """
 
 
@@ -33,7 +33,7 @@ def test_an_expectation_cannot_name_an_attack_by_its_file(tmp_path, call):
     rule = (ROOT / "rules" / "set_generalised" / "tba.yaml").read_text().replace("rule: tba", "rule: outlier", 1)
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "file.yaml").write_text(rule)
-    (tmp_path / "s.yaml").write_text(SCENARIO.replace("struck(outlier)", "struck(file)"))
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("eliminated(outlier)", "eliminated(file)"))
     said = call("validate", tmp_path / "s.yaml")
     assert said.code == 2
     assert "no attack 'file'" in said.err

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.formats.distance_file import read_distances
-from decloak.data.formats.readers import FORMATS, read
+from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.published import read_published
 from decloak.errors import DecloakError
-from decloak.relate.sources import CountsFile, ScoresFile
+from decloak.relate.counts_file import CountsFile, ScoresFile
 
 READERS = {
     **{name: lambda path, name=name: read(path, name) for name, entry in FORMATS.items() if entry.parse},
@@ -81,10 +81,10 @@ def test_what_a_shell_hands_over_is_read():
     ("format", "options", "text", "expected"),
     [
         ("basket", {}, "milk\n\nrice", ":2: an empty line; remove it; an empty transaction is an id alone"),
-        ("basket", {}, "milk,,rice", ":1: an empty name; write a name, or remove the separator beside it"),
+        ("basket", {}, "milk,,rice", ":1: an empty name; write a name, or remove the extra separator"),
         ("basket", {}, 'milk,"  "', ":1: an empty name"),
         ("basket", {"ids": True}, ",milk", ":1: the id of the transaction: an empty name"),
-        ("basket", {"ids": True}, "p1,a\np2,b\np1,c", ":3: the id 'p1' is that of line 1; ids must be unique"),
+        ("basket", {"ids": True}, "p1,a\np2,b\np1,c", ":3: the id 'p1' occurs in line 1 too; ids must be unique"),
         ("basket", {}, 'rice\nmilk, "bread', ":2:7: a quote that is never closed"),
         ("basket", {}, 'milk, bread"', ":1:12: a quote inside a name; put the whole name in quotes"),
         ("basket", {}, '"milk" x,rice', ":1:8: text after a closing quote"),
@@ -142,7 +142,7 @@ def test_a_file_of_another_shape_than_its_format_is_refused(tmp_path, format, op
     ("format", "options", "expected"),
     [
         ("baskte", {}, "unknown format 'baskte'; did you mean 'basket'? known formats: basket, jsonl, long,"),
-        ("csv", {}, "unknown format 'csv'; long has an item in each row, onehot a column for each item, basket a list"),
+        ("csv", {}, "unknown format 'csv'; long has one item per row, onehot one column per item, basket a list"),
         ("published", {}, "published transactions are set-generalised, not plain ones; known formats"),
         ("spmf", {"separator": ","}, "the format spmf has no option separator; remove it"),
         ("long", {"ids": True}, "the format long has no option ids; remove it"),

@@ -19,7 +19,7 @@ import pytest
 
 from conftest import ROOT
 from decloak.cli import COMMANDS
-from decloak.errors import shown
+from decloak.errors import quote
 from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
@@ -71,7 +71,7 @@ def test_every_command_has_help(call, command):
 
 def test_the_help_names_every_command_with_a_line(call):
     said = call("--help")
-    for command, (_, line) in COMMANDS.items():
+    for command, line in COMMANDS.items():
         assert f"  {command} " in said.out
         assert line in said.out
     assert call("--version").out == f"decloak, version {__version__}\n"
@@ -166,7 +166,8 @@ def test_errors_survive_every_output_format(call, tmp_path, arguments, form):
 PRINTS = [
     ["runs"], ["show"], ["show", "--tables"], ["show", "1"], ["show", "base"], ["explain", "1"],
     ["compare", "1", "last"], ["compare", "1", "1"],
-    ["explain", "last", "p01", "aspirin"], ["explain", "1", "--finding", "40"], ["sql", "select * from named_struck"],
+    ["explain", "last", "p01", "aspirin"], ["explain", "1", "--finding", "40"],
+    ["sql", "select * from named_eliminated"],
     ["sql", "select null as a, 1.5 as b, x'00ff' as c, 9e999 as d, 'x' as e, -9e999 as f, '' as g"],
     ["sql", "select 1 where 0"], ["run", str(ROOT / "scenarios" / "quickstart.yaml")],
 ]  # fmt: skip
@@ -202,7 +203,7 @@ def test_csv_and_tables_have_the_rows_of_the_json(call, store, arguments):
 COUNTED_LATER = """
 import sys, time
 from pathlib import Path
-import decloak.counting.guarantees as guarantees
+import decloak.counting.violations as guarantees
 from decloak.cli import main
 count = guarantees.RareSets.count
 def waiting(self):
@@ -248,7 +249,7 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     misspelt = call("check", tmp_path / "b.txt", "--input", "baskt", "--k", 2, "--m", 2)
     assert "did you mean 'basket'" in one_line(misspelt)
     assert call("check", tmp_path / "b.txt").err == (
-        "note: read as basket, by the look of it\ndecloak: a data file does not say its k and m; give --k and --m\n"
+        "note: read as basket (detected)\ndecloak: a data file does not say its k and m; give --k and --m\n"
     )
     assert "or say with --input what it is" in one_line(call("check", tmp_path / "b.txt", "--input", "release"))
 
@@ -256,28 +257,28 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
 def test_an_expectation_decides_the_exit_code(call, example, tmp_path):
     path, store = example / "scenario.yaml", tmp_path / "s.db"
     for expect, code, words in (
-        ("recall(rba) == 1", 0, "recall(rba) = 1 == 1 holds"),
-        ("recall(rba) < 1", 3, "recall(rba) = 1 < 1 does not hold"),
+        ("recall(rba) == 1", 0, "passed: recall(rba) = 1 == 1"),
+        ("recall(rba) < 1", 3, "FAILED: recall(rba) = 1 < 1"),
     ):
         said = call("run", path, "--store", store, "--set", f"expect=['{expect}']")
         assert said.code == code
-        assert f"expect: {words}\n" in said.err
+        assert f"{words}\n" in said.err
     text = (example / "scores.csv").read_text()
     (example / "scores.csv").write_text("".join(line + "\n" for line in text.splitlines() if "2.93" not in line))
     (example / "scores.csv").write_text("a,b,ngd\nx,y,0.5\n")
     path.write_text(path.read_text().replace("cap: none", "cap: none, unseen: none"))
     said = call("run", path, "--store", store, "--set", "expect=['precision(rba) > 0']")
     assert said.code == 3
-    assert "cannot be judged" in said.err
+    assert "UNDEFINED: precision(rba)" in said.err
 
 
 def test_what_is_data_goes_out_and_what_is_talk_goes_to_stderr(call, example, tmp_path):
     said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--json")
     *notes, where, kept = said.err.splitlines()
     assert notes
-    assert all(note.startswith(("note: ", "WARNING: ")) for note in notes)
-    assert where == f"run 1 in {tmp_path / 's.db'}"
-    assert kept.startswith(f"{tmp_path / 's.db'} holds the original data from now on: ")
+    assert all(note.startswith(("note: ", "WARNING: ", "  ")) for note in notes)
+    assert where == f"Saved as run 1 in {tmp_path / 's.db'}. Next: decloak show last, decloak report last"
+    assert kept.startswith(f"CONFIDENTIAL: {tmp_path / 's.db'} contains the original data. ")
     found = json.loads(said.out)
     assert [run["fresh"] for run in found["runs"]] == [True]
     again = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db", "--json")
@@ -329,7 +330,7 @@ def test_import_reads_every_format(call, tmp_path):
         (tmp_path / form).write_text(text)
         said = call("import", tmp_path / form, "--format", form, "--store", store)
         assert said.code == 0
-        assert ("holds the original data from now on" in said.err) == (form == "basket")
+        assert ("CONFIDENTIAL: " in said.err) == (form == "basket")
         before = content(store)
         assert call("import", tmp_path / form, "--format", form, "--store", store) == said._replace(err="")
         assert content(store) == before
@@ -391,7 +392,7 @@ def test_a_rule_of_ones_own_is_run_by_path(call, example, tmp_path):
 def test_counts_are_shown_whole_and_shares_are_not(call, store):
     rows = {(row["attack"], row["measure"]): row for row in json.loads(call("show", "--store", store, "--json").out)}
     shown_ = {measure: [type(row["value"]), type(row["of"])] for (_, measure), row in rows.items() if row["of"]}
-    assert shown_["struck"] == [int, int]
+    assert shown_["eliminated"] == [int, int]
     assert shown_["precision"] == [float, int]
 
 
@@ -417,12 +418,15 @@ def test_two_runs_are_compared(call, example, tmp_path):
 CONTRADICTIONS = {
     "check, whole and m": (["check", "x", "--whole", "--m", "2"], "leave --m out"),
     "compare, one run": (["compare", "last"], "name two or more"),
-    "explain, item without transaction": (["explain", "last", "t1"], "name both"),
-    "explain, item and finding": (["explain", "last", "t1", "milk", "--finding", "1"], "name both"),
+    "explain, item without transaction": (["explain", "last", "t1"], "missing ITEM"),
+    "explain, item and finding": (["explain", "last", "t1", "milk", "--finding", "1"], "missing ITEM"),
     "hierarchy, tree without format": (["hierarchy", "x", "--input", "basket", "--tree", "y"], "--tree-format"),
     "init, like and from": (["init", "new.yaml", "--like", "clinic-coat", "--from", "x"], "leave out --like or --from"),
-    "plot, no kind of picture": (["plot", "--x", "k", "--y", "gain", "-o", "a.gif"], "one of .svg, .png, .pdf"),
-    "run, quiet and verbose": (["run", "x.yaml", "-q", "-v"], "give one"),
+    "plot, no kind of picture": (
+        ["plot", "--x", "k", "--y", "recall", "-o", "a.gif"],
+        "one of .svg, .png, .pdf",
+    ),
+    "run, brief and verbose": (["run", "x.yaml", "--brief", "-v"], "give one"),
 }
 
 
@@ -438,7 +442,7 @@ def test_arguments_that_contradict_each_other_are_one_line_with_the_remedy(tmp_p
 @pytest.mark.parametrize("run", ["7", "basse", "-1x", "99999999999999999999999", "٣", "", "1.0", "last "])
 def test_a_run_that_is_not_there(call, store, run):
     for arguments in (["show", run], ["compare", "1", run], ["explain", run]):
-        assert one_line(call(*arguments[:1], "--store", store, "--", *arguments[1:])).startswith(f"no run {shown(run)}")
+        assert one_line(call(*arguments[:1], "--store", store, "--", *arguments[1:])).startswith(f"no run {quote(run)}")
 
 
 # SQL.
@@ -694,7 +698,7 @@ def test_ctrl_c_or_a_request_to_end_ends_an_endless_query_with_130(store, exampl
         path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./slow.yaml, mda]"))
         arguments = ["run", str(path), "--store", str(store)]
     code, err = interrupted([sys.executable, "-m", "decloak", *arguments], busy, by)
-    assert err.strip() == b"decloak: interrupted; what was finished is kept, run it again to go on"
+    assert err.strip() == b"decloak: interrupted; finished stages are kept, run it again to continue"
     assert code == 130
 
 
@@ -750,16 +754,18 @@ def test_python_m_decloak_is_the_command():
 # What a run tells.
 
 
-def test_a_quiet_run_prints_its_verdict_whom_it_concerns_and_what_was_expected(call, example, tmp_path):
+def test_a_brief_run_prints_its_result_and_what_was_expected(call, example, tmp_path):
     run = ["run", example / "scenario.yaml", "--store", tmp_path / "s.db"]
     expect = ["--set", "expect=['precision(rba) > 0', 'findings(rba) > 99']"]
-    said = call(*run, "-q", *expect)
+    said = call(*run, "--brief", *expect)
     assert said.code == 3
     loud = call(*run, *expect)
-    assert said.out == "\n\n".join(loud.out.split("\n\n")[:2]) + "\n\n"  # the verdict and the card
-    told = [line for line in said.err.splitlines() if line.startswith("expect")]
-    assert [line.partition(":")[0] for line in told] == ["expect"] * 2
-    assert one_line(call(*run, "-q", "-v")).startswith("--quiet and --verbose say the opposite")
+    assert said.out.startswith("RESULT ")
+    assert loud.out.startswith(said.out)
+    assert re.match(r"\w", loud.out[len(said.out) :]), "another label follows"
+    told = [line.partition(":")[0] for line in said.err.splitlines() if not line.startswith("WARNING")]
+    assert [word for word in told if word in ("passed", "FAILED")] == ["passed", "FAILED"]
+    assert one_line(call(*run, "--brief", "-v")).startswith("--brief and --verbose exclude each other")
 
 
 def test_a_verbose_run_tells_of_every_stage_what_it_took(call, example, tmp_path):
@@ -800,8 +806,8 @@ def test_attacks_with_nothing_to_go_by_are_a_line_and_no_rows(call, tmp_path):
         "    - {method: cut, k: 5, m: 2, hierarchy: {by: random, fanout: 4}}\n"
     )
     said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
-    assert "anonymise=cut: nothing to go by for ra and tba" in said.out.splitlines()
-    assert not any(line.startswith("anonymise=cut ") for line in said.out.splitlines())
+    assert "cut: no figures for ra and tba: nothing to compare" in said.out.splitlines()
+    assert not any(line.startswith("cut ") and " tba " in line for line in said.out.splitlines())
 
 
 def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):

@@ -21,7 +21,7 @@ SEED = int(os.environ.get("DECLOAK_SEED", random.randrange(1 << 30)))
 
 def lost(step: int, first: int, folder: Path) -> tuple[int, int, list[object]]:
     """Ask copies of a run to end at every so-manieth event of its start: events, copies, and what did not end."""
-    script = Path(__file__).with_name("interrupting.py")
+    script = Path(__file__).parent / "support" / "interrupting.py"
     scenario = ROOT / "scenarios" / "quickstart.yaml"
     command = [sys.executable, script, step, first, "run", scenario, "--store", folder / "s.db"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
@@ -137,4 +137,4 @@ def test_a_command_that_swallowed_a_request_exits_with_130_whatever_it_ends_in(t
     command = [sys.executable, "-c", ANSWERED.format(then=then)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 130
-    assert done.stderr == "decloak: interrupted; what was finished is kept, run it again to go on\n"
+    assert done.stderr == "decloak: interrupted; finished stages are kept, run it again to continue\n"

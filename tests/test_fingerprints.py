@@ -18,10 +18,10 @@ from conftest import ROOT
 from decloak import fingerprints
 from decloak.fingerprints import BUILT, Source, built_text, closure, fingerprint, read_sources
 from decloak.measure.registry import FAMILIES
-from decloak.releases.held import HeldRelease
-from decloak.runs import stage_code
-from decloak.runs.checking import plans
-from decloak.runs.plan import Plan
+from decloak.pipeline import stage_code
+from decloak.pipeline.plan import Plan
+from decloak.pipeline.validate import plans
+from decloak.releases.stored import StoredRelease
 from decloak.scenario.document import load
 
 ENGINE = ROOT / "engine"
@@ -92,7 +92,9 @@ def test_line_ends_do_not_count_and_a_data_file_counts_where_it_is_named(tmp_pat
     assert all(source != after[name] for name, source in read_sources(root).items())
 
 
-PRINT = "from decloak import fingerprints as f; print(f.of_everything(), f.fingerprint(['decloak.measure.recovery']))"
+PRINT = (
+    "from decloak import fingerprints as f; print(f.whole_fingerprint(), f.fingerprint(['decloak.measure.recovery']))"
+)
 
 
 def printed(folder: Path) -> list[str]:
@@ -112,7 +114,7 @@ def kept_in(package: Path) -> list[Path]:
 
 
 def test_the_same_sources_have_one_fingerprint_however_they_are_installed(tmp_path):
-    expected = [fingerprints.of_everything(), fingerprint(["decloak.measure.recovery"])]
+    expected = [fingerprints.whole_fingerprint(), fingerprint(["decloak.measure.recovery"])]
     root = copied(tmp_path / "copy")
     assert printed(root.parent) == expected
     (root / "cli.py").write_bytes((root / "cli.py").read_bytes().replace(b"\n", b"\r\n"))
@@ -134,9 +136,9 @@ def test_compiled_modules_alone_go_by_what_was_built_or_count_as_one(tmp_path):
     for path in root.rglob("*.py"):
         path.unlink()
     everything, measure = printed(tmp_path)
-    assert everything != fingerprints.of_everything()
+    assert everything != fingerprints.whole_fingerprint()
     (root / BUILT).write_text(built_text(ENGINE / "decloak"))
-    assert printed(tmp_path) == [fingerprints.of_everything(), fingerprint(["decloak.measure.recovery"])]
+    assert printed(tmp_path) == [fingerprints.whole_fingerprint(), fingerprint(["decloak.measure.recovery"])]
     assert measure != fingerprint(["decloak.measure.recovery"])
 
 
@@ -166,7 +168,7 @@ def test_what_was_built_is_not_believed_of_sources_that_changed_since(tmp_path):
     name = content["modules"][-1][0]
     content["modules"][-1][1] = "0" * 32
     (root / BUILT).write_text(json.dumps(content))
-    right = fingerprints.of_everything()
+    right = fingerprints.whole_fingerprint()
     assert printed(tmp_path)[0] != right  # it is what was built that is used
     file = root.parent / f"{name.replace('.', '/')}.py"
     os.utime(file, ns=(time.time_ns(), time.time_ns() + 10**9))
@@ -176,7 +178,7 @@ def test_what_was_built_is_not_believed_of_sources_that_changed_since(tmp_path):
 def test_a_package_that_cannot_be_written_to_is_read_each_time(tmp_path):
     root = copied(tmp_path)
     (root / "__pycache__").write_text("a file where the folder would be")
-    assert printed(tmp_path)[0] == fingerprints.of_everything()
+    assert printed(tmp_path)[0] == fingerprints.whole_fingerprint()
 
 
 def test_a_module_of_somebody_else_counts_with_its_text(tmp_path, monkeypatch):
@@ -232,7 +234,7 @@ CHANGES = {
     "measure.kernels.loss": (SETS, "loss run"),
     "measure.accuracy": (SETS, ""),
     "report.verdict": (SETS, ""),
-    "commands.running": (SETS, ""),
+    "commands.run": (SETS, ""),
     "version": (SETS, ""),
 }
 CHANGES_OF_CHUNKS = {
@@ -289,7 +291,9 @@ def all_closures(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     return asked
 
 
-CARRYING = re.compile(r"decloak\.(runs|scenario|ending|fingerprints|cells)\b|decloak\.measure\.registry$")
+CARRYING = re.compile(
+    r"decloak\.(pipeline|scenario|ending|fingerprints|memory|parallel|processes)\b|decloak\.measure\.registry$"
+)
 
 
 def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
@@ -297,7 +301,7 @@ def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
     asked = all_closures(monkeypatch)
     counted = set().union(*asked.values())
     sources = fingerprints._sources()
-    reached = closure(sources, ["decloak.runs.executing"], [*stage_code._REGISTRIES])
+    reached = closure(sources, ["decloak.pipeline.run_plans"], [*stage_code._REGISTRIES])
     missing = {name for name in reached - counted if not CARRYING.match(name)}
     assert missing == set()
     assert set(asked) == {"original", "release", "relatedness", "scoring", "attacker", "attack",
@@ -318,7 +322,7 @@ def test_registries_are_reached_where_their_kinds_are_named_alone(monkeypatch):
 def test_what_is_measured_is_a_function_of_a_module_that_is_counted():
     for family in FAMILIES:
         assert family.measure.__module__.startswith("decloak.measure."), family.name
-    waiting = [HeldRelease]
+    waiting = [StoredRelease]
     reached = closure(fingerprints._sources(), ["decloak.measure.family"])
     while waiting:
         held = waiting.pop()
@@ -430,7 +434,7 @@ def test_a_built_wheel_has_the_fingerprints_of_its_sources_and_redoes_what_chang
         return folder
 
     first = installed("first")
-    assert printed(first) == [fingerprints.of_everything(), fingerprint(["decloak.measure.recovery"])]
+    assert printed(first) == [fingerprints.whole_fingerprint(), fingerprint(["decloak.measure.recovery"])]
     assert not kept_in(first / "decloak")  # what was built is believed
     store = tmp_path / "store.db"
     before = ran(first, store, scenario)

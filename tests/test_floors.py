@@ -41,7 +41,7 @@ def test_every_module_imports_only_from_floors_below_its_own():
 @pytest.mark.parametrize(
     ("folder", "imports"),
     [
-        ("data", "decloak.runs"),
+        ("data", "decloak.pipeline"),
         ("measure", "decloak.report"),
         ("store", "decloak.relate"),
         ("anonymisers.kernels", "decloak.counting"),

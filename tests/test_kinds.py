@@ -1,4 +1,4 @@
-"""One more of a kind takes the places that CONTRIBUTING.md lists, and no others: shown in a copy of the engine.
+"""One more of each of the seven kinds takes the places in CONTRIBUTING.md and no others: shown in a copy of the engine.
 
 What is added is the least that the kind allows; a scenario then uses it by its name, and help and remedies know it.
 """
@@ -32,7 +32,7 @@ METHOD = '''
 from typing import ClassVar, Literal
 
 from decloak.anonymisers.method import Anonymiser, Method, NewRelease
-from decloak.counting.promises import WholeSets
+from decloak.counting.guarantees import WholeSets
 from decloak.data.forms import FormName
 from decloak.data.published import Published
 
@@ -46,7 +46,7 @@ class HushMethod(Method):
 
     form: ClassVar = FormName.SET_GENERALISED
     anonymisers: ClassVar = (Anonymiser("hush", hushed, lambda *_: (), frozenset()),)
-    promised: ClassVar = WholeSets
+    guarantee_type: ClassVar = WholeSets
 
     method: Literal["hush"]
     """The name of the method."""
@@ -85,15 +85,16 @@ MEASURE = '''
 """How many transactions were published."""
 
 from decloak.data.forms import FormName
-from decloak.measure.family import POOLED, Family, FigureTitle
+from decloak.measure.family import POOLED, Family
+from decloak.measure.metrics import Direction, Metric
 
 
 def _measure(attacked):
     return [(POOLED, "rows", float(len(attacked.release.published.transactions)), None, None)], None
 
 
-FIGURES = (FigureTitle("rows", "rows", "how many transactions were published", count=True),)
-FAMILY = Family("volume", "How much there is", FIGURES, _measure, frozenset(FormName))
+METRICS = (Metric("rows", "rows", "rows", "transactions published", Direction.NONE, ("volume",), column=True),)
+FAMILY = Family("volume", "How much there is", METRICS, _measure, frozenset(FormName))
 '''
 OPERATOR = '''
 """loners: the items that are in one transaction only."""
@@ -112,7 +113,7 @@ class LonersRule(RuleModel):
     form: Literal["loners"]
 
 
-class LonersOperator(Operator[LonersRule]):
+class LonersOperator(Operator[LonersRule, None, DerivedFacts]):
     """A rule says no more than that."""
 
     model = LonersRule
@@ -121,13 +122,41 @@ class LonersOperator(Operator[LonersRule]):
     def compile(self, rule, sandbox):
         sandbox.columns(SHOWN, rule.place("form"))
 
-    def run(self, rule, sight, settings):
-        counts = Counter(item for (item,) in sight.sandbox.stream(SHOWN, rule.place("form"))[1])
+    def run(self, rule, view, settings):
+        counts = Counter(item for (item,) in view.sandbox.stream(SHOWN, rule.place("form"))[1])
         return DerivedFacts(rule.derives, [Derived(1, (item,)) for item in sorted(counts) if counts[item] == 1])
 
 
 SHOWN = "select label from shown"
 LONERS = LonersOperator()
+'''
+FORM = '''
+"""The form `tallied`: transactions that say how many items there were."""
+
+from decloak.data.forms import FormName
+from decloak.releases.set_generalised import SetGeneralisedForm
+
+
+class TalliedForm(SetGeneralisedForm):
+    """Transactions of one item each: the number of items there were."""
+
+    name = FormName.TALLIED
+    audits = ()
+    contains = ("the number of items of each transaction",)
+
+    def recognises(self, stored):
+        return stored.method == "hush"
+'''
+COMMAND = '''
+"""The command `greet`."""
+
+import click
+
+
+@click.command("greet")
+def greet_command():
+    """Say hello."""
+    click.echo("hello")
 '''
 RULE = """\
 rule: lone
@@ -138,10 +167,9 @@ because: "only one transaction has {item}"
 
 
 class Kind(NamedTuple):
-    """What is added under the engine: a module, what its registry says for what, and what then works."""
+    """What is added under the engine: modules, what registries say for what, and what then works."""
 
-    module: str
-    text: str
+    modules: dict[str, str]
     registry: dict[str, dict[str, str]]
     scenario: str
     expected: tuple[str, ...]
@@ -150,8 +178,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "a plain format": Kind(
-        "data/formats/plain/words.py",
-        FORMAT,
+        {"data/formats/plain/words.py": FORMAT},
         {},
         "data: {file: rows.txt, format: words}\nanonymise: {method: sets, sets: [[a, b]]}\n"
         "attack: [{rule: km_violation, k: 2, m: 1}]\n",
@@ -159,8 +186,7 @@ KINDS = {
         ("words", "wards"),
     ),
     "a method": Kind(
-        "anonymisers/hush.py",
-        METHOD,
+        {"anonymisers/hush.py": METHOD},
         {
             "anonymisers/registry.py": {
                 "from decloak.anonymisers.lra_vpa": "from decloak.anonymisers.hush import HushMethod\n",
@@ -173,8 +199,7 @@ KINDS = {
         ("hush", "husk"),
     ),
     "a source of relatedness": Kind(
-        "relate/length.py",
-        SOURCE,
+        {"relate/length.py": SOURCE},
         {
             "relate/registry.py": {
                 "from decloak.relate.ngd_sources": "from decloak.relate.length import LengthSource\n",
@@ -186,16 +211,35 @@ KINDS = {
         ("length", "lenght"),
     ),
     "a measure": Kind(
-        "measure/volume.py",
-        MEASURE,
+        {"measure/volume.py": MEASURE},
         {"measure/registry.py": {"    wmd,\n)": "    volume,\n", "utility, wmd,\n)  # fmt": "volume, "}},
         "data: {published: published.txt}\nattack: [{rule: km_violation, k: 2, m: 1}]\nmeasure: [volume]\n",
         ("rows", "3"),
         ("volume", "volumes"),
     ),
+    "a published form": Kind(
+        {
+            "releases/tallied.py": FORM,
+            "anonymisers/hush.py": METHOD.replace("FormName.SET_GENERALISED", "FormName.TALLIED"),
+        },
+        {
+            "releases/registry.py": {
+                "\n__all__": "from decloak.releases.tallied import TalliedForm\n",
+                "DistancesForm(), Gen": "TalliedForm(), ",
+            },
+            "data/forms.py": {"    DISTANCES =": '    TALLIED = "tallied"\n'},
+            "anonymisers/registry.py": {
+                "from decloak.anonymisers.lra_vpa": "from decloak.anonymisers.hush import HushMethod\n",
+                "    SetsMethod, ": "    HushMethod,\n",
+            },
+        },
+        "data: {file: rows.txt, format: basket, separator: ' '}\nanonymise: {method: hush}\n"
+        "attack: [{rule: km_violation, k: 2, m: 1}]\n",
+        ("km_violation",),
+        ("hush", "husk"),
+    ),
     "a form of rules": Kind(
-        "rules/operators/loners.py",
-        OPERATOR,
+        {"rules/operators/loners.py": OPERATOR},
         {
             "rules/operators/registry.py": {
                 "from decloak.rules.operators.operator": "from decloak.rules.operators.loners import LONERS\n",
@@ -218,8 +262,9 @@ def engine(tmp_path: Path) -> Path:
 
 
 def add(engine: Path, kind: Kind) -> None:
-    """Write the module, and into the registry what goes before each of these texts."""
-    (engine / "decloak" / kind.module).write_text(kind.text)
+    """Write the modules, and into registries what goes before each of these texts."""
+    for module, text in kind.modules.items():
+        (engine / "decloak" / module).write_text(text)
     for file, lines in kind.registry.items():
         path = engine / "decloak" / file
         text = path.read_text()
@@ -256,3 +301,31 @@ def test_one_more_takes_a_module_and_its_place_in_a_registry(engine: Path, name:
     done = ran(engine, "validate", "s.yaml")
     assert done.returncode == 2
     assert right in done.stderr
+
+
+def test_the_store_knows_the_form_of_a_release_of_a_new_form(engine: Path) -> None:
+    add(engine, KINDS["a published form"])
+    folder = engine.parent
+    (folder / "rows.txt").write_text("a b c\na b\nc a\n")
+    (folder / "s.yaml").write_text("scenario: s\n" + KINDS["a published form"].scenario)
+    assert ran(engine, "run", "s.yaml", "--store", "s.db").returncode == 0
+    done = ran(engine, "publish", "1", "out.txt", "--store", "s.db")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "out.txt").read_text().split("\n") == ["2 items", "2 items", "3 items", ""]
+    assert '"form": "tallied"' in (folder / "out.txt.manifest.json").read_text()
+
+
+def test_one_more_command_takes_a_module_and_a_line(engine: Path) -> None:
+    add(
+        engine,
+        Kind(
+            {"commands/greet.py": COMMAND},
+            {"cli.py": {'        "runs": ': '        "greet": "Greet.",\n'}},
+            "",
+            (),
+            ("", ""),
+        ),
+    )
+    assert ran(engine, "greet").stdout == "hello\n"
+    assert "greet" in ran(engine, "--help").stdout
+    assert "did you mean 'greet'" in ran(engine, "gret").stderr

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,8 +22,8 @@ if find_spec("numba") is None:
     MODULES.remove("decloak.anonymisers.kernels.counting_numba")  # it is imported only where numba is
 
 
-def test_there_are_at_most_fifteen_names_and_all_are_there():
-    assert len(decloak.__all__) <= 15
+def test_there_are_at_most_sixteen_names_and_all_are_there():
+    assert len(decloak.__all__) <= 16
     assert decloak.__all__ == sorted(decloak.__all__)
     assert dir(decloak) == decloak.__all__
     for name in decloak.__all__:
@@ -232,8 +233,39 @@ def test_what_a_notebook_prints_of_many_records_and_figures_is_a_line(tmp_path):
     assert repr(done).endswith(f"s.db': 1 run, {len(done.measures)} figures, ok=True>")
 
 
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+
+
+def test_every_value_has_a_short_repr_and_a_table_for_notebooks():
+    rows = [["a", "b", HOSTILE], ["a", "c", HOSTILE]] * 300
+    tree = decloak.Hierarchy.balanced(["a", "b", "c", HOSTILE, *map(str, range(500))], fanout=5)
+    values = [
+        decloak.Dataset.of(rows),
+        tree,
+        decloak.anonymise(rows, "cut", k=2, m=1, hierarchy=tree),
+        decloak.anonymise(rows, "sets", sets=[["a", "b"], [HOSTILE, "c"]]),
+        decloak.anonymise(rows, "disassociation", k=2, m=2, max_cluster=10),
+        decloak.anonymise(rows, "coat", k=2, privacy=[["a"]], utility=[["a", "b"], ["c", HOSTILE]]),
+    ]
+    for value in values:
+        assert len(repr(value)) <= 500
+        assert "\x1b" not in repr(value)
+        html = value._repr_html_()
+        assert "<script" not in html
+        assert "\x1b" not in html
+        assert html.count("<tr>") == 6
+        assert re.search(r"and [\d,]+ more", html)
+        assert len(html) < 10_000
+
+
+def test_a_small_value_is_printed_in_full():
+    release = decloak.anonymise([["a", "b"], ["a", "b"]], "disassociation", k=2, m=1, max_cluster=2)
+    assert repr(release).startswith("Disassociated(clusters=(Cluster(size=2")
+    assert "more" not in release._repr_html_()
+
+
 def test_first_mistakes_in_a_notebook_are_told_in_a_line(tmp_path):
-    with pytest.raises(DecloakError, match="unknown format 'csv'; long has an item in each row, onehot"):
+    with pytest.raises(DecloakError, match="unknown format 'csv'; long has one item per row, onehot"):
         decloak.read(tmp_path / "visits.csv", "csv")
     with pytest.raises(DecloakError, match=r"the scenario is .*, not a path; write it into a YAML file"):
         decloak.run({"scenario": "s"})

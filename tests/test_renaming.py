@@ -9,7 +9,7 @@ import pytest
 
 import decloak
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.data.assignment import Assigned, Assignment, PairScores
+from decloak.data.assignment import Assignment, AssignmentList, PairScores
 from decloak.data.disassociated import Chunk, Cluster
 from decloak.data.generators.clinic import generate
 from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
@@ -81,11 +81,11 @@ def attacked(release, records, truth, rule, **settings):
         for unit, rows in zip(part.case.units, part.ties, strict=bool(part.ties))
         if rows
     }
-    return TrueRows(release, records, truth), Assigned([one for part in parts for one in part.assignments], ties)
+    return TrueRows(release, records, truth), AssignmentList([one for part in parts for one in part.assignments], ties)
 
 
 def figures(rows, assigned, release):
-    counts, given = accuracy_of(rows, assigned), rows.given(assigned)
+    counts, given = accuracy_of(rows, assigned), rows.assigned_units(assigned)
     broken, exposed = transaction_breakage_of(rows, given), km_breakage_of(rows, given, k=release.k, m=2)
     return {
         "accuracy": counts.accuracy,
@@ -162,7 +162,7 @@ def test_a_tie_is_stored_and_read(tmp_path):
     (tmp_path / "s.yaml").write_text(
         "scenario: x\ndata: {file: d.txt, format: basket}\n"
         "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 25}\n"
-        "attack: [expectation]\nmeasure: [accuracy, certain]\n"
+        "attack: [expectation]\nmeasure: [accuracy, calibration]\n"
     )
     first = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     more = (tmp_path / "s.yaml").read_text().replace("certain]", "certain, breakage]")

@@ -7,12 +7,14 @@ import random
 import sqlite3
 import zipfile
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import decloak
+from stores import old_store
 
 __all__ = ["MAKERS", "made"]
 
@@ -141,22 +143,30 @@ def deep_json(path, rng, size):
 
 
 def store(path, rng, size):
-    """A store of one release whose arrays unpack to a thousand times their size."""
-    from decloak.releases.handed_out import STORE
+    """A store of one release: of an older version with arrays that unpack to much, or with lists that make no sense."""
+    from decloak.releases.public_store import STORE
 
     release = decloak.anonymise([["a", "b"], ["a"], ["a", "b"]] * 5, "sets", sets=[["a", "b"]])
-    if path.exists():
-        path.unlink()
-    STORE.write(release, path, False)
+    new = path.with_name("new.db")
+    for file in (path, new):
+        file.unlink(missing_ok=True)
+    STORE.write(release, new, False)
+    if rng.random() > 0.5:
+        new.replace(path)
+        length = min(20_000 * size, 2_000_000)
+        text = rng.choice(("[" * length, f"[{'9,' * length}9]", f"[{1 << 62},{-(1 << 62)}]"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("update record set elements = ? where id = 1", (text,))
+        return
+    old_store(new, path, 8)
+    new.unlink()
     part = zlib.compress(bytes(1 << 26), 9)
-    name = rng.choice(("lengths", "codes", "elements"))
-    with sqlite3.connect(path) as connection:
-        (form,) = connection.execute("select form from array where name = ?", (name,)).fetchone()
-        connection.execute("delete from array where name = ?", (name,))
-        row = "insert into array (dataset, name, part, version, form, checksum, content) values (1, ?, ?, 2, ?, ?, ?)"
-        parts = range(max(1, size // 2))
-        connection.executemany(row, [(name, part_, form, zlib.crc32(part), part) for part_ in parts])
-    connection.close()
+    row = "insert into array (dataset, name, part, version, form, checksum, content) values (1, ?, ?, 2, 'u1', ?, ?)"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("insert into extent values (1, 1, 15, 15, 'not there yet')")
+        for name in ("lengths", "codes", "elements"):
+            parts = range(max(1, size // 6))
+            connection.executemany(row, [(name, number, zlib.crc32(part), part) for number in parts])
 
 
 MAKERS = {

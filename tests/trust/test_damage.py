@@ -16,7 +16,7 @@ import decloak
 from conftest import ROOT
 from decloak.store.damage import damage_of
 from decloak.store.documentation import schema_tables
-from tries import SECONDS
+from tries import SECONDS, drawn
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 
@@ -36,8 +36,8 @@ COMMANDS = [
     ["explain", "last", "--finding", "1"], ["explain", "last", "--finding", "3", "--graph"], ["compare", "1", "last"],
     ["publish", "last", "out.jsonl"], ["publish", "last", "out.txt"], ["graph"],
     ["graph", "--originals", "--format", "json"], ["graph", "--around", "i1"], ["sql", "select * from result"],
-    ["sql", "select * from named_struck"], ["sql", "select count(*), sum(item) from contains"],
-    ["sql", "select * from node", "--json"], ["sql", "select count(*) from edge", "--format", "csv"], ["rows", "last"],
+    ["sql", "select * from named_eliminated"], ["sql", "select count(*), sum(item) from contains"],
+    ["sql", "select * from node", "--json"], ["sql", "select count(*) from edge", "--format", "csv"],
     ["report", "last"], ["run", "s.yaml"], ["run", "s.yaml", "--dry-run"], ["run", "s.yaml", "--set", "repeat.times=2"],
     ["import", "d.txt", "--format", "basket", "--ids"], ["relate", "benchmark"],
 ]  # fmt: skip
@@ -45,7 +45,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> dict[str, bytes]:
-    """A sound store of each form, with rows and as arrays alone, beside what they were made of."""
+    """A sound store of each form, beside what they were made of."""
     folder = tmp_path_factory.mktemp("sound")
     lines = [f"p{n}, " + ", ".join(sorted({f"i{(n * 7 + k * k) % 13}" for k in range(4)})) for n in range(40)]
     (folder / "d.txt").write_text("\n".join(lines) + "\n")
@@ -54,10 +54,7 @@ def stores(tmp_path_factory) -> dict[str, bytes]:
         (folder / "s.yaml").write_text(f"scenario: s\n{text}")
         decloak.run(folder / "s.yaml", store=folder / f"{name}.db")
         assert damage_of(folder / f"{name}.db") is None
-        decloak.run(folder / "s.yaml", store=folder / f"{name} as arrays.db", rows=0)
-        for kept in (name, f"{name} as arrays"):
-            assert damage_of(folder / f"{kept}.db") is None
-            found[kept] = (folder / f"{kept}.db").read_bytes()
+        found[name] = (folder / f"{name}.db").read_bytes()
     return found
 
 
@@ -120,8 +117,8 @@ def test_a_damaged_store_of_any_form_is_a_line_and_no_fault_of_ours(call, stores
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS[form]}")
     store = tmp_path / "damaged.db"
     for number in tries(8):
-        rng = random.Random(f"{form} {number}")
-        sound = stores[rng.choice((form, f"{form} as arrays"))]
+        rng = drawn(form, number)
+        sound = stores[form]
         store.write_bytes(torn(sound, rng) if number % 2 else sound)
         if number % 2 == 0:
             altered(store, rng)
@@ -149,7 +146,7 @@ def test_a_table_without_its_rows_is_a_line_and_no_fault_of_ours(call, stores, t
     (tmp_path / "d.txt").write_bytes(stores["d.txt"])
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS[form]}")
     tables = sorted(table.name for table in schema_tables() if table.kind == "table")
-    random.Random(form).shuffle(tables)
+    drawn(form).shuffle(tables)
     tables.insert(0, "truth_release")
     for number in tries(len(tables) if SECONDS else 4):
         table = tables[number % len(tables)]
@@ -167,22 +164,56 @@ def test_a_table_without_its_rows_is_a_line_and_no_fault_of_ours(call, stores, t
 def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
     store = tmp_path / "s.db"
     for sql, told in (
-        ("update release set parameters = '[]'", "release.parameters is no object of JSON"),
-        ("update relatedness set warnings = '{'", "relatedness.warnings is no array of JSON"),
+        ("update release set parameters = '[]'", "what belongs to release 1 is not as it was written"),
+        ("update relatedness set warnings = '{'", "what belongs to relatedness 1 is not as it was written"),
+        ("update measure set value = 7 where name = 'precision'", "what belongs to measurement"),
+        ("delete from truth_release", "what belongs to release 1"),
+        ("delete from run_attack", "what belongs to run 1"),
+        ("delete from seal where kind = 'scoring'", "what belongs to scoring 1"),
         ("delete from rule", "attack names what is not in rule"),
-        ("update extent set pending = 'x'", "extent does not say what rows there are"),
-        ("update attack_extent set first = first + 1", "attack_extent does not say what rows there are"),
+        ("update record set elements = '[1'", "what belongs to dataset 1 is not as it was written"),
+        ("update scored_item set scores = '[]'", "what belongs to relatedness 1 is not as it was written"),
     ):
         store.write_bytes(stores["sets"])
         with closing(sqlite3.connect(store)) as connection:
-            connection.execute(sql)
+            connection.executescript(sql)
             connection.commit()
-        assert told in str(damage_of(store))
+        assert told in str(damage_of(store)), sql
     assert "run its scenarios into another store, or take a copy from before" in str(damage_of(store))
     store.write_bytes(stores["sets"][: len(stores["sets"]) // 2])
     said = call("graph", "--store", store)
     assert said.code == 2
     assert "damaged" in said.err
+
+
+@pytest.mark.parametrize("table", ["rule", "attack", "measurement", "run"])
+def test_a_number_of_a_stage_that_is_gone_is_never_given_again(call, stores, tmp_path, monkeypatch, table):
+    """Otherwise what still names the number would be of another stage, and nobody could tell."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_bytes(stores["d.txt"])
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS['sets']}")
+    (tmp_path / "s.db").write_bytes(stores["sets"])
+    with closing(sqlite3.connect("s.db")) as connection:
+        connection.execute(f"delete from {table}")
+        connection.commit()
+    said = call("run", "s.yaml", "--set", "repeat.times=2", "--store", "s.db")
+    assert said.code == 2
+    assert "the store is damaged: " in said.err
+    assert f"names what is not in {table};" in said.err
+
+
+def test_what_is_deleted_with_all_that_belongs_to_it_is_made_again(call, stores, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_bytes(stores["d.txt"])
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS['sets']}")
+    (tmp_path / "s.db").write_bytes(stores["sets"])
+    with closing(sqlite3.connect("s.db")) as connection:
+        connection.execute("pragma foreign_keys = on")
+        connection.execute("delete from run")
+        connection.commit()
+    assert damage_of(tmp_path / "s.db") is None
+    assert call("run", "s.yaml", "--store", "s.db").code == 0
+    assert damage_of(tmp_path / "s.db") is None
 
 
 def program(*arguments: object, most: int | None = None, **how) -> subprocess.CompletedProcess:

@@ -4,13 +4,14 @@ import random
 from pathlib import Path
 
 import pytest
-from studies import LINES, STUDIES, written
 
 import decloak
 from decloak.data.published import Published, read_published
 from decloak.errors import DecloakError
 from decloak.rules.load import parse_rule
 from decloak.scenario.document import load
+from studies import LINES, STUDIES, written
+from tries import drawn
 
 SEEDS = {
     "basket": ("\n".join(LINES), {"format": "basket"}),
@@ -51,7 +52,7 @@ def test_a_data_file_is_read_the_same_twice_or_refused(tmp_path, tries, form):
     text, options = SEEDS[form]
     for number in tries(200):
         path = tmp_path / f"f.{form}"
-        path.write_bytes(spoilt(text.encode(), random.Random(f"{form} {number}")))
+        path.write_bytes(spoilt(text.encode(), drawn(form, number)))
         first = outcome(decloak.read, path, **options)
         assert outcome(decloak.read, path, **options) == first
         if isinstance(first, decloak.Dataset):
@@ -75,7 +76,7 @@ def test_a_release_file_is_read_the_same_twice_or_refused(tmp_path, tries):
     written(tmp_path, "cut")
     seeds = releases(tmp_path)
     for number in tries(200):
-        rng = random.Random(f"release {number}")
+        rng = drawn("release", number)
         path = tmp_path / "r.jsonl"
         path.write_bytes(spoilt(rng.choice(seeds), rng))
         first = outcome(decloak.read_release, path)
@@ -87,7 +88,7 @@ def test_a_scenario_is_understood_or_refused_at_its_places(tmp_path, tries, form
     path = written(tmp_path, form)
     seed = path.read_bytes()
     for number in tries(60):
-        path.write_bytes(spoilt(seed, random.Random(f"{form} {number}")))
+        path.write_bytes(spoilt(seed, drawn(form, number)))
         first = outcome(load, path)
         if isinstance(first, str):
             assert all(line.startswith((str(path), "and ")) for line in first.splitlines()), first
@@ -97,7 +98,7 @@ def test_a_rule_is_understood_or_refused(tries):
     rules = sorted((Path(__file__).parents[2] / "rules").glob("*/*.yaml"))
     seeds = [path.read_bytes() for path in rules if not path.name.endswith(".test.yaml")]
     for number in tries(60):
-        rng = random.Random(f"rule {number}")
+        rng = drawn("rule", number)
         text = spoilt(rng.choice(seeds), rng).decode("utf-8", "replace")
         outcome(parse_rule, text)
 
@@ -105,7 +106,7 @@ def test_a_rule_is_understood_or_refused(tries):
 def test_names_of_any_kind_come_back_from_release_files(tmp_path, tries):
     letters = (*range(33, 127), 0xE9, 0x4E2D, 0x1F600, 0x202E)
     for number in tries(60):
-        rng = random.Random(number)
+        rng = drawn("names", number)
         names = sorted({"".join(chr(rng.choice(letters)) for _ in range(rng.randint(1, 9))) for _ in range(12)})
         rows = [tuple(names), *(tuple(rng.sample(names, rng.randint(1, 5))) for _ in range(20))]
         data = decloak.Dataset(tuple(rows), tuple(str(at) for at in range(len(rows))))

@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from hostile_sql import DEAF, HOSTILE
 
 from conftest import ROOT
+from hostile_sql import DEAF, HOSTILE
 from processes import descendants_of, processor_seconds
 from test_store import content
 
@@ -133,7 +133,7 @@ def test_ctrl_c_ends_sql_that_is_deaf_to_it_within_a_second(arguments, store, wa
             said = process.stderr.read()
             code = process.wait()
             took.append(time.monotonic() - asked)
-        assert one_line(said.lstrip()) == "interrupted; what was finished is kept, run it again to go on"
+        assert one_line(said.lstrip()) == "interrupted; finished stages are kept, run it again to continue"
         assert code == 130
         assert all(map(gone, children))
     untouched(store, before)

@@ -31,7 +31,7 @@ HOSTILE = {
     "index": "create index i on run (scenario)",
     "expression in an index": "create index i on run (abs(length(scenario)))",
     "partial index": "create index i on run (id) where abs(length(scenario)) > 0",
-    "index of ours": "drop index finding_attack; create index finding_attack on finding (abs(attack))",
+    "index of ours": "drop index fact_attack; create index fact_attack on fact (abs(attack))",
     "full text": "create virtual table notes using fts5(a)",
     "function": "create virtual table json_each using fts5(value)",
     "view like a function": "create view json_each as select evil() as value",
@@ -197,8 +197,8 @@ def test_a_store_is_made_for_its_owner_alone(tmp_path, before):
 def test_run_tells_once_that_a_new_store_holds_the_originals(tmp_path, call):
     store = tmp_path / "new.db"
     scenario = ROOT / "scenarios" / "quickstart.yaml"
-    note = f"{store} holds the original data from now on: keep it, and hand out what `decloak publish` writes"
-    assert call("run", scenario, "--store", store).err.splitlines()[-1] == note
+    note = f"CONFIDENTIAL: {store} contains the original data. Share only files written by "
+    assert call("run", scenario, "--store", store).err.splitlines()[-1] == f"{note}`decloak publish`."
     assert "original data" not in call("run", scenario, "--store", store).err
     assert "original data" not in call("runs", "--store", store).err
 
@@ -206,7 +206,10 @@ def test_run_tells_once_that_a_new_store_holds_the_originals(tmp_path, call):
 def test_run_tells_of_a_store_with_originals_that_others_can_read(store, call):
     store.chmod(0o640)
     said = call("run", ROOT / "scenarios" / "quickstart.yaml", "--store", store)
-    assert f"{store} holds the original data, and others can read it: chmod 600 {store}\n" in said.err
+    assert (
+        f"WARNING: {store} contains the original data, and other users can read it. Run: chmod 600 {store}\n"
+        in said.err
+    )
     assert store.stat().st_mode & 0o777 == 0o640
 
 
@@ -221,4 +224,4 @@ def test_a_store_without_originals_is_nothing_to_tell_of(example, call, tmp_path
 def test_import_tells_as_well(tmp_path, call):
     (tmp_path / "data.txt").write_text("milk, bread\nmilk, tea\n")
     said = call("import", tmp_path / "data.txt", "--format", "basket", "--store", tmp_path / "new.db")
-    assert "new.db holds the original data from now on" in said.err
+    assert "new.db contains the original data" in said.err

@@ -1,7 +1,6 @@
 """Whatever ends a run, at whatever moment: nothing half-done is seen, and the next run goes on to the same store."""
 
 import os
-import random
 import resource
 import subprocess
 import sys
@@ -9,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from studies import SIGNALS, STUDIES, command, content, finished, whole, written
 
 from conftest import ROOT
-from tries import SECONDS
+from studies import SIGNALS, STUDIES, command, content, finished, whole, written
+from tries import SECONDS, drawn
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +32,14 @@ def goes_on(folder: Path, expected: dict[str, list[str]]) -> None:
     code, _, err = finished("run", folder / "s.yaml", "--store", folder / "s.db")
     assert code == 0, err
     assert content(folder / "s.db") == expected
+    assert whole(folder / "s.db")
 
 
 @pytest.mark.parametrize("form", STUDIES)
 def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, tries, undisturbed, form):
     expected, seconds = undisturbed[form]
     for number in tries(2):
-        rng = random.Random(f"{form} {number}")
+        rng = drawn(form, number)
         folder = tmp_path / str(number)
         with command("run", written(folder, form), "--store", folder / "s.db") as process:
             time.sleep(rng.uniform(0, seconds))
@@ -56,7 +56,7 @@ def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, trie
 def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries, undisturbed, form):
     expected, _ = undisturbed[form]
     for number in tries(2):
-        rng = random.Random(f"{form} {number}")
+        rng = drawn(form, number)
         folder, room = tmp_path / str(number), rng.randrange(1, 400) * 1024
         written(folder, form)
 
@@ -73,7 +73,7 @@ def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries,
         goes_on(folder, expected)
 
 
-AT_ONCE = "import decloak.runs.carrying as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
+AT_ONCE = "import decloak.pipeline.run_plans as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
 """Processes from the beginning, where one would find that there is too little to do."""
 ROUNDS = 50 if SECONDS else 2
 
@@ -94,6 +94,7 @@ def test_two_runs_and_readers_of_one_store_do_not_disturb_each_other(tmp_path, t
             assert run.returncode == 0, err
         assert {code for code, *_ in reads} <= {0}, [err for code, _, err in reads if code]
         assert content(folder / "s.db") == undisturbed[form][0]
+        assert whole(folder / "s.db")
         assert not list(folder.glob(".*"))  # nothing of the making of the store is left
 
 

@@ -89,7 +89,7 @@ def no_longer_than(seconds: int):
 
 def told_in_a_line(said, kind: str) -> bool:
     """One line that says what stands there; of a folder it may say that something is not in it."""
-    lines = [line for line in said.err.splitlines() if " holds the original data" not in line]
+    lines = [line for line in said.err.splitlines() if " contains the original data" not in line]
     one_line = len(lines) == 1 and lines[0].startswith("decloak: ") and "fault inside" not in said.err
     words = ("a pipe or a device, not a file", "no index there", "no WordNet database")
     return one_line and (kind in ("folder", "/dev/shm") or any(word in said.err for word in words))

@@ -7,11 +7,11 @@ import sys
 import time
 
 import pytest
-from hostile_files import MAKERS, far_row, flags, made, runs, store, word
 
 import decloak
-from decloak.data.budget import MEMORY, SECONDS
+from decloak.data.read_budget import MEMORY, SECONDS
 from decloak.errors import DecloakError
+from hostile_files import MAKERS, far_row, flags, made, runs, store, word
 
 BYTES, CPU = 1_000_000_000, 5.0
 FORMATS = {"text": ("basket", "long", "onehot", "jsonl", "spmf", "published")}

@@ -9,23 +9,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from generated_sql import PARTS, TRUTH, Generated
 
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import checked, parse_rule
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import Sight
+from decloak.rules.operators.operator import AttackerView
 from decloak.store import attackers_database
-from decloak.store.arrays import read_array, write_array
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import Sandbox
-from decloak.store.showing import show_all
+from generated_sql import PARTS, TRUTH, Generated
 from processes import children_of
 from stores import attackers_sandbox
 from tries import SECONDS, SEED
@@ -57,7 +54,7 @@ SUPPRESSED = "an item that is suppressed"
 
 @pytest.fixture
 def secret(example, tmp_path) -> Path:
-    """A store with releases of three forms, an item that is suppressed and marks of originals, and all rows made."""
+    """A store with releases of three forms, an item that is suppressed and marks of originals."""
     store = tmp_path / "the secret store.db"
     original = example / "original.txt"
     original.write_text(original.read_text().replace("icd\n", f"icd, {SUPPRESSED}\n", 1))
@@ -68,7 +65,6 @@ def secret(example, tmp_path) -> Path:
     for name, text in (("chunks.yaml", CHUNKS), ("marked.yaml", DISTANCES)):
         (example / name).write_text(text)
         decloak.run(example / name, store=store)
-    show_all(store)
     return store
 
 
@@ -92,15 +88,9 @@ def changed(store: Path, to: Path, change: Callable[[sqlite3.Connection], None])
 
 
 def permuted(connection: sqlite3.Connection) -> None:
-    """Exchange the rows of every truth table, and the contents of its arrays."""
+    """Exchange the rows of every truth table."""
     for table in (one for one in TRUTH if _is_table(one)):
         columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
-        if table == "truth_array":
-            for owner, name in connection.execute("select distinct dataset, name from truth_array").fetchall():
-                values: Any = read_array(connection, owner, name, table="truth_array")
-                connection.execute("delete from truth_array where dataset = ? and name = ?", (owner, name))
-                write_array(connection, owner, name, np.roll(values[::-1], 1), table="truth_array")
-            continue
         rows = connection.execute(f"select * from {table}").fetchall()
         last = [row[-1] for row in rows]
         connection.execute(f"delete from {table}")
@@ -114,9 +104,7 @@ def emptied(connection: sqlite3.Connection) -> None:
     for table in (one for one in TRUTH if _is_table(one)):
         connection.execute(f"delete from {table}")
     originals = "(select id from dataset where kind = 'original')"
-    connection.execute(f"delete from contains where txn in (select id from txn where dataset in {originals})")
-    for table in ("txn", "array", "extent"):
-        connection.execute(f"delete from {table} where dataset in {originals}")
+    connection.execute(f"delete from record where dataset in {originals}")
     for table in ("run", "concept", "is_a", "hierarchy", "measure", "count_source", "counted"):
         connection.execute(f"delete from {table}")
     connection.execute("delete from item where name = ?", (SUPPRESSED,))
@@ -126,8 +114,7 @@ def emptied(connection: sqlite3.Connection) -> None:
 
 def moved(connection: sqlite3.Connection) -> None:
     """Number the originals and the transactions of releases in another way, as if there had been more data before."""
-    for table, column in (("txn", "id"), ("contains", "txn"), ("published_as", "txn"), ("distance_row", "txn"),
-                          ("cluster_row", "txn"), ("extent", "first")):  # fmt: skip
+    for table, column in (("record", "id"), ("distance_row", "txn"), ("dataset", "first"), ("cluster", "first")):
         connection.execute(f"update {table} set {column} = -{column} - 5000")
         connection.execute(f"update {table} set {column} = -{column}")
 
@@ -197,7 +184,7 @@ def outcome(text: str, sandbox: Sandbox) -> tuple[str, Any]:
     except DecloakError as error:
         return "checked", str(error)
     try:
-        result = rule.operator.run(rule, Sight(sandbox), Settings(k=2, m=2))
+        result = rule.operator.run(rule, AttackerView(sandbox), Settings(k=2, m=2))
     except DecloakError as error:
         return "refused", str(error)
     return "found", (repr(getattr(result, "facts", None) or getattr(result, "tables", None)), tuple(result.notes))
@@ -284,7 +271,7 @@ def test_the_protection_can_fail(stores, monkeypatch, few_steps):
     generated = Generated(random.Random(18))
     scope = scopes(stores[0])[1]
     told = 0
-    for _ in range(1_500):
+    for _ in range(3_000):
         sql = generated.select(["a", "b"])
         answers = []
         for store in stores[:3]:
@@ -314,20 +301,20 @@ def test_the_helpful_rule_is_harmless_if_it_gets_through(secret, monkeypatch):
     """Its notes, and the whole rule where nobody refuses the name."""
     scope = scopes(secret)[0]
     notes = HELPFUL.partition("notes: |\n")[2].partition("because")[0]
-    for stranger in (None, "the rule helpful"):
+    for untrusted_name in (None, "the rule helpful"):
         with (
-            attackers_sandbox(secret, scope, stranger) as sandbox,
+            attackers_sandbox(secret, scope, untrusted_name) as sandbox,
             pytest.raises(DecloakError, match="may not read 'truth_origin'"),
         ):
             sandbox.select(notes)
     rule = parse_rule(HELPFUL.replace("truth_origin(txn", "mine(txn"))
     object.__setattr__(rule, "derives", Derives("truth_origin", ("txn", "original")))
     with attackers_sandbox(secret, scope) as sandbox, pytest.raises(DecloakError, match="may not read 'truth_origin'"):
-        rule.operator.run(rule, Sight(sandbox), Settings())
+        rule.operator.run(rule, AttackerView(sandbox), Settings())
     rule = parse_rule(HELPFUL.replace("truth_origin(txn", "mine(txn").partition("notes")[0] + 'because: "{txn}"\n')
     object.__setattr__(rule, "derives", Derives("truth_origin", ("txn", "original")))
     with attackers_sandbox(secret, scope) as sandbox, pytest.raises(DecloakError, match="is a table of the store"):
-        rule.operator.run(rule, Sight(sandbox), Settings())
+        rule.operator.run(rule, AttackerView(sandbox), Settings())
 
 
 @pytest.mark.parametrize("name", [*(one.name for one in schema_tables()), "truth_mine", "sqlite_mine", "pragma_mine"])

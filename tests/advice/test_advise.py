@@ -1,0 +1,199 @@
+"""`decloak advise`: golden screens, small data from end to end, budget, interruption and the written scenario."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import decloak
+from decloak.advice.advising import advise
+from decloak.advice.candidates import Candidate, Untried
+from decloak.advice.criteria import PRESETS, Accepted, Ranged
+from decloak.advice.decision import Tried, undominated
+from decloak.advice.screen import LINES, WIDTH, Advice, listing
+from decloak.advice.writing import scenario_text
+from decloak.errors import DecloakError
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+BANNED = re.compile(r"\b(safe|anonymous|compliant|publish this)\b", re.IGNORECASE)
+
+
+def candidate(k, size):
+    settings = {"method": "disassociation", "k": k, "m": 2, "max_cluster": size}
+    return Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "random")
+
+
+def tried(k, size, error, exposed, advantage, surest, *, attacked=False):
+    people = 4917
+    figures = {
+        "exposed_3": Ranged(exposed / people, exposed / people, exposed, people),
+        "exposed_2": Ranged(0.0, 0.0, 0, people),
+        "exposed_3_original": Ranged(0.77, 0.77, 3814, people),
+        "exposed_2_original": Ranged(0.3, 0.3, 1482, people),
+        "inference_advantage": Ranged(advantage, advantage + 0.02),
+        "inference_advantage_at_5": Ranged(surest / 3, surest / 2),
+        "inference_advantage_at_1": Ranged(surest, surest + 0.1),
+        "membership_auc": Ranged(0.51, 0.51),
+        "guarantee_violations": Ranged(0.0, 0.0),
+        "certain_links": Ranged(0.0, 0.0),
+        "hidden": Ranged(0.5, 0.5),
+        "count_error": Ranged(error, error),
+        **{f"count_error_{n}": Ranged(error * n / 2, error * n / 2) for n in (1, 2, 3)},
+    }
+    return Tried(candidate(k, size), figures, attacked)
+
+
+def advice(table, lead, passes, **changes):
+    values = {
+        "records": 4917, "items": 169, "control": 4917, "by": Accepted("public", PRESETS["public"]),
+        "tried": tuple(table), "untried": (Untried("COAT", "no constraints given"),), "lead": lead, "passes": passes,
+        "ended": None, "base": {"data": {"file": "/data/visits.txt", "format": "basket"}}, "measures": [], "seed": 0,
+    }  # fmt: skip
+    return Advice(**{**values, **changes})
+
+
+TABLE = [
+    tried(3, 50, 0.11, 379, 0.25, 1.0),
+    tried(3, 1000, 0.14, 197, 0.08, 1.0),
+    tried(5, 200, 0.16, 15, 0.10, 0.9),
+    tried(11, 1000, 0.21, 7, 0.02, 0.1, attacked=True),
+    *(tried(11, size, 0.25, 400, 0.3, 1.0) for size in (50, 200)),
+]
+MISSED = [*TABLE[:3], tried(11, 1000, 0.21, 7, 0.04, 0.6, attacked=True), *TABLE[4:]]
+SCREENS = {
+    "passes": advice(TABLE, TABLE[3], True),
+    "nothing-passes": advice(MISSED, MISSED[3], False),
+    "budget-ended": advice(
+        MISSED[:4], MISSED[3], False, ended="the budget ended",
+        untried=(Untried("cut k = 5, m = 2, by popularity", "the budget ended"),),
+    ),
+    "shows-nothing": advice([tried(11, 50, 1.0, 0, 0.0, 0.0)], None, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_golden_screens(name, request):
+    text = str(SCREENS[name])
+    lines = text.splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+    assert not BANNED.search(text)
+    file = GOLDEN / f"advice-{name}.txt"
+    assert text + "\n" == file.read_text(encoding="utf-8")
+
+
+def test_the_leading_candidate_is_in_a_table_that_is_too_long():
+    many = [tried(3, size, 0.01 * size, 379 - size, 0.25, 1.0) for size in range(1, 31)]
+    text = str(advice([*many, MISSED[3]], MISSED[3], False))
+    assert len(text.splitlines()) <= LINES
+    assert re.search(r"^> disassociation k = 11, clusters of 1,000", text, re.MULTILINE)
+    assert len(list(listing(advice(many, many[0], False)))) == 31
+
+
+def records(count, seed=1):
+    """People with items that go together: three groups with a few items of their own."""
+    chance = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        group = chance.choice("abc")
+        own = [f"{group}{chance.randrange(6)}" for _ in range(chance.randrange(1, 4))]
+        lines.append(sorted({*own, *(f"x{chance.randrange(9)}" for _ in range(chance.randrange(1, 4)))}))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("advice")
+    (folder / "visits.txt").write_text("\n".join(map(", ".join, records(400))))
+    return folder, advise(folder / "visits.txt", accept=["exposed_3 <= 40%", "guarantee_violations <= 0"])
+
+
+def test_all_candidates_are_tried_and_the_lead_is_attacked_and_not_dominated(small):
+    _, found = small
+    assert found.passes
+    assert found.lead.attacked
+    assert found.lead in undominated(found.tried, found.criteria)
+    assert {one.candidate.anonymise["method"] for one in found.tried} == {"disassociation", "cut", "lra"}
+    assert all(one.candidate.anonymise["k"] for one in found.tried)
+    assert (found.records, found.control) == (200, 200)
+
+
+def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(small, monkeypatch, call):
+    folder, found = small
+    monkeypatch.chdir(folder)
+    Path("mine.yaml").write_text(scenario_text(found, folder))
+    again = decloak.run("mine.yaml", store="s.db").variants[0]
+    for key, figure in found.lead.figures.items():
+        values = [one for (name, _), one in again.figures.items() if name == key and one.value is not None]
+        if values and key not in ("inference_advantage", "inference_advantage_at_1", "inference_advantage_at_5"):
+            worst = max(one.value / one.whole if figure.of else one.value for one in values)
+            assert worst == figure.value, key
+    assert call("run", "mine.yaml", "--store", "s.db").code == 0
+    text = Path("mine.yaml").read_text()
+    Path("lower.yaml").write_text(re.sub(r'"k": \d+', '"k": 2', text))
+    said = call("run", "lower.yaml", "--store", "s.db")
+    assert said.code == 3
+    assert re.search(r"FAILED: exposed_3(_release)? = .* <= 40%", said.out + said.err)
+
+
+@pytest.mark.slow
+def test_two_processes_and_another_run_give_the_same_bytes(small):
+    folder, found = small
+    again = advise(folder / "visits.txt", accept=["exposed_3 <= 40%", "guarantee_violations <= 0"], jobs=2)
+    assert again.json == found.json
+
+
+def test_the_budget_ends_the_search_and_an_interruption_gives_the_screen_so_far(small):
+    folder, _ = small
+    found = advise(folder / "visits.txt", budget=0.001)
+    assert (len(found.tried), found.ended) == (1, "the budget ended")
+    assert "INCOMPLETE: 1 candidate was tried, because the budget ended" in str(found)
+
+    def interrupt(number, of, candidate):
+        if number == 1:
+            raise KeyboardInterrupt
+
+    found = advise(folder / "visits.txt", progress=interrupt)
+    assert (len(found.tried), found.ended, found.passes) == (1, "it was interrupted", False)
+    assert json.loads(found.json)["ended"] == "it was interrupted"
+    with pytest.raises(KeyboardInterrupt):
+        advise(folder / "visits.txt", progress=lambda *_: interrupt(1, 1, None))
+
+
+def test_too_few_records_are_refused(tmp_path, call):
+    (tmp_path / "few.txt").write_text("\n".join(map(", ".join, records(60))))
+    said = call("advise", tmp_path / "few.txt")
+    golden = (GOLDEN / "advice-too-few.txt").read_text(encoding="utf-8")
+    assert (said.code, said.err.replace(str(tmp_path), "")) == (2, golden)
+
+
+def test_records_in_python_and_scenarios_are_data_too(tmp_path):
+    def stop(number, of, candidate):
+        if number:
+            raise KeyboardInterrupt
+
+    of_records = advise(records(400), progress=stop)
+    (tmp_path / "visits.txt").write_text("\n".join(map(", ".join, records(400))))
+    (tmp_path / "own.yaml").write_text(
+        "scenario: own\ndata: {file: visits.txt, format: basket}\n"
+        "anonymise: {method: disassociation, k: 3, m: 2}\nattack: [random]\n"
+    )
+    of_scenario = advise(tmp_path / "own.yaml", progress=stop)
+    assert of_records.tried[0].figures == of_scenario.tried[0].figures
+    assert (
+        scenario_text(of_scenario, tmp_path / "deep")
+        .splitlines()
+        .count('data: {"file": "../visits.txt", "format": "basket"}')
+    )
+
+
+def test_wrong_arguments_are_named(tmp_path, call):
+    (tmp_path / "visits.txt").write_text("\n".join(map(", ".join, records(300))))
+    assert "write such as 60s" in call("advise", tmp_path / "visits.txt", "--budget", "soon").err
+    assert "is no criterion" in call("advise", tmp_path / "visits.txt", "--accept", "everything").err
+    release = decloak.anonymise(records(300), "disassociation", k=3, m=2)
+    release.write(tmp_path / "release.jsonl")
+    with pytest.raises(DecloakError, match="file of original records"):
+        advise(tmp_path / "release.jsonl")

@@ -1,0 +1,140 @@
+"""The decision of an advice: dominated candidates, brute force over random tables, and what never leads."""
+
+import random
+
+import pytest
+
+from decloak.advice.candidates import Candidate, Inputs, candidates_for, not_applicable
+from decloak.advice.criteria import PRESETS, Criterion, Ranged, accepted
+from decloak.advice.decision import Tried, chosen, nearest_changes, undominated
+from decloak.errors import DecloakError
+
+CRITERIA = (Criterion("exposed_3", 0.01, "test"), Criterion("inference_advantage", 0.05, "test"))
+
+
+def tried(name, error, exposed=0.0, advantage=0.0, hidden=0.5, kind="disassociation", **settings):
+    figures = {
+        "count_error": Ranged(error, error),
+        "exposed_3": Ranged(exposed, exposed),
+        "inference_advantage": Ranged(advantage, advantage + 0.01),
+        "hidden": Ranged(hidden, hidden),
+    }
+    return Tried(Candidate(kind, name, settings, "random"), figures)
+
+
+def naively_dominated(one, others, criteria):
+    """No figure of another candidate is worse, and one is better."""
+
+    def figures(of):
+        return [of.error, *(of.figures[criterion.figure].high for criterion in criteria)]
+
+    return any(
+        all(a <= b for a, b in zip(figures(other), figures(one), strict=True)) and figures(other) != figures(one)
+        for other in others
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_leading_candidate_is_never_dominated_and_never_hides_everything(seed):
+    chance = random.Random(seed)
+    shares = [0, 0.001, 0.005, 0.01, 0.02, 0.2]
+    table = [
+        tried(
+            str(number), chance.choice([0.1, 0.105, 0.2, 0.5, 1.0]), chance.choice(shares), chance.choice(shares),
+            chance.choice([0.3, 0.5, 1.0]),
+        )
+        for number in range(chance.randrange(1, 15))
+    ]  # fmt: skip
+    showing = [one for one in table if one.error < 0.9 and one.figures["hidden"].value < 0.99]
+    lead, passes = chosen(table, CRITERIA)
+    if not showing:
+        assert (lead, passes) == (None, False)
+        return
+    assert lead in showing
+    assert not naively_dominated(lead, showing, CRITERIA)
+    meeting = [
+        one for one in showing
+        if all(one.figures[criterion.figure].high <= criterion.limit + 1e-9 for criterion in CRITERIA)
+    ]  # fmt: skip
+    assert passes == bool(meeting)
+    if passes:
+        assert lead in meeting
+        assert lead.error <= min(one.error for one in meeting) + 0.01
+    else:
+        worst = {id(one): max(criterion.ratio(one.figures) for criterion in CRITERIA) for one in showing}
+        assert all(
+            worst[id(lead)] <= worst[id(one)]
+            for one in showing
+            if not naively_dominated(one, showing, CRITERIA)
+            and sum(s != "met" for s in one.states(CRITERIA).values())
+            <= sum(s != "met" for s in lead.states(CRITERIA).values())
+        )
+    assert {id(one) for one in undominated(table, CRITERIA)} == {
+        id(one) for one in showing if not naively_dominated(one, showing, CRITERIA)
+    }
+
+
+def test_among_equal_errors_fewer_people_then_less_hidden_then_the_plainer_method_leads():
+    exposes = tried("exposes", 0.100, exposed=0.005)
+    hides = tried("hides", 0.102, hidden=0.9, advantage=0.002)
+    shows = tried("shows", 0.104, hidden=0.4, advantage=0.001)
+    plain = tried("plain", 0.104, hidden=0.4, advantage=0.001, kind="generalisation")
+    assert chosen([exposes, hides, shows], CRITERIA)[0] is shows
+    assert chosen([exposes, hides, shows, plain], CRITERIA)[0] is plain
+    assert chosen([tried("less", 0.05), hides], CRITERIA)[0].candidate.name == "less"
+
+
+def test_a_criterion_is_judged_by_the_upper_end_of_the_interval():
+    criterion = Criterion("inference_advantage", 0.05, "test")
+    states = [
+        criterion.state({"inference_advantage": Ranged(*ends)}) for ends in ((0.04, 0.05), (0.04, 0.06), (0.06, 0.07))
+    ]
+    assert states == ["met", "inconclusive", "exceeded"]
+    assert criterion.state({}) == "not measured"
+    assert not tried("x", 0.1).meets((*CRITERIA, Criterion("membership_auc", 0.55, "test")))
+
+
+def test_the_changes_of_one_setting_are_found():
+    table = [tried(f"{k}/{size}", 0.1, k=k, size=size) for k in (3, 5) for size in (50, 200)]
+    assert [one.candidate.name for one in nearest_changes(table[0], table)] == ["3/200", "5/50"]
+
+
+def test_criteria_are_read():
+    assert accepted(["public"]).criteria == PRESETS["public"]
+    by = accepted(["exposed_3 <= 2%", "membership_auc ≤ 0.6"])
+    assert [(one.figure, one.limit) for one in by.criteria] == [("exposed_3", 0.02), ("membership_auc", 0.6)]
+    assert by.criteria[0].expectations({"exposed_3": Ranged(0, 0)}) == ("exposed_3 <= 2%",)
+    assert by.criteria[0].expectations({}) == ()
+    for wrong, message in (
+        ("publik", "did you mean 'public'"), ("exposd_3 <= 1%", "did you mean 'exposed_3'"), ("x", "write such as"),
+    ):  # fmt: skip
+        with pytest.raises(DecloakError) as caught:
+            accepted([wrong])
+        assert message in str(caught.value)
+
+
+def test_a_file_of_criteria_has_a_reason_for_each(tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text("- {figure: exposed_3, limit: 5%, reason: 'a contract with each reader'}\n")
+    (criterion,) = accepted([str(file)]).criteria
+    assert (criterion.limit, criterion.source) == (0.05, "a contract with each reader")
+    for text in (
+        "[]",
+        "- {figure: exposed_3, limit: 5%}",
+        "figure: exposed_3",
+        "- [",
+        "- {figure: x, limit: 1, reason: y}",
+    ):
+        file.write_text(text)
+        with pytest.raises(DecloakError):
+            accepted([str(file)])
+    with pytest.raises(DecloakError):
+        accepted([str(tmp_path / "none.yaml")])
+
+
+def test_one_of_every_method_is_tried_before_the_second_of_any():
+    listed = candidates_for(30_000, Inputs(constraints="c.txt"))
+    assert [one.anonymise["method"] for one in listed[:4]] == ["disassociation", "cut", "lra", "coat"]
+    assert len({one.name for one in listed}) == len(listed)
+    assert {one.anonymise.get("max_cluster") for one in candidates_for(800, Inputs())} == {50, 200, None}
+    assert [one.name for one in not_applicable(800, Inputs())][:2] == ["clusters of 1,000, 5,000", "COAT"]

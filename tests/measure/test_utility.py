@@ -1,0 +1,137 @@
+"""The utility family: golden estimates and errors, naive twins, and the figures of every form."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import decloak
+import naive_counts as naive
+from decloak.counting.itemsets import coded_items
+from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.estimate.counts import (
+    count_errors,
+    drawn_queries,
+    estimates_of,
+    frequent_itemsets,
+    kept_itemsets,
+    plain_records,
+)
+from decloak.measure.kernels.estimate.known import signatures
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "safe-disassociation.json").read_text())
+RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=14)
+
+
+def released(case):
+    """The release of a golden case; items are numbered by name, so numbers become names of one width."""
+
+    def names(items):
+        return tuple(f"{item:03}" for item in sorted(items))
+
+    def chunk(one):
+        return Chunk(names(one["items"]), tuple(map(names, one["subrecords"])))
+
+    clusters = [Cluster(one["size"], tuple(map(chunk, one["chunks"])), names(one["terms"])) for one in case["release"]]
+    return Disassociated(tuple(clusters), k=case["k"], m=case["m"]), names
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: str(case["seed"]))
+def test_golden_estimates_and_errors(case):
+    release, names = released(case)
+    records, items = coded_items([names(record) for record in case["records"]])
+    number = {item: at for at, item in enumerate(items)}
+    estimator = ChunkEstimates.of(release, number)
+    errors = {}
+    for one in case["estimates"]:
+        itemset = np.array([[number[item]] for item in names(one["items"])])
+        estimate, count = estimates_of(estimator, itemset), estimates_of(plain_records(records), itemset)
+        assert count == one["true"]
+        assert estimate == pytest.approx(one["disassociated"], abs=1e-8)
+        errors.setdefault(str(len(one["items"])), []).extend(count_errors(estimate, count, 1e-300).tolist())
+    assert {size: np.mean(of) for size, of in errors.items()} == pytest.approx(case["are"], abs=1e-8)
+
+
+def check_twin(records, top, bound, off):
+    matrix, items = coded_items(records)
+    found = frequent_itemsets(matrix, 4 * top)
+    order = np.argsort(np.concatenate([one.places for one in found]))
+    sets = [tuple(items[code] for code in one) for part in found for one in part.itemsets.T.tolist()]
+    sets, counts = [sets[at] for at in order], np.concatenate([one.counts for one in found])[order]
+    assert list(zip(counts.tolist(), sets, strict=True)) == naive.frequent(records, 4 * top)
+
+    def estimate(itemset):
+        return naive.count(records, itemset) * (1 + off * (sum(map(ord, itemset)) % 5 - 2))
+
+    estimates = np.array([estimate(one) for one in sets])
+    assert tuple(kept_itemsets(estimates, counts, top)) == pytest.approx(naive.kept(records, estimate, top))
+    expected = [naive.error(estimate(one), records, one, bound) for one in sets]
+    assert count_errors(estimates, counts, bound * len(records)) == pytest.approx(expected)
+
+
+@settings(max_examples=150)
+@given(RECORDS, st.integers(1, 12), st.sampled_from([0.001, 0.2, 0.5]), st.floats(0, 0.4))
+def test_equals_the_naive_twin(records, top, bound, off):
+    check_twin(records, top, bound, off)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(RECORDS, st.integers(1, 12), st.sampled_from([0.001, 0.2, 0.5]), st.floats(0, 0.4))
+def test_equals_the_naive_twin_a_thousand_times(records, top, bound, off):
+    check_twin(records, top, bound, off)
+
+
+@settings(max_examples=50)
+@given(RECORDS, st.integers(1, 3))
+def test_queries_are_itemsets_of_records_whatever_items_are_called(records, size):
+    matrix, items = coded_items(records)
+    drawn = drawn_queries(matrix, signatures(matrix), size, 40, 0)
+    assert drawn.shape == (size, 40 if max(map(len, records)) >= size else 0)
+    assert all(naive.count(records, [items[code] for code in one]) for one in drawn.T.tolist())
+    assert all(len(set(one)) == size for one in drawn.T.tolist())
+    other = {item: "fedcba"["abcdef".index(item)] for item in "abcdef"}
+    renamed, called = coded_items([{other[item] for item in record} for record in records])
+    again = drawn_queries(renamed, signatures(renamed), size, 40, 0)
+
+    def counts_of(records, items, itemsets):
+        return [naive.count(records, [items[code] for code in one]) for one in itemsets.T.tolist()]
+
+    assert counts_of(records, items, drawn) == counts_of(
+        [{other[item] for item in record} for record in records], called, again
+    )
+
+
+SCENARIO = """
+scenario: utility
+data: {file: data.txt, format: basket}
+vary:
+  anonymise:
+    - {method: disassociation, k: 2, m: 2, max_cluster: 8, totals: true}
+    - {method: sets, sets: [[b, c], [e, f]]}
+    - {method: sets, sets: [[a, b, c, d, e, f, g]]}
+relate: {measure: ngd, source: release}
+attack: all
+measure: [{utility: {queries: 200}}]
+"""
+
+
+def test_every_form_has_the_same_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chance = np.random.default_rng(1)
+    lines = [[item for item in "abcdefg" if chance.random() < 0.4] or ["a"] for _ in range(60)]
+    Path("data.txt").write_text("\n".join(map(", ".join, lines)))
+    Path("utility.yaml").write_text(SCENARIO)
+    variants = decloak.run("utility.yaml", store="s.db").variants
+    chunks, pairs, one_set = ({name: value for (name, _), value in one.measures.items()} for one in variants)
+    for figure in ("count_error_1", "count_error_3", "count_error", "itemsets_lost", "itemsets_f1"):
+        assert all(np.isfinite(of[figure]) for of in (chunks, pairs, one_set))
+    assert chunks["count_error_1"] < 1e-9  # totals are published
+    assert pairs["count_error"] < one_set["count_error"]
+    assert pairs["itemsets_f1"] > one_set["itemsets_f1"]
+    assert "tkd" in chunks
+    assert "tkd" not in pairs

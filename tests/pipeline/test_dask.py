@@ -1,0 +1,295 @@
+"""Runs on a Dask cluster: the same results to the bit, nothing lost with a worker, and who records are sent to."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decloak.dask_cluster import DaskCluster
+from decloak.errors import DecloakError
+from decloak.pipeline.cluster import check_address
+from test_jobs import CHUNKS, COAT, CUT, ONE, rows, runs_of, written
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+PARTS = """\
+scenario: parts
+data: {generate: baskets, transactions: 300, items: 40, length: 4}
+anonymise: {method: lra, k: 3, m: 2, hierarchy: {by: names}, parts: 3}
+attack: [km_violation]
+measure: [loss]
+vary: {anonymise.method: [lra, vpa]}
+"""
+SETS = COAT.replace("  utility: {relate: {measure: ngd, source: clinic-counts}, within: 0.9}\n", "")
+"""COAT that goes by no counts, which is sent."""
+IN_ONE = """\
+import sys, time
+from distributed import LocalCluster
+with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+                  dashboard_address=None) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def process(*arguments: str) -> Iterator[subprocess.Popen]:
+    """A process that is ended with the test."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "engine")}
+    command = [sys.executable, *arguments]
+    quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=environment, text=True, **quiet) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a scheduler with two workers, all in one process."""
+    with process("-c", IN_ONE) as running:
+        yield running.stdout.readline().strip()
+
+
+def run(path: Path, store: Path, *further: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(path, store, *further), capture_output=True, text=True, timeout=300, check=False)
+
+
+def command(path: Path, store: Path, *further: str) -> list[str]:
+    script = "import sys; from decloak.cli import main; main(sys.argv[1:])"
+    return [sys.executable, "-c", script, "run", str(path), "--store", str(store), *further]
+
+
+@pytest.mark.parametrize(
+    "text", [SETS, COAT, CHUNKS, CUT, PARTS, ONE], ids=["sent", "counts", "chunks", "labels", "parts", "one"]
+)
+def test_a_cluster_gives_the_same_store_and_the_same_output(text, cluster, tmp_path):
+    path = written(tmp_path, text)
+    here = run(path, tmp_path / "one.db", "--json", "--jobs", "1")
+    there = run(path, tmp_path / "two.db", "--json", "--dask", cluster)
+    assert here.returncode == there.returncode == 0, there.stderr
+    assert there.stdout.replace("two.db", "one.db") == here.stdout
+    assert rows(tmp_path / "two.db") == rows(tmp_path / "one.db")
+
+
+def test_what_goes_wrong_on_a_worker_is_told_as_ever(cluster, tmp_path):
+    path = written(tmp_path, CUT.replace("k: 3, m: 2,", "k: 301, m: 2,"))
+    here, there = run(path, tmp_path / "one.db"), run(path, tmp_path / "two.db", "--dask", cluster)
+    assert here.returncode == there.returncode
+    assert there.stderr.replace("two.db", "one.db") == here.stderr
+
+
+class Sent:
+    """Stands for a cluster, and keeps what is sent."""
+
+    threads = 2
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[object, ...]] = []
+
+    def call(self, function, *arguments):
+        self.tasks.append(arguments)
+        return function(*arguments)
+
+    def map(self, function, tasks):
+        return [self.call(function, *task) for task in tasks]
+
+    def close(self):
+        pass
+
+
+def test_neither_ids_nor_the_store_nor_the_truth_is_sent_with_an_attack(tmp_path, monkeypatch):
+    import decloak
+    from decloak.data.dataset import Dataset
+    from decloak.pipeline import run as runner
+
+    @contextmanager
+    def pretended(address, allow_send):
+        yield sent
+
+    sent = Sent()
+    monkeypatch.setattr(runner, "cluster_at", pretended)
+    data = "".join(f"id of {number},a{number % 3},b{number % 5},c\n" for number in range(30))
+    (tmp_path / "records.txt").write_text(data, encoding="utf-8")
+    text = "scenario: ids\ndata: {file: records.txt, format: basket, ids: true}\nanonymise: {method: sets, size: 2}\n"
+    text += "relate: {measure: ngd, source: release}\nmeasure: [recovery]\n"
+    text += "attack: [ra, rba, {rule: km_violation, k: 2, m: 2}]\n"
+    decloak.run(written(tmp_path, text), store=tmp_path / "s.db", dask="localhost:1")
+    assert len(sent.tasks) == 4
+    records = [argument for task in sent.tasks for argument in task if isinstance(argument, Dataset)]
+    assert len(records) == 1
+    import cloudpickle
+
+    for task in sent.tasks:
+        content = cloudpickle.dumps(task)
+        assert b"id of" not in content
+        assert b"s.db" not in content
+    attacks = [dict(task[1]) for task in sent.tasks if not isinstance(task[1], Dataset)]
+    assert sorted(sorted(values) for values in attacks) == [["distances"], ["distances"], ["transactions"]]
+
+
+@pytest.mark.parametrize(
+    ("address", "allow", "read"),
+    [
+        ("127.0.0.1:8786", (), "tcp://127.0.0.1:8786"),
+        ("tcp://localhost:1", (), "tcp://localhost:1"),
+        ("tls://[::1]:8786", (), "tls://[::1]:8786"),
+        ("tls://cluster.example:8786", ("cluster.example",), "tls://cluster.example:8786"),
+        ("tls://cluster.example:8786", ("cluster.example:8786",), "tls://cluster.example:8786"),
+        ("cluster.example:8786", ("tcp://cluster.example:8786",), "tcp://cluster.example:8786"),
+    ],
+)
+def test_addresses_of_this_machine_and_those_that_are_allowed(address, allow, read):
+    assert check_address(address, allow) == read
+
+
+@pytest.mark.parametrize(
+    ("address", "allow", "told"),
+    [
+        ("tls://cluster.example:8786", (), "would send records to cluster.example:8786; --allow-send"),
+        ("tls://cluster.example:8786", ("cluster.example:1",), "would send records to"),
+        ("tcp://cluster.example:8786", ("cluster.example:8786",), "send records unencrypted to cluster.example:8786; "),
+        ("cluster.example:8786", (), "use tls://, or accept the risk with --allow-send tcp://cluster.example:8786"),
+        ("tcp://169.254.169.254:80", ("tcp://169.254.169.254:80",), "is never sent to"),
+        ("tcp://2852039166:80", ("tcp://2852039166:80",), "is never sent to"),
+        ("tls://metadata.google.internal:80", ("metadata.google.internal",), "is never sent to"),
+        ("localhost.example:1", (), "would send records unencrypted to localhost.example:1; "),
+        ("127.0.0.1", (), "is no address of a scheduler"),
+        ("127.0.0.1:0", (), "is no address"),
+        ("127.0.0.1:99999", (), "is no address"),
+        ("ucx://127.0.0.1:1", (), "is no address"),
+        ("inproc://127.0.0.1:1", (), "is no address"),
+        ("http://127.0.0.1:1/", (), "is no address"),
+        ("user@127.0.0.1:1", (), "is no address"),
+        ("", (), "is no address"),
+        ("\x1b[2Ja:1", (), "is no address"),
+        ("a" * 400 + ":1", (), "is no address"),
+        ("127.0.0.1:1\n", (), "is no address"),
+    ],
+)
+def test_other_addresses_are_refused_in_a_line(address, allow, told):
+    with pytest.raises(DecloakError) as caught:
+        check_address(address, allow)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
+
+
+def test_nobody_at_an_address_is_told_in_a_line_and_no_store_is_made(tmp_path):
+    script = "import decloak.dask_cluster as c, sys; c.PATIENCE = 1; from decloak.cli import main; main(sys.argv[1:])"
+    arguments = ["run", str(written(tmp_path, ONE)), "--store", str(tmp_path / "s.db"), "--dask"]
+    address = f"127.0.0.1:{free_port()}"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments, address], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"decloak: --dask: no scheduler of Dask answers at tcp://{address}")
+    assert "Traceback" not in done.stderr
+
+
+def sum_and_change(array: np.ndarray, factor: int) -> float:
+    array *= factor  # an array comes as writable as it went
+    return float(array.sum())
+
+
+def test_large_arrays_go_whole_and_without_a_warning(cluster):
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers have no tests
+    connection = DaskCluster(cluster)
+    try:
+        array = np.arange(3_000_000.0)  # above the 10 MB from which Dask warns
+        assert connection.map(sum_and_change, [(array, 1), (array, 2)]) == [array.sum(), 2 * array.sum()]
+        assert array[1] == 1
+    finally:
+        connection.close()
+
+
+@contextmanager
+def real_cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Popen]]]:
+    """A scheduler and two workers, each in a process."""
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    worker = ("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    with process(*scheduler) as first, process(*worker) as second, process(*worker) as third:
+        limit = time.monotonic() + 60
+        while time.monotonic() < limit:
+            with socket.socket() as opened:
+                if opened.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield address, first, [second, third]
+
+
+LONG = SETS.replace("transactions: 60", "transactions: 400").replace("times: 2", "times: 4")
+
+
+def begun(path: Path, store: Path, address: str) -> subprocess.Popen:
+    """A run of which something is done."""
+    running = subprocess.Popen(
+        command(path, store, "--dask", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while running.poll() is None and not (store.exists() and runs_of(store)):
+        time.sleep(0.01)
+    return running
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing(tmp_path):
+    path = written(tmp_path, LONG)
+    assert run(path, tmp_path / "whole.db", "--jobs", "1").returncode == 0
+    with real_cluster() as (address, _, workers), begun(path, tmp_path / "s.db", address) as running:
+        workers[0].send_signal(signal.SIGKILL)
+        assert 0 < runs_of(tmp_path / "s.db") < 12
+        _, stderr = running.communicate(timeout=200)
+    assert running.returncode == 0, stderr
+    assert rows(tmp_path / "s.db") == rows(tmp_path / "whole.db")
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_ends_a_run_in_a_line_and_the_run_goes_on(tmp_path):
+    path = written(tmp_path, LONG)
+    assert run(path, tmp_path / "whole.db", "--jobs", "1").returncode == 0
+    with real_cluster() as (address, scheduler, _), begun(path, tmp_path / "s.db", address) as running:
+        scheduler.send_signal(signal.SIGKILL)
+        _, stderr = running.communicate(timeout=200)
+    assert running.returncode == 2
+    assert stderr.splitlines()[-1] == (
+        f"decloak: --dask: the scheduler at {address} is gone; what was finished is kept: start the cluster again, "
+        "and run it again to go on"
+    )
+    assert "Traceback" not in stderr
+    assert 0 < runs_of(tmp_path / "s.db") < 12
+    assert run(path, tmp_path / "s.db", "--jobs", "2").returncode == 0
+    assert rows(tmp_path / "s.db") == rows(tmp_path / "whole.db")
+
+
+@pytest.mark.slow
+def test_a_run_by_a_cluster_that_is_interrupted_leaves_nothing_half_done(tmp_path):
+    path = written(tmp_path, LONG)
+    with real_cluster() as (address, *_), begun(path, tmp_path / "s.db", address) as running:
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=60)
+        assert running.returncode == 130
+        assert stderr.splitlines()[-1].startswith("decloak: interrupted; finished stages are kept")
+        again = run(path, tmp_path / "s.db", "--dask", address, "--json")
+    fresh = [variant["fresh"] for variant in json.loads(again.stdout)["runs"]]
+    assert not fresh[0]
+    assert fresh[-1]

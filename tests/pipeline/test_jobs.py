@@ -1,0 +1,399 @@
+"""Runs in several processes: the same results to the row, errors as ever, and nothing left behind."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from decloak.data.formats.folder import Folder
+from decloak.errors import DecloakError, NoRelease
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.plan import Plan
+from decloak.pipeline.scheduler import Schedule, Task, TaskResult
+from decloak.pipeline.validate import plans
+from decloak.pipeline.workspace import StageResult, Workspace
+from decloak.scenario.document import load
+from decloak.store import inserting
+from decloak.store.opening import Store, open_store
+from processes import children_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+
+COAT = """\
+scenario: sets of items
+data: {generate: clinic, transactions: 60, seed: 7}
+anonymise:
+  method: coat
+  k: 3
+  privacy: {count: 6, sizes: [2]}
+  utility: {relate: {measure: ngd, source: clinic-counts}, within: 0.9}
+relate: {measure: ngd, source: clinic-counts}
+attack: [ra, mda, rba]
+measure: [recovery]
+vary: {anonymise.k: [3, 4, 6]}
+repeat: {times: 2, seed: 1}
+"""
+CHUNKS = """\
+scenario: chunks
+data: {generate: clinic, transactions: 80, seed: 7}
+anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 20}
+relate: {measure: ngd, source: release}
+attacker: {model: moderate, share: 0.5}
+attack: [random, aba, cover, {rule: assignment}]
+measure: [accuracy]
+vary: {anonymise.k: [2, 3], data.transactions: [60, 80]}
+"""
+CUT = """\
+scenario: labels
+data: {generate: baskets, transactions: 300, items: 40, length: 4}
+anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: names}}
+attack: [km_violation]
+measure: [loss]
+vary: {anonymise.method: [cut, aa, da]}
+"""
+ONE = COAT.replace("vary: {anonymise.k: [3, 4, 6]}\n", "").replace("repeat: {times: 2, seed: 1}\n", "")
+"""A scenario of a single variant, whose attacks are worked on apart."""
+AT_ONCE = "import decloak.pipeline.run_plans as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
+"""Processes from the beginning, where one would find that there is too little to do."""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", AT_ONCE, *map(str, arguments)]
+
+
+def run(path: Path, store: Path, jobs: int, *further: object) -> subprocess.CompletedProcess[str]:
+    arguments = command("run", path.name, "--store", store.name, "--jobs", jobs, *further)
+    return subprocess.run(arguments, cwd=path.parent, capture_output=True, text=True, timeout=300, check=False)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+CLOCKS = {("run", "started"), ("release", "loss"), ("counted", "date"), ("count_source", "date"), ("seal", "checksum")}
+"""What tells the time."""
+TIMED = {("attack", "parameters"): "json_remove(parameters, '$.took')"}
+"""What tells it among other things, and the others."""
+WITH_NUMBERS = ("related", "cell", "kept", "eliminated", "probability", "assigned")
+"""Views of the table `number`. Stages of several kinds write to it, so their places in it depend on their order."""
+
+
+def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table under its number, without what tells the time; numbers in the views that have them."""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+        content = {"": connection.execute("select type, name, sql from sqlite_master order by 1, 2").fetchall()}
+        for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
+            columns = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
+            kept = [column for column in columns if (table, column) not in CLOCKS and column != "numbers"]
+            chosen = ", ".join(TIMED.get((table, column), f'"{column}"') for column in kept)
+            try:
+                content[table] = connection.execute(f'select rowid, {chosen} from "{table}" order by rowid').fetchall()
+            except sqlite3.OperationalError:  # a table without numbers of rows stands in the order of its key
+                content[table] = connection.execute(f'select {chosen} from "{table}"').fetchall()
+        content["number"] = connection.execute("select value from number order by 1").fetchall()
+        content |= {view: connection.execute(f"select * from {view}").fetchall() for view in WITH_NUMBERS}
+    return content
+
+
+@pytest.mark.parametrize("text", [COAT, CHUNKS, CUT, ONE], ids=["sets", "chunks", "labels", "attacks"])
+def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, tmp_path):
+    path = written(tmp_path, text)
+    first = run(path, tmp_path / "one.db", 1, "--json")
+    assert first.returncode == 0, first.stderr
+    content = rows(tmp_path / "one.db")
+    for jobs in (2, 5):
+        (tmp_path / "several.db").unlink(missing_ok=True)
+        other = run(path, tmp_path / "several.db", jobs, "--json")
+        assert other.stdout.replace("several.db", "one.db") == first.stdout
+        assert rows(tmp_path / "several.db") == content
+
+
+WITHOUT = COAT.replace("[3, 4, 6]", "[61, 3, 62, 63, 4]") + "expect: ['recall(ra) >= 0']\n"
+"""There are 60 people: of the first and two in the middle there can be no release."""
+LATE = """\
+scenario: too few kinds of answers
+data: {file: visits.txt, format: basket}
+anonymise: {method: diversity, m: 2, sensitive: [s], hierarchy: {by: names, fanout: 2}}
+attack: [{rule: km_violation, k: 2, m: 1}]
+measure: [loss]
+vary: {anonymise.l: [1, 4, 2]}
+"""
+"""That an l cannot be reached shows when the release is made."""
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "missing", "count"),
+    [(WITHOUT, 3, {"anonymise.k=61", "anonymise.k=62", "anonymise.k=63"}, 4), (LATE, 2, {"anonymise.l=4"}, 2)],
+    ids=["at once", "late"],
+)
+def test_a_sweep_goes_on_behind_what_there_is_no_release_of(text, code, missing, count, tmp_path):
+    path = written(tmp_path, text)
+    (tmp_path / "visits.txt").write_text("a, s\na, b\na, s\na, b\nb, s\nb\n", encoding="utf-8")
+    first = run(path, tmp_path / "one.db", 1, "--json")
+    assert first.returncode == code, first.stderr
+    done = json.loads(first.stdout)
+    assert {entry["variant"] for entry in done["missing"]} == missing
+    assert len(done["runs"]) == len(rows(tmp_path / "one.db")["run"]) == count
+    assert missing.isdisjoint(entry["variant"] for entry in done["runs"])
+    assert len(rows(tmp_path / "one.db")["release"]) == count  # nothing of the others is there
+    judged = {entry["variant"]: entry["holds"] for entry in done["expect"]}
+    assert judged == ({f"anonymise.k={k}": True if k < 60 else None for k in (61, 3, 62, 63, 4)} if code == 3 else {})
+    assert first.stderr.count("no release: anonymise.") == len(missing)  # one line for all repetitions
+    several = run(path, tmp_path / "several.db", 3, "--json")
+    assert several.stdout.replace("several.db", "one.db") == first.stdout
+    assert rows(tmp_path / "several.db") == rows(tmp_path / "one.db")
+
+
+def test_of_a_sweep_without_any_release_nothing_is_left(tmp_path):
+    path = written(tmp_path, COAT.replace("[3, 4, 6]", "[61, 62]"))
+    done = run(path, tmp_path / "s.db", 2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("decloak: anonymise.k=61 #1: k = 61 is impossible with 60 non-empty records; ")
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_what_one_run_has_done_is_not_done_again_by_several(tmp_path):
+    path = written(tmp_path, COAT)
+    assert run(path, tmp_path / "s.db", 1, "-k", "k=4").returncode == 0
+    before = rows(tmp_path / "s.db")["run"]
+    again = json.loads(run(path, tmp_path / "s.db", 3, "--json").stdout)
+    assert [variant["fresh"] for variant in again["runs"]] == [True, True, False, False, True, True]
+    assert rows(tmp_path / "s.db")["run"][: len(before)] == before
+
+
+def test_what_goes_wrong_in_a_process_is_told_as_ever(tmp_path):
+    rule = (
+        "rule: broken\nform: query\nabout: It divides.\nderives: broken(item)\n"
+        'facts: select cast(item as text) || zeroblob(2000000000) as item from item\nbecause: "{item}"\n'
+    )
+    (tmp_path / "broken.yaml").write_text(rule, encoding="utf-8")
+    path = written(tmp_path, COAT.replace("[ra, mda, rba]", "[ra, ./broken.yaml]"))
+    one, several = (run(path, tmp_path / f"{jobs}.db", jobs) for jobs in (1, 3))
+    assert one.returncode == several.returncode == 2
+    assert several.stderr.splitlines()[1:] == one.stderr.splitlines()[1:]
+    assert len(several.stderr.splitlines()) == 2  # the first says that the store holds the original data
+    assert "broken.yaml:5:" in several.stderr
+    assert "Traceback" not in several.stderr
+
+
+def test_a_program_of_several_threads_runs_one_after_the_other(tmp_path):
+    import threading
+
+    import decloak
+
+    event = threading.Event()
+    thread = threading.Thread(target=event.wait)
+    thread.start()
+    try:
+        done = decloak.run(written(tmp_path, ONE), store=tmp_path / "s.db", jobs=4)
+    finally:
+        event.set()
+        thread.join()
+    assert len(done.variants) == 1
+    assert not children_of(os.getpid())
+
+
+SIZES = """\
+scenario: no stage in common
+data: {generate: clinic, transactions: 60, seed: 7}
+anonymise: {method: sets, size: 4}
+relate: {measure: ngd, source: release}
+attack: [ra, mda]
+measure: [recovery]
+vary: {data.transactions: [60, 61, 62]}
+"""
+
+
+def results_of(task: Task) -> TaskResult:
+    """Return what a worker hands over that was asked for the original data and the release."""
+    stages = sorted(stage for stage in task.stages if stage.kind in ("dataset", "release"))
+    return TaskResult([StageResult(stage, partial(write_stage, stage=stage)) for stage in stages], None)
+
+
+def write_stage(connection, stage):
+    about = {"kind": "original", "origin": "", "format": "basket"}
+    if stage.kind == "release":
+        published = inserting.insert(connection, "dataset", digest=f"of {stage.key}", **about)
+        about = {"dataset": published, "method": "coat", "parameters": "{}", "loss": "{}"}
+    return inserting.insert(connection, stage.kind, digest=stage.key, **about)
+
+
+@pytest.fixture
+def schedule(tmp_path) -> Iterator[tuple[Schedule, Store, list[Plan]]]:
+    planned = plans(load(written(tmp_path, SIZES), ()))
+    with open_store(tmp_path / "s.db") as store:
+        yield Schedule(planned, Workspace(store, Inputs(Folder(tmp_path))), split=False), store, planned
+
+
+def has_release(store: Store, plan: Plan) -> bool:
+    return inserting.find(store, "release", plan.release) is not None
+
+
+def test_a_result_waits_for_its_turn(schedule):
+    schedule, store, (first, second, _) = schedule
+    one, two, three = schedule.next_task(), schedule.next_task(), schedule.next_task()
+    assert [task.plan for task in (one, two, three)] == [0, 1, 2]
+    schedule.finish(two, results_of(two))
+    assert not has_release(store, second)
+    assert schedule.next_task() is None  # nobody computes it again meanwhile
+    schedule.finish(one, results_of(one))
+    assert has_release(store, first)
+    assert has_release(store, second)
+    assert [schedule.next_task().plan, schedule.next_task().plan, schedule.next_task()] == [0, 1, None]
+
+
+def test_a_result_is_written_when_another_run_has_written_the_one_before_it(schedule, tmp_path):
+    schedule, store, (_, second, _) = schedule
+    one, two = schedule.next_task(), schedule.next_task()
+    schedule.finish(two, results_of(two))
+    with open_store(tmp_path / "s.db") as other, other.stage() as connection:
+        for result in results_of(one).results:
+            result.write(connection)
+    schedule.finish(one, TaskResult([], None))  # the worker found in the store what it was to compute
+    assert has_release(store, second)
+
+
+def test_a_plan_without_a_release_keeps_no_other_waiting(schedule):
+    schedule, store, (first, second, _) = schedule
+    one, two = schedule.next_task(), schedule.next_task()
+    schedule.finish(two, results_of(two))
+    schedule.finish(one, TaskResult([], NoRelease("none")))
+    assert schedule.is_finished(0)
+    assert isinstance(schedule.refusal(0), NoRelease)
+    assert not has_release(store, first)
+    assert has_release(store, second)
+
+
+def test_of_several_errors_that_of_the_first_plan_ends_the_run(schedule):
+    schedule, *_ = schedule
+    one, two = schedule.next_task(), schedule.next_task()
+    schedule.finish(two, TaskResult([], ValueError("second")))
+    assert not schedule.is_finished(0)
+    assert schedule.next_task() is None
+    schedule.finish(one, TaskResult([], ValueError("first")))
+    with pytest.raises(ValueError, match="first"):
+        schedule.refusal(0)
+
+
+def test_a_worker_that_computes_nothing_is_a_fault_and_no_endless_loop(schedule):
+    schedule, *_ = schedule
+    task = schedule.next_task()
+    with pytest.raises(RuntimeError, match="computed none of"):
+        schedule.finish(task, TaskResult([], None))
+
+
+SLOW = COAT.replace("transactions: 60", "transactions: 300").replace("times: 2", "times: 4")
+
+
+def started(path: Path, store: Path) -> subprocess.Popen:
+    process = subprocess.Popen(
+        command("run", path.name, "--store", store.name, "--jobs", 2),
+        cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), start_new_session=True,
+    )  # fmt: skip
+    while process.poll() is None and (len(children_of(process.pid)) < 2 or not store.exists() or not runs_of(store)):
+        time.sleep(0.01)
+    return process
+
+
+def runs_of(store: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)) as connection:
+            return int(connection.execute("select count(*) from run").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+
+
+def ends(pids: list[int]) -> bool:
+    limit = time.monotonic() + 20
+    while time.monotonic() < limit:
+        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, tmp_path):
+    path = written(tmp_path, SLOW)
+    assert run(path, tmp_path / "whole.db", 1).returncode == 0
+    with started(path, tmp_path / "ended.db") as process:
+        children = children_of(process.pid)
+        if by == signal.SIGINT:
+            os.killpg(process.pid, by)  # as a terminal does: to all of them
+        else:
+            process.send_signal(by)
+        _, stderr = process.communicate(timeout=60)
+    assert len(children) >= 2
+    assert ends(children)
+    if by != signal.SIGKILL:
+        assert process.returncode == 130
+        assert stderr.splitlines()[-1] == b"decloak: interrupted; finished stages are kept, run it again to continue"
+    assert 0 < runs_of(tmp_path / "ended.db") < runs_of(tmp_path / "whole.db")
+    assert run(path, tmp_path / "ended.db", 2).returncode == 0
+    assert rows(tmp_path / "ended.db") == rows(tmp_path / "whole.db")
+
+
+def test_a_process_that_is_killed_is_told_in_a_line_and_loses_nothing_written(tmp_path):
+    path = written(tmp_path, SLOW)
+    with started(path, tmp_path / "s.db") as process:
+        os.kill(children_of(process.pid)[0], signal.SIGKILL)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"was ended (SIGKILL); what was finished is kept: run it again" in stderr
+    assert len(stderr.splitlines()) == 2  # the first says that the store holds the original data
+    assert run(path, tmp_path / "s.db", 1).returncode == 0
+
+
+def test_memory_bounds_how_many_work_at_a_time_and_what_they_take(tmp_path):
+    path = written(tmp_path, COAT)
+    little = run(path, tmp_path / "s.db", 2, "--memory", "70M")
+    assert little.returncode == 2
+    assert little.stderr.startswith("decloak: --memory: a part of this run takes about ")
+    enough = run(path, tmp_path / "s.db", 2, "--memory", "2G")
+    assert enough.returncode == 0, enough.stderr
+
+
+def test_a_process_that_takes_more_than_its_share_ends_in_a_line(tmp_path):
+    large = CUT.replace("transactions: 300, items: 40", "transactions: 60000, items: 400").split("vary:")[0]
+    path = written(tmp_path, large)
+    said = run(path, tmp_path / "s.db", 2, "--memory", "64M")
+    needed = re.search(r"takes about (\d+)M of memory", said.stderr)
+    assert needed, said.stderr
+    script = "import sys; import decloak.pipeline.scheduler as c; c.PROCESS, c.OCCURRENCE = 1 << 20, 1; "
+    script += "from decloak.cli import main; main(sys.argv[1:])"
+    arguments = ["run", str(path), "--store", str(tmp_path / "s.db"), "--memory", f"{int(needed[1]) // 2}M"]
+    command = [sys.executable, "-c", script, *arguments]
+    low = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert low.returncode == 2
+    assert "its share of the memory that is allowed; allow more" in low.stderr
+    assert "Traceback" not in low.stderr
+
+
+@pytest.mark.parametrize("size", ["", "4", "4X", "-1G", "1e9G", "G", "63M", "٤G", "4G\x1b[31m"])
+def test_what_is_no_size_of_memory_is_told_at_its_place(size, tmp_path):
+    said = run(written(tmp_path, ONE), tmp_path / "s.db", 2, "--memory", size)
+    assert said.returncode == 2
+    assert said.stderr.startswith("decloak: --memory: ")
+    assert "\x1b" not in said.stderr
+
+
+def test_faults_of_a_file_come_whole_from_a_process():
+    import pickle
+
+    from decloak.errors import Faults
+
+    faults = Faults([DecloakError("a", "b:1", "c"), DecloakError("d", "b:2")])
+    assert str(pickle.loads(pickle.dumps(faults))) == str(faults)

@@ -1,0 +1,89 @@
+"""The output of the shipped scenarios: its width, its number of rows, and the words that it never has."""
+
+import io
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from conftest import ROOT
+from decloak.cli import _code
+
+QUICK = {
+    "quickstart": "quickstart.yaml",
+    "coat": "gallery/clinic-coat.yaml",
+    "disassociated": "gallery/clinic-disassociated.yaml",
+    "generalised": "gallery/clinic-generalised.yaml",
+    "methods": "gallery/clinic-methods.yaml",
+}
+SLOW = ("methods",)
+NEVER = re.compile(
+    r"\b(safe|anonymous|compliant)\b|publish it|keep it|\bholds\b|Linkability: does not apply|\bstruck\b",
+    re.IGNORECASE,
+)
+LABELS = ["RESULT", "Singling out", "Exposed", "Implied items", "Recovery", "Cost"]
+MOST_WIDE, MOST_ROWS = 110, 8
+
+
+class Printed(NamedTuple):
+    """The output of a command, and the store that it wrote."""
+
+    out: str
+    err: str
+    store: Path
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in QUICK]
+)
+def printed(request, tmp_path_factory) -> Printed:
+    """Return what a run of a shipped scenario prints on both streams."""
+    store = tmp_path_factory.mktemp("printed") / "s.db"
+    return printed_by("run", ROOT / "scenarios" / QUICK[request.param], store=store)
+
+
+def printed_by(*arguments: object, store: Path) -> Printed:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert _code([*map(str, arguments), "--store", str(store)]) == 0
+    return Printed(out.getvalue(), err.getvalue().replace(str(store), "store.db"), store)
+
+
+def test_no_line_is_wider_than_110_columns(printed):
+    assert [line for text in printed[:2] for line in text.splitlines() if len(line) > MOST_WIDE] == []
+
+
+def test_no_word_reassures(printed):
+    # Whoever finds that a release "identifies nobody" reads on; whoever reads "safe" stops.
+    assert [line for text in printed[:2] for line in text.splitlines() if NEVER.search(line)] == []
+
+
+def test_the_verdict_has_its_labels_in_order_and_the_worst_first(printed):
+    labels = [line[:15].strip() for line in printed[0].split("\n\n")[0].splitlines() if line[:15].strip()]
+    assert labels[0] == "RESULT"
+    assert [label for label in labels if label in LABELS] == LABELS
+
+
+def test_people_come_before_at_most_eight_rows_of_attacks(printed):
+    out, err, _ = printed
+    assert 0 < out.index("\nPeople exposed, of ") < out.index("normalised")
+    tables = [part for part in out.split("\n\n") if "normalised" in part]
+    rows = [line for table in tables for line in table.splitlines()[1:] if re.search(r"\d\.\d{3}", line)]
+    assert 0 < len(rows) <= MOST_ROWS
+    assert "_labels" not in out
+    assert "CONFIDENTIAL: store.db contains the original data. Share only files written by `decloak publish`." in err
+
+
+def test_the_command_that_prints_all_figures_works(printed):
+    named = re.search(r"`decloak (show) (\d+)` prints all figures", " ".join(printed.out.split()))
+    assert (named is None) == ("attack rows" not in printed.out)
+    said = printed_by(*(("show", "last") if named is None else named.groups()), store=printed.store)
+    assert "AUC" in said.out or "itemsets exposed" in said.out
+    assert [line for line in said.out.splitlines() if len(line) > MOST_WIDE or NEVER.search(line)] == []
+
+
+def test_a_brief_run_prints_the_result_alone(tmp_path):
+    said = printed_by("run", ROOT / "scenarios" / "quickstart.yaml", "--brief", store=tmp_path / "s.db")
+    assert said.out == "RESULT         WARNING: ids and row order re-identify 24 of 24 people.\n"

@@ -1,0 +1,251 @@
+"""How likely findings are right: calibrated on what the training never saw, for attacks that learn and that do not."""
+
+import json
+import sys
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import decloak
+from conftest import ROOT
+from decloak.anonymisers.kernels.disassociation import disassociate
+from decloak.attack.logistic import isotonic
+from decloak.attack.selftrained import calibration_tables
+from decloak.attack.tables import tables
+from decloak.counting.ascending import among
+from decloak.data.assignment import Assignment, PairScores
+from decloak.data.disassociated import Disassociated
+from decloak.data.generators.clinic import generate
+from decloak.measure.kernels.true_rows import TrueRows
+from decloak.relate.clusters import item_vectors
+from decloak.releases.disassociated import DisassociatedForm
+from decloak.releases.registry import form_of
+from decloak.rules.eliminate.confidence import FEWEST, _count_earlier, estimate_confidence
+from decloak.rules.eliminate.kernel import eliminate
+from decloak.rules.load import Catalogue
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.posterior import posterior
+from decloak.store.eliminations import read_strikes
+from decloak.store.opening import connect_readonly
+from decloak.store.probabilities import no_probabilities, probabilities
+from test_selftrained import frequent_and_rare, generalised, themed
+
+CATALOGUE = Catalogue()
+CLINIC = "data: {generate: clinic, transactions: 300, seed: 7}\nrelate: {measure: ngd, source: clinic-counts}\n"
+COAT = "anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}\nattacker: {context: all}\n"
+
+
+def assert_calibrated(p, right, deciles):
+    """Of every decile with 200 strikes a share is right that lies in it, or .05 beside it."""
+    p, right = np.asarray(p), np.asarray(right)
+    reached = 0
+    for low in np.arange(0, 1, 0.1):
+        within = (p >= low) & (p < low + 0.1)
+        if within.sum() >= 200:
+            reached += 1
+            assert low - 0.05 <= right[within].mean() <= low + 0.15, (low, within.sum(), right[within].mean())
+    assert reached >= deciles
+
+
+def _struck(distances, strategy, name):
+    seeds = list(range(len(distances))) if name == "ra" else None
+    return dict(enumerate(eliminate(distances, strategy, seeds=seeds)))
+
+
+@pytest.mark.parametrize(("name", "deciles"), [("rba", 2), ("tba", 2), ("gba", 2), ("wba", 2), ("ra", 1)])
+def test_strikes_of_rules_that_do_not_learn_are_right_as_often_as_they_say(name, deciles):
+    strategy = CATALOGUE.rule(name).compiled
+    p, right = [], []
+    for seed in range(5):
+        rows, distance, sets = frequent_and_rare(seed)
+        published = generalised(rows, sets)
+        attacked = tables(published, distance, None)
+        tried = calibration_tables(
+            published, attacked, lambda pairs, d=distance: {pair: d[pair] for pair in pairs}, None
+        )
+        done, rehearsed = (_struck([table.d for table in every], strategy, name) for every in (attacked, tried))
+        sure = estimate_confidence(done, rehearsed, [likeness.meant for likeness in tried])
+        p += sure.p.tolist()
+        for number, table in enumerate(attacked):
+            meant = [[member in rows[row] for member in table.columns] for row in table.transactions]
+            steps = done[number].steps
+            right += [not meant[row][col] for row, col in zip(steps.row.tolist(), steps.col.tolist(), strict=True)]
+    assert_calibrated(p, right, deciles)
+
+
+class Held(NamedTuple):
+    """A release as its form reads it."""
+
+    published: Disassociated
+
+
+@pytest.fixture(scope="module")
+def disassociated():
+    """Releases with the relatedness they show, their records, and how likely each row has each unit."""
+    releases = []
+    for seed in range(8):
+        records = [tuple(row) for row in generate(1500, seed).transactions]
+        made = disassociate(records, k=3, m=2, max_cluster=25)
+        vectors = item_vectors(
+            [one.items for one in made.release.clusters], [one.size for one in made.release.clusters], 20
+        )
+        near = {
+            (a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in DisassociatedForm().pairs(Held(made.release), None)
+        }
+        releases.append((made.release, near, TrueRows(made.release, records, made.truth)))
+    return [(*release, posterior(release[0], [PairScores(release[1], "smaller", 1.0)])) for release in releases]
+
+
+@pytest.mark.parametrize("name", ["random", "aba", "bayes", "expectation"])
+def test_what_rows_are_given_is_right_as_often_as_it_says(name, disassociated):
+    rule = CATALOGUE.rule(name).compiled
+    p, right = [], []
+    for release, near, behind, sure in disassociated:
+        given_rows = reassociate(release, near, rule, closer="smaller", unrelated=1.0)
+        each = [Assignment(c, chunk, unit, (row,)) for c, chunk, unit, rows in given_rows for row in rows]
+        gifts = behind.assigned_units(each)
+        right += among(gifts.unit * behind.rows + gifts.row, behind.true).tolist()
+        p += sure.of(given_rows).tolist()
+    assert_calibrated(p, right, 4)
+
+
+def test_links_that_can_be_certain_are_right_as_often_as_it_says_whatever_the_structure(monkeypatch):
+    """On records of sharp kinds every tenth up to the last has 200 links, which they never have on the clinic's."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    import effect_reliability as effect
+
+    structures = product(effect.KINDS, effect.OFTEN, effect.LARGEST, range(3))
+    links = [link for structure in structures for link in effect.links("expectation", *structure)]
+    for module in ("effect_reliability", "effect_clusters", "effect_reassociate", "bench_reassociate", "timing"):
+        sys.modules.pop(module, None)
+    p, right = zip(*links, strict=True)
+    assert sum(0.8 <= chance < 0.9 for chance in p) >= 200
+    assert_calibrated(p, right, 9)
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_what_came_before_is_counted(places):
+    assert _count_earlier(np.array(places, np.int64)).tolist() == [
+        places[:at].count(place) for at, place in enumerate(places)
+    ]
+
+
+def test_too_few_strikes_on_plain_items_say_nothing():
+    rows, distance = themed(count=60)
+    published = generalised(rows)
+    attacked = tables(published, distance, None)
+    strategy = CATALOGUE.rule("mda").compiled
+    done = dict(enumerate(eliminate([table.d for table in attacked], strategy)))
+    sure = estimate_confidence(done, done, [np.zeros(table.d.shape) for table in attacked])
+    assert sure.p is None
+    assert f"{sum(len(each.steps.row) for each in done.values())} strikes were right and 0 wrong" in sure.reason
+    assert FEWEST > 1
+
+
+def attacked_by(tmp_path, attacks, method=COAT, more="measure: [recovery, calibration]\n"):
+    (tmp_path / "s.yaml").write_text(f"scenario: sure\n{CLINIC}{method}attack: {attacks}\n{more}")
+    return decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+
+
+def test_every_attack_says_how_sure_it_is_or_why_not(tmp_path, call):
+    expect = 'expect: ["certain_links(rba) >= 0", "brier(rba) < brier_baseline(rba) + 0.02"]\n'
+    attacks = "[mda, tba, rba, centred, {rule: km_violation, k: 3, m: 2}]"
+    done = attacked_by(tmp_path, attacks, more=f"measure: [recovery, calibration]\n{expect}")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        numbers = dict(connection.execute("select label, attack from run_attack").fetchall())
+        for name in ("tba", "rba", "centred"):
+            p = probabilities(connection, numbers[name])
+            assert ((p > 0) & (p < 1)).all()
+        assert probabilities(connection, numbers["mda"]) is None
+        assert "too few for an estimate" in no_probabilities(connection, numbers["mda"])
+        assert "is certain" in no_probabilities(connection, numbers["km_violation"])
+    assert done.ok
+    listed = json.loads(call("explain", "last", "--attack", "rba", "--store", tmp_path / "s.db", "--json").out)
+    assert all("; right with probability 0." in row["because"] for row in listed)
+
+
+def test_the_truth_has_no_part_in_it(tmp_path, call):
+    """The same release without its originals gives the same probabilities."""
+    attacked_by(tmp_path, "[rba]", more="")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        known = probabilities(connection, 1)
+    assert call("publish", "1", tmp_path / "r.txt", "--store", tmp_path / "s.db").code == 0
+    (tmp_path / "t.yaml").write_text(
+        "scenario: sure\ndata: {published: r.txt}\nrelate: {measure: ngd, source: clinic-counts}\n"
+        "attacker: {context: all}\nattack: [rba]\n"
+    )
+    decloak.run(tmp_path / "t.yaml", store=tmp_path / "t.db")
+    with closing(connect_readonly(tmp_path / "t.db")) as connection:
+        assert probabilities(connection, 1) == pytest.approx(known)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, max_size=20))
+def test_a_levelled_curve_is_the_nearest_that_never_falls(points):
+    from scipy.optimize import isotonic_regression
+
+    values, weights = (np.array(part) for part in zip(*points, strict=True))
+    nearest = isotonic_regression(values, weights=weights.astype(float)).x
+    assert isotonic(values, weights) == pytest.approx(nearest, abs=1e-9)
+
+
+def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
+    decloak.run(ROOT / "scenarios" / "quickstart.yaml", store=tmp_path / "s.db")
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (tossed,) = connection.execute("select attack from run_attack where label = 'ra'").fetchone()
+        p = probabilities(connection, tossed)
+    assert p is not None
+    assert p.max() < 0.9  # chance is .75, and nothing tells one toss from another
+
+
+SELECTED = """\
+scenario: Are strikes as often right as they say?
+data: {generate: clinic, transactions: 800, seed: 3}
+anonymise: {method: sets, size: 3, share: 0.4}
+relate: {measure: ngd, source: clinic-counts}
+attacker: {context: all}
+attack: [selftrained]
+repeat: {times: TIMES, seed: 1}
+"""
+
+
+def learned_strikes(tmp_path, monkeypatch, times):
+    """What `selftrained` strikes: how likely each cell was added, how likely the strike is right, and whether it is."""
+    monkeypatch.setattr("decloak.rules.operators.eliminate.CONTROLS", ())
+    (tmp_path / "s.yaml").write_text(SELECTED.replace("TIMES", str(times)))
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    cells, said, right = [], [], []
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        for attack, release in connection.execute("select id, release from attack order by id").fetchall():
+            held = form_of(connection, release).load(connection, release)
+            original = {table.id: table.original for table in held.true_tables(release)}
+            struck = read_strikes(connection, attack)
+            cells += struck.weights.tolist()
+            said += probabilities(connection, attack).tolist()
+            places = zip(struck.tables.tolist(), struck.rows.tolist(), struck.cols.tolist(), strict=True)
+            right += [not original[table][row, col] for table, row, col in places]
+    return np.array(cells), np.array(said), np.array(right)
+
+
+def test_strikes_are_said_to_be_right_as_often_as_what_is_struck_not_as_all_cells(tmp_path, monkeypatch):
+    """A cell of .4 is struck only where a likelier member is left: the last of a row stays, so more are right."""
+    cells, said, right = learned_strikes(tmp_path, monkeypatch, 2)
+    unlikely = cells < 0.6
+    assert unlikely.sum() >= 200
+    assert right[unlikely].mean() - cells[unlikely].mean() > 0.05
+    assert said[unlikely].mean() == pytest.approx(right[unlikely].mean(), abs=0.05)
+    assert said.mean() == pytest.approx(right.mean(), abs=0.03)
+
+
+@pytest.mark.slow
+def test_every_tenth_of_what_is_struck_is_right_as_often_as_it_says(tmp_path, monkeypatch):
+    _, said, right = learned_strikes(tmp_path, monkeypatch, 4)
+    tenths = [tenth for tenth in (np.floor(said * 10) == number for number in range(10)) if tenth.sum() >= 200]
+    assert len(tenths) >= 4
+    for tenth in tenths:
+        assert said[tenth].mean() == pytest.approx(right[tenth].mean(), abs=0.05)

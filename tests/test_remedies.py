@@ -1,0 +1,160 @@
+"""The remedies of the corpus of mistakes: a text is changed as the message says, and the command succeeds."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from test_bad_input import CASES
+
+SUGGESTED = re.compile(r"'([^']+)'[^']*; did you mean '([^']+)'\?$")
+TEXT = """\
+heart disease, blood pressure, icd, weakness, dizziness
+anesthesia, icd, pain, diabetes
+gangrene, limbs, injury
+knee, injury
+"""
+
+
+def text_file(name: str, text: str) -> Callable[[Path], None]:
+    """A remedy by hand: write the file again, with text in the right format."""
+    return lambda folder: (folder / name).write_text(text)
+
+
+def in_scenario(old: str, new: str) -> Callable[[Path], None]:
+    """A remedy by hand: change the scenario."""
+
+    def change(folder: Path) -> None:
+        path = folder / "scenario.yaml"
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+
+    return change
+
+
+def as_suggested(folder: Path, said: str) -> bool:
+    """Replace the misspelt word of the message by the suggested one, at its place."""
+    found = SUGGESTED.search(said)
+    place = re.match(r"decloak: (.+?):(\d+):(\d+): ", said)
+    if not found or not place:
+        return False
+    path, line = Path(place[1]), int(place[2]) - 1
+    lines = path.read_text().splitlines()
+    assert re.search(rf"(?<!\w){re.escape(found[1])}(?!\w)", lines[line]), said
+    lines[line] = re.sub(rf"(?<!\w){re.escape(found[1])}(?!\w)", found[2], lines[line], count=1)
+    path.write_text("\n".join([*lines, ""]))
+    return True
+
+
+BY_HAND: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "number as text": ("write it without quotes", in_scenario("context: '1'", "context: 1")),
+    "out of range": ("at least 1", in_scenario("context: 0", "context: 1")),
+    "wrong type": ("whole number", in_scenario("context: [1]", "context: 1")),
+    "missing key": ("missing key 'scenario'; add it", lambda folder: (folder / "scenario.yaml").write_text(
+        "scenario: the worked example\n" + (folder / "scenario.yaml").read_text())),
+    "no scenario": ("check the spelling of the path", lambda folder: None),
+    "empty original": ("is empty", text_file("original.txt", TEXT)),
+    "binary original": ("save it as UTF-8", text_file("original.txt", TEXT)),
+    "rule that is no sql": ("syntax error", lambda folder: (folder / "mine.yaml").write_text(
+        (folder / "mine.yaml").read_text().replace("selec 1", "select txn, n from held"))),
+    "rule that writes": ("a rule is one SELECT", lambda folder: (folder / "mine.yaml").write_text(
+        (folder / "mine.yaml").read_text().replace("delete from item", "select txn, n from held"))),
+    "no rule": ("no such file", in_scenario("./none.yaml,", "gba,")),
+}  # fmt: skip
+"""Remedies that need a sentence's understanding: the words of the message, and the change that they ask for."""
+SUGGESTIONS = [name for name, (_, expected) in CASES.items() if "did you mean" in expected]
+
+
+@pytest.mark.parametrize("name", SUGGESTIONS)
+def test_a_suggested_word_makes_the_command_succeed(example, call, name):
+    edit, _ = CASES[name]
+    edit(example)
+    said = call("validate", example / "scenario.yaml")
+    assert said.code == 2
+    assert as_suggested(example, said.err.strip()), said.err
+    assert call("validate", example / "scenario.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", [name for name in BY_HAND if name != "no scenario"])
+def test_a_remedy_makes_the_command_succeed(example, call, tmp_path, name):
+    edit, _ = CASES[name]
+    words, remedy = BY_HAND[name]
+    edit(example)
+    said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    assert words in said.err, said.err
+    remedy(example)
+    assert call("run", example / "scenario.yaml", "--store", tmp_path / "s.db").code == 0
+
+
+@pytest.fixture
+def scenario(example) -> Path:
+    return example / "scenario.yaml"
+
+
+def edited(path: Path, old: str, new: str) -> Path:
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    return path
+
+
+def test_a_misspelt_required_key_names_the_misspelling(call, scenario):
+    said = call("validate", edited(scenario, "scenario: the", "scenari: the"))
+    assert said.err.count("\n") == 1
+    assert "unknown key 'scenari'; did you mean 'scenario'?" in said.err
+    assert as_suggested(scenario.parent, said.err.strip())
+    assert call("validate", scenario).code == 0
+
+
+def test_an_expectation_names_the_attack_that_it_needs_and_the_attacks_that_run(call, scenario):
+    written = yaml.safe_load(scenario.read_text()) | {"attack": ["mda"], "expect": ["recall(rba) > 0.1"]}
+    scenario.write_text(yaml.safe_dump(written))
+    said = call("validate", scenario)
+    assert said.code == 2
+    assert "needs the attack 'rba'" in said.err
+    assert "add rba under attack" in said.err
+    scenario.write_text(yaml.safe_dump(written | {"attack": ["mda", "rba"]}))
+    assert call("validate", scenario).code == 0
+
+
+def test_an_expectation_names_the_measure_that_it_needs(call, scenario):
+    written = yaml.safe_load(scenario.read_text()) | {"measure": ["time"], "expect": ["precision(rba) > 0.1"]}
+    scenario.write_text(yaml.safe_dump(written))
+    said = call("validate", scenario)
+    assert "add recovery under measure" in said.err
+    scenario.write_text(yaml.safe_dump(written | {"measure": ["time", "recovery"]}))
+    assert call("validate", scenario).code == 0
+
+
+def test_an_incomplete_expectation_is_called_incomplete(call, scenario):
+    scenario.write_text(scenario.read_text() + 'expect: ["precision(rba) >"]\n')
+    said = call("validate", scenario)
+    assert "incomplete expression 'precision(rba) >'; add a value after '>', for example 0.5" in said.err
+    scenario.write_text(scenario.read_text().replace("(rba) >", "(rba) > 0.5"))
+    assert call("validate", scenario).code == 0
+
+
+def test_an_empty_scenario_is_created_by_the_command_that_the_message_names(call, tmp_path):
+    (tmp_path / "e.yaml").touch()
+    said = call("run", tmp_path / "e.yaml")
+    assert "the file is empty; write keys and values; `decloak init` writes an example" in said.err
+    assert call("init", tmp_path / "example.yaml").code == 0
+    (tmp_path / "example.yaml").replace(tmp_path / "e.yaml")
+    assert call("validate", tmp_path / "e.yaml").code == 0
+
+
+def test_the_right_separator_is_the_one_that_the_message_names(call, tmp_path):
+    (tmp_path / "d.csv").write_text("".join(f"p{n};milk;tea\n" for n in range(9)))
+    arguments = ["check", tmp_path / "d.csv", "--input", "basket", "--ids", "--k", "2", "--m", "1"]
+    said = call(*arguments)
+    assert "--separator ';'" in said.err
+    assert call(*arguments, "--separator", ";").code == 0
+
+
+def test_the_extension_of_a_release_is_one_that_the_message_names(call, store, tmp_path):
+    said = call("publish", "last", tmp_path / "out.xlsx", "--store", store)
+    assert "cannot write .xlsx" in said.err
+    for extension in re.findall(r"\.(txt|jsonl|db)\b", said.err):
+        assert call("publish", "last", tmp_path / f"out.{extension}", "--store", store).code == 0
