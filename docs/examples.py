@@ -1,11 +1,9 @@
-"""Write what the README and the pages show: the output of commands, figures, and the picture of the report.
+"""Write the outputs of commands into the README and the pages, and the picture of the report.
 
     python docs/examples.py [PAGE...]
 
-Without a page it writes all of them. README.md includes the picture, which needs Chromium. tests/test_docs.py fails
-when a file is not what this would write.
-
-A figure in the prose of the README is followed by a comment that says which figure it is: 120<!-- struck of rba -->.
+Without a page it writes all pages. README.md includes the picture, which needs Chromium. tests/test_docs.py fails when
+a file differs from the result.
 """
 
 import doctest
@@ -20,19 +18,18 @@ import struct
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from shutil import copyfile
 
-import decloak
 from decloak.cli import _code
-from decloak.data.published import read_published
 from decloak.report import progress
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
+FILM = ROOT / "docs" / "pictures" / "demo.svg"
 PAGES = sorted(
     page
     for folder in ("how-to", "tutorial")
@@ -40,9 +37,8 @@ PAGES = sorted(
     if "\n$ decloak " in page.read_text(encoding="utf-8")
 )
 BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
-FIGURE = re.compile(r"[\d,.]*\d<!-- (?P<name>[^>]+?) -->")
-DEMO = ("decloak run mine.yaml", "decloak explain last p01 insulin --attack rba")
-WIDTH = 1120
+DEMO = "decloak run demo.yaml"
+WIDTH = 1280
 
 
 def lines_of(command: str) -> list[str]:
@@ -86,40 +82,23 @@ def _with_text(block: re.Match[str], text: str) -> str:
 
 
 def readme() -> str:
-    """Return the README with the demo, the answer to a mistake and the figures as they are now."""
-    lines_of("decloak init mine.yaml")
-    demo = [line for command in DEMO for line in lines_of(command)]
+    """Return the README with the result of the demo and the answer to a mistake as they are now."""
+    lines_of("decloak init demo.yaml --like demo")
     text = README.read_text(encoding="utf-8")
-    shown = iter([demo, _mistake(text)])
-    text = BLOCK.sub(
+    result, _, _ = "\n".join(lines_of(DEMO)).partition("\n\n")
+    shown = iter([[f"$ {DEMO}", result], _mistake(text)])
+    return BLOCK.sub(
         lambda block: _with_text(block, "\n".join([*next(shown), ""])) if block["kind"] == "text" else block[0], text
     )
-    figures = _figures()
-    return FIGURE.sub(lambda figure: f"{figures[figure['name']]}<!-- {figure['name']} -->", text)
 
 
 def _mistake(text: str) -> list[str]:
-    """The answer to the scenario of the demo with the misspelt name that the README has."""
+    """Return the error of the demo's scenario with the misspelt name that the README shows."""
     *_, shown = (block["text"] for block in BLOCK.finditer(text) if block["kind"] == "text")
     wrong, right = re.findall(r"'(\w+)'", shown)
-    mine = Path("mine.yaml").read_text(encoding="utf-8")
-    Path("mine.yaml").write_text(mine.replace(right, wrong), encoding="utf-8")
-    answer = lines_of(DEMO[0])
-    Path("mine.yaml").write_text(mine, encoding="utf-8")
-    return answer
-
-
-def _figures() -> Mapping[str, str]:
-    """The figures of the demo's run that the prose may name."""
-    run = decloak.run("mine.yaml")
-    found = {f"{one.measure} of {one.attack}": _number(one.value) for one in run.measures if one.value is not None}
-    release = read_published("quickstart/published.txt", ids=True)
-    hidden = sum(len(element) for row in release.transactions for element in row if isinstance(element, tuple))
-    return found | {"people": str(len(release.transactions)), "members": str(hidden)}
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+    scenario = Path("demo.yaml").read_text(encoding="utf-8")
+    Path("mine.yaml").write_text(scenario.replace(right, wrong), encoding="utf-8")
+    return lines_of("decloak run mine.yaml")
 
 
 def demo_page() -> Path:
@@ -131,27 +110,54 @@ def demo_page() -> Path:
 
 
 def pictured(page: Path) -> str:
-    """Return the text of a page that the picture shows: its verdict and its first section."""
+    """Return the text of a page that the picture shows: its result, the people exposed, the findings and the plots."""
     text = page.read_text(encoding="utf-8")
-    start = text.index("<header>")
-    first = text.index("\n<section id=", start)
-    shown = text[start : text.index("\n<section id=", first + 1)]
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
+    shown = text[text.index("<header") : text.index('<section id="attacks"')]
+    return " ".join(html.unescape(re.sub(r"(?s)<svg.*?</svg>|<[^>]+>", " ", shown)).split())
 
 
 def picture(page: Path) -> bytes:
     """Return a picture of the beginning of a page as PNG, with the text that it shows as its description."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     from base64 import b64decode
 
     from browser import browser
 
     with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as tab:
         tab.open(page, WIDTH)
-        end = tab.ask("document.querySelectorAll('main > section[id]')[1].getBoundingClientRect().top")
+        end = tab.ask("document.getElementById('attacks').getBoundingClientRect().top")
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": math.ceil(end), "scale": 1}
         shot = tab.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
     return _described(b64decode(shot["data"]), pictured(page))
+
+
+def film(lines: Sequence[str]) -> str:
+    """Return the lines of a terminal as an SVG that shows them one after the other, in a loop."""
+    rows = "".join(
+        f'<text x="16" y="{28 + 18 * row}" style="animation-delay:{row * 0.25:.2f}s">{html.escape(line)}</text>\n'
+        for row, line in enumerate(lines)
+    )
+    seconds = len(lines) * 0.25 + 8
+    style = (
+        "text{font:13px monospace;fill:#e9ecef;white-space:pre;opacity:0;"
+        f"animation:line {seconds:.2f}s infinite}}@keyframes line{{0%{{opacity:0}}1%,90%{{opacity:1}}}}"
+        "@media (prefers-reduced-motion:reduce){text{opacity:1;animation:none}}"
+    )
+    size = f'viewBox="0 0 920 {36 + 18 * len(lines)}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{html.escape(lines[1])}">\n'
+        f'<style>{style}</style><rect width="100%" height="100%" rx="6" fill="#14181c"/>\n{rows}</svg>\n'
+    )
+
+
+def demo_film() -> str:
+    """Film the demo: its result, and the comparison of methods that follows."""
+    lines_of("decloak init demo.yaml --like demo")
+    lines_of("decloak init methods.yaml --like clinic-methods")
+    result, _, _ = "\n".join(lines_of(DEMO)).partition("\n\n")
+    compared = "\n".join(lines_of("decloak run methods.yaml --store methods.db")).split("\n\n")[1]
+    shown = [f"$ {DEMO}", *result.splitlines(), "", "$ decloak run methods.yaml", *compared.splitlines()]
+    return film([line[:115] for line in shown])
 
 
 def _described(png: bytes, text: str) -> bytes:
@@ -185,6 +191,9 @@ def main() -> None:
             text = readme() if page == README else rewritten(page)
             page.write_text(text, encoding="utf-8")
             print(page.relative_to(ROOT))
+            if page == README:
+                FILM.write_text(demo_film(), encoding="utf-8")
+                print(FILM.relative_to(ROOT))
             if page == README and shutil.which("chromium"):
                 PICTURE.write_bytes(picture(demo_page()))
                 print(PICTURE.relative_to(ROOT))

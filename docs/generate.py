@@ -9,13 +9,12 @@ import inspect
 import json
 import textwrap
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from decloak.cli import COMMANDS
+from decloak.cli import COMMANDS, cli
 from decloak.data.release_files import RELEASE_FORMATS
 from decloak.measure.registry import words_of_columns
 from decloak.rules.load import Catalogue
@@ -51,8 +50,9 @@ def command_reference() -> str:
 
 def _commands() -> Iterator[tuple[str, click.Command]]:
     """Every command, those of a group behind the group."""
-    for name, (module, _) in COMMANDS.items():
-        command: click.Command = getattr(import_module(f"decloak.commands.{module}"), f"{name}_command")
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
         yield name, command
         inner = command.commands if isinstance(command, click.Group) else {}
         yield from ((f"{name} {one}", inner[one]) for one in inner)
