@@ -8,8 +8,7 @@ LOWEST := .venv-lowest
 .PHONY: demo test test-all coverage test-lowest test-edges trust lint types bench bench-check docs examples gallery release-check clean
 
 demo: $(VENV)/shown
-	$(BIN)/decloak run scenarios/quickstart.yaml --store store.db
-	$(BIN)/decloak explain last p01 insulin --attack rba --store store.db
+	$(BIN)/decloak run scenarios/gallery/demo.yaml --store store.db
 	$(BIN)/decloak run scenarios/gallery/clinic-methods.yaml --store store.db
 	@rm -f demo.html
 	$(BIN)/decloak report last --store store.db -o demo.html
@@ -30,9 +29,8 @@ test-lowest: $(LOWEST)/tested
 
 # The files that meet other packages at their edges: pydantic, click and rich, sqlite-utils and networkx, pandas, polars,
 # pyarrow and openpyxl, HanTa and wn, jinja2 and vl-convert, dask, numba, numpy and scipy. The others go by arrays alone.
-EDGES := $(addprefix tests/test_,$(addsuffix .py,pydantic scenario bad_input rules_load cli store stored_arrays graph \
-	readers tables writing text wordnet searchlog report dask generalise strategies recovery lead transport \
-	statistics mining quickstart worked_example))
+EDGES := $(foreach name,pydantic scenario bad_input rules_load cli store stored_arrays graph readers tables writing text wordnet searchlog \
+	report dask generalise strategies recovery lead transport statistics mining quickstart worked_example,$(wildcard tests/test_$(name).py tests/*/test_$(name).py))
 test-edges: $(LOWEST)/tested
 	$(LOWEST)/bin/python -m pytest $(EDGES)
 

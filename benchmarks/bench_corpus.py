@@ -24,7 +24,7 @@ import numpy as np
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.corpus_build import build
 from decloak.relate.corpus_index import Corpus
-from decloak.relate.counting import Counted
+from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
 from timing import cpu
 
@@ -70,7 +70,7 @@ def scored(index: Path, terms: Sequence[str]) -> tuple[float, int]:
 
     def score() -> None:
         with Corpus.open(index) as corpus:
-            distances(Counted(corpus), pairs)
+            distances(CachedCounts(corpus), pairs)
 
     return cpu(score), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from decloak.data.query import Both, Query
-from decloak.relate.counting import Counted
+from decloak.data.document_counter import Query, QueryPair
+from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import open_store
@@ -33,7 +33,7 @@ class Made:
         self.asked += len(queries)
         yield {query: self._rng.randrange(1_000, 2_000) for query in queries}
 
-    def joint(self, pairs: Sequence[Both]) -> Iterator[Mapping[Both, int | None]]:
+    def joint(self, pairs: Sequence[QueryPair]) -> Iterator[Mapping[QueryPair, int | None]]:
         self.asked += len(pairs)
         yield {pair: self._rng.randrange(1_000) for pair in pairs}
 
@@ -44,16 +44,16 @@ def measure(terms: int, folder: Path) -> None:
     counter = Made()
     with open_store(folder / f"{terms}.db") as store:
         cache = StoredCounts(store)
-        asking = cpu(lambda: distances(Counted(counter, cache), pairs), best_of=1)
+        asking = cpu(lambda: distances(CachedCounts(counter, cache), pairs), best_of=1)
         assert counter.asked == terms + len(pairs)
-        counting = cpu(lambda: _counts(Counted(counter, cache), pairs))
-        scoring = cpu(lambda: distances(Counted(counter, cache), pairs))
+        counting = cpu(lambda: _counts(CachedCounts(counter, cache), pairs))
+        scoring = cpu(lambda: distances(CachedCounts(counter, cache), pairs))
         assert counter.asked == terms + len(pairs), "what is kept was asked for again"
     print(f"{terms:5} terms, {len(pairs):8,} pairs: {asking:.2f} s to keep and score", end="; ")
     print(f"from the cache {counting:.3f} s to count, {scoring:.3f} s to score")
 
 
-def _counts(source: Counted, pairs: list[tuple[str, str]]) -> None:
+def _counts(source: CachedCounts, pairs: list[tuple[str, str]]) -> None:
     source.counts([term for pair in pairs for term in pair])
     source.joint(pairs)
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attack.breach import breached
+from decloak.attack.breach import breached_covers
 from decloak.attack.cover import cover_problems, covers
 from decloak.attack.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.link_probability import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import Sight
+from decloak.rules.operators.operator import AttackerView
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.disassociated import write_clusters
 from decloak.store.opening import connect_readonly, open_store
@@ -67,7 +67,7 @@ def attackers(release: Disassociated, records: Records) -> list[int]:
     found = covers(release)
     items = {item for record in records for item in record}
     known = (None, moderate(records, 2), weak(items, FOREIGN, 2))
-    return [len(breached(found, one)) for one in known]
+    return [len(breached_covers(found, one)) for one in known]
 
 
 def by_rule(release: Disassociated) -> None:
@@ -82,7 +82,7 @@ def by_rule(release: Disassociated) -> None:
         with closing(connect_readonly(path)) as connection:
             database = AttackersDatabase(connection, Scope(number, dataset))
             with open_sandbox(database, rule.reads, (), None) as sandbox:
-                found = rule.operator.run(rule, Sight(sandbox), Settings()).facts
+                found = rule.operator.run(rule, AttackerView(sandbox), Settings()).facts
         print(f"  the rule cover: {len(found):,} facts in {time.process_time() - begun:.2f} s")
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "naive"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import decloak
 import naive_eliminate as naive

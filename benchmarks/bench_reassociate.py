@@ -13,7 +13,7 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
 from decloak.measure.kernels.reassociation import accuracy_of, reconstructed
 from decloak.measure.kernels.transport import mean_distance
-from decloak.measure.kernels.true_rows import Given, TrueRows
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.measure.kernels.utility import re_chunks, tkd_chunks
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
@@ -101,9 +101,9 @@ def main() -> None:
         print(f"{name}: {curve}; grows with exponent {growth(taken):.2f}")
     given = reassociate(release, scores, ATTACKS["ABA"])
 
-    def looked_up() -> tuple[TrueRows, Given]:
+    def looked_up() -> tuple[TrueRows, AssignedUnits]:
         rows = TrueRows(release, held, truth)
-        return rows, rows.given(given)
+        return rows, rows.assigned_units(given)
 
     print(f"accuracy: {cpu(lambda: accuracy_of(TrueRows(release, held, truth), given)):.2f} s")
     print(f"transaction breakage: {cpu(lambda: transaction_breakage_of(*looked_up())):.2f} s")

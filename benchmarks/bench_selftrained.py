@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decloak.attack.selftrained import learned
+from decloak.attack.selftrained import learn_from_release
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import Pair
@@ -45,7 +45,9 @@ def main() -> None:
             release = published(count, random.Random(count))
             attacked = tables(release, dict.fromkeys(needed_pairs(release, None), 0.5), None)
             cells = sum(table.d.size for table in attacked)
-            seconds = cpu(lambda release=release, attacked=attacked: learned(release, attacked, drawn).added, 1)
+            seconds = cpu(
+                lambda release=release, attacked=attacked: learn_from_release(release, attacked, drawn).added, 1
+            )
             print(f"{count:,} transactions, {len(attacked)} tables, {cells:,} cells: {seconds:.2f} s")
 
 

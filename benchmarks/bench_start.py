@@ -12,8 +12,7 @@ from pathlib import Path
 
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.dataset import Dataset
-from decloak.data.formats.readers import read
-from decloak.data.formats.writers import write
+from decloak.data.formats.plain_files import read, write
 from decloak.data.published import Published
 from timing import cpu
 

@@ -1,23 +1,21 @@
-"""What it costs to read back from a store what it keeps as arrays, and to make rows of that.
+"""What it costs to read the lists of a store back, by the engine and by SQL.
 
     python benchmarks/bench_store.py
 
 Releases of generated baskets under `sets`, each of its own data: by how many releases the store holds, which should not
-matter. Then the distance tables of one release and the scores of its pairs, as arrays and as rows. CPU seconds in one
-process, the best of three but for rows, which are made once.
+matter. Then the distance tables of one release and the scores of its pairs, as arrays and through their views. CPU
+seconds in one process, the best of three.
 """
 
-import math
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import decloak
 from decloak.anonymisers.kernels.sets import by_sets
 from decloak.data.generators.baskets import baskets
-from decloak.store.bulk import make_rows, rows_of_all
-from decloak.store.distance_tables import STORED_TABLES, read_distances
-from decloak.store.opening import Store, open_store
-from decloak.store.pair_scores import STORED_PAIRS, read_pair_scores
+from decloak.store.distance_tables import read_distances
+from decloak.store.opening import open_store
+from decloak.store.pair_scores import read_pair_scores
 from decloak.store.reading import read_set_generalised
 from decloak.store.releases import write_release
 from timing import cpu
@@ -51,23 +49,14 @@ def scores() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "scenario.yaml").write_text(SCENARIO, encoding="utf-8")
-        decloak.run(folder / "scenario.yaml", store=folder / "store.db", rows=0)
-        for bulk, read in ((STORED_PAIRS, read_pair_scores), (STORED_TABLES, read_distances)):
-            with open_store(folder / "store.db") as store:
-                connection, table = store.connection, f"{bulk.owner}_array"
-                (size,) = connection.execute(f"select sum(length(content)) from {table}").fetchone()
-                reading = cpu(lambda read=read, store=connection: read(store, 1))
-                before = megabytes(store)
-                with store.stage(checked=False):
-                    making = cpu(lambda bulk=bulk, store=connection: make_rows(store, bulk, [1]), best_of=1)
-                told = f"{rows_of_all(connection, bulk):,} rows of {' and '.join(bulk.tables)}"
-                arrays = f"arrays of {size / 1e6:.1f} MB, read in {reading:.3f} s"
-                print(f"{told}: {arrays}; rows of {megabytes(store) - before:.1f} MB, made in {making:.2f} s")
-
-
-def megabytes(store: Store) -> float:
-    counts = (store.connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    return math.prod(counts) / 1e6
+        decloak.run(folder / "scenario.yaml", store=folder / "store.db")
+        with open_store(folder / "store.db") as store:
+            for view, read in (("related", read_pair_scores), ("cell", read_distances)):
+                reading = cpu(lambda read=read: read(store.connection, 1))
+                sql = f"select count(*) from {view}"
+                counting = cpu(lambda sql=sql: store.connection.execute(sql).fetchone())
+                (count,) = store.connection.execute(sql).fetchone()
+                print(f"{count:,} rows of {view}: read in {reading:.3f} s, counted by SQL in {counting:.3f} s")
 
 
 if __name__ == "__main__":

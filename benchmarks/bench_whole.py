@@ -90,9 +90,7 @@ from decloak.cli import settle
 settle()  # as the command line begins
 from decloak import run
 from decloak.measure.registry import by_name
-from decloak.runs.runner import Progress
-from decloak.store.opening import open_store
-from decloak.store.showing import show_if_usual
+from decloak.pipeline.run import Progress
 class Stages(Progress):
     def __init__(self):
         self.spent, self.now, self.since = {}, "start", 0.0
@@ -109,10 +107,7 @@ def card(*attacked):  # apart from other measures; what these have in common wit
     cards.append(time.process_time() - begun)
     return figures
 object.__setattr__(family, "measure", card)
-run(sys.argv[1], store=sys.argv[2], progress=stages, rows=0)
-stages.stage("rows")  # as a run does at its end; apart, so that its share is known
-with open_store(sys.argv[2]) as store:
-    show_if_usual(store)
+run(sys.argv[1], store=sys.argv[2], progress=stages)
 stages.stage("")
 stages.spent["card"] = sum(cards)
 stages.spent["measurement"] -= sum(cards)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 
-from decloak.data.formats.readers import read
+from decloak.data.formats.plain_files import read
 
 
 def documents(path: Path, without: Iterable[str]) -> Iterator[str]:

@@ -40,10 +40,10 @@ from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate.consistent import limits
+from decloak.rules.reassociate.consistent import cover_limits
 from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
-from decloak.rules.reassociate.match import best
+from decloak.rules.reassociate.match import best_rows
 from decloak.rules.reassociate.scores import ClusterCase, batches, coded_scores, values
 from decloak.rules.reassociate.units import rows_of_cluster, units_of
 from effect_clusters import by_clusters
@@ -210,10 +210,10 @@ def attacked(published: Published, names: Sequence[str]) -> list[Batch]:
 
 def right(published: Published, batch_values: Sequence[tuple[Batch, Floats]]) -> float:
     """The accuracy of what an expectation gives by these values."""
-    ruled_out = limits(published.release, K)
+    ruled_out = cover_limits(published.release, K)
     given: list[Assignment] = []
     for batch, unit_values in batch_values:
-        rows = best(batch.cases, expectation(batch.cases, unit_values, batch.targets, ruled_out))
+        rows = best_rows(batch.cases, expectation(batch.cases, unit_values, batch.targets, ruled_out))
         units = [(case.number, unit) for case in batch.cases for unit in case.units]
         given += [Assignment(n, unit.chunk, unit.items, got) for (n, unit), got in zip(units, rows, strict=True) if got]
     return accuracy_of(published.truth, given).accuracy or 0.0

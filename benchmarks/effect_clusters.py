@@ -35,7 +35,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.relate.clusters import company
+from decloak.relate.clusters import item_vectors
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import AttackedCluster, attack
 from effect_reassociate import Records, asked, cell, knowledge, load
@@ -47,7 +47,7 @@ YARDSTICKS = ("exact", "counting", "told")
 
 
 def by_clusters(release: Disassociated) -> dict[Pair, float]:
-    vectors = company([one.items for one in release.clusters], [one.size for one in release.clusters], 20)
+    vectors = item_vectors([one.items for one in release.clusters], [one.size for one in release.clusters], 20)
     return {(a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in asked(release)}
 
 

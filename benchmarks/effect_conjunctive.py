@@ -36,7 +36,7 @@ def line(folder: Path, name: str, context: int | str, seeds: int) -> str:
             one |= {"attack": list(ATTACKS), "attacker": {"context": context, "auxiliary": beside}}
             (Path(place) / "s.yaml").write_text(json.dumps(one), encoding="utf-8")
             store = Path(place) / "s.db"
-            decloak.run(Path(place) / "s.yaml", store=store, rows=0)
+            decloak.run(Path(place) / "s.yaml", store=store)
             with closing(connect_readonly(store)) as connection:
                 claims += [claim for claim in claims_of(connection, seed + 1) if claim.scope == POOLED]
     cells = []

@@ -26,7 +26,7 @@ import decloak
 from decloak.attack.controls import CONTROLS
 from decloak.data.generators.clinic import generate
 from decloak.measure.family import POOLED
-from decloak.report.leads import Lead, leads_of
+from decloak.report.advantage import AttackAdvantage, advantages_of
 from decloak.store.opening import connect_readonly
 from decloak.store.results import claims_of
 from decloak.store.studies import read_runs
@@ -76,15 +76,15 @@ def ran(folder: Path, form: str, name: str, records: Records, seeds: int, most: 
     for seed in range(seeds):
         path = folder / f"{seed}.yaml"
         path.write_text(json.dumps(scenario(folder, form, name, records, seed, most)), encoding="utf-8")
-        decloak.run(path, store=store, rows=0)
+        decloak.run(path, store=store)
     return store
 
 
-def row(store: Path, attack: str, seeds: int) -> tuple[Lead | None, dict[str, float]]:
+def row(store: Path, attack: str, seeds: int) -> tuple[AttackAdvantage | None, dict[str, float]]:
     """The lead of the attack over all runs, if it claims anything, and the share that is right of each attack."""
     with closing(connect_readonly(store)) as connection:
         runs = [run._replace(variant="") for run in read_runs(connection, list(range(1, seeds + 1)))]
-        leads = leads_of(connection, runs, [attack])
+        leads = advantages_of(connection, runs, [attack])
         pooled = [claim for run in runs for claim in claims_of(connection, run.run) if claim.scope == POOLED]
     shares = {}
     for label in dict.fromkeys(claim.attack for claim in pooled):

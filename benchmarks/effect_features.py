@@ -14,20 +14,20 @@ from pathlib import Path
 from unittest.mock import patch
 
 from decloak.attack import selftrained
-from decloak.attack.carried import carrier
 from decloak.attack.controls import Control
+from decloak.attack.cooccurrence_model import cooccurrence_model
 from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus
-from decloak.relate.similar import apart
+from decloak.relate.similar import similarity_to_distance
 from decloak.relate.wordnet_similarity import WordNet
 from effect_selftrained import Measure, by_cosine, kept, ngd, remembered, samples, struck_well, vectors, wordllama
 
 
 def by_wordnet(folder: Path) -> Measure:
     nouns = WordNet.read(folder)
-    return remembered(lambda pairs: apart(nouns.scores(pairs)).distances)
+    return remembered(lambda pairs: similarity_to_distance(nouns.scores(pairs)).distances)
 
 
 def figures(published: Published, truth: list[frozenset[str]], language: dict[str, Measure]) -> dict[str, float]:
@@ -35,7 +35,7 @@ def figures(published: Published, truth: list[frozenset[str]], language: dict[st
     resembling = {name: kept(measure) for name, measure in language.items()}
 
     def learned(names: Sequence[str], control: Control | None = None) -> float:
-        p = selftrained.learned(
+        p = selftrained.learn_from_release(
             published,
             attacked,
             lambda asked: [language[name](asked) for name in names],
@@ -47,7 +47,7 @@ def figures(published: Published, truth: list[frozenset[str]], language: dict[st
     f = {"all": learned(list(language))}
     f |= {f"without {name}": learned([other for other in language if other != name]) for name in language}
     f |= {"without spelling": learned(list(language), "words"), "spelling, together": learned([])}
-    with patch.object(selftrained, "carrier", lambda rows, *further: carrier((), *further)):
+    with patch.object(selftrained, "cooccurrence_model", lambda rows, *further: cooccurrence_model((), *further)):
         return f | {"without together": learned(list(language)), "spelling alone": learned([])}
 
 

@@ -92,7 +92,7 @@ def measured(records: Records, made: ReleaseAndTruth, known: Records, seed: int)
     for name, strategy in attacks().items():
         given = reassociate(made.release, scores, strategy, seed=seed, unrelated=0.0)
         rows = TrueRows(made.release, records, made.truth)
-        right, broken = accuracy_of(rows, given), transaction_breakage_of(rows, rows.given(given))
+        right, broken = accuracy_of(rows, given), transaction_breakage_of(rows, rows.assigned_units(given))
         values = (right.accuracy, right.accuracy_row, right.accuracy_class, right.chance)
         reached = sum(map(bool, chain.from_iterable(added_items(made.release, given))))
         shares = [count / broken.records for count in (reached, broken.row, broken.by_class)]

@@ -17,7 +17,7 @@ import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.ascending import among
-from decloak.measure.kernels.certainty import Tenth, brier, miscalibration, tenths
+from decloak.measure.kernels.certainty import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import attack
@@ -50,13 +50,13 @@ def links(rule: str, kinds: int, often: float, largest: int, seed: int) -> Itera
         of_row = np.array(part.case.rows.of_row)
         for one, p in zip(part.assignments, part.values, strict=True):
             each = [one._replace(rows=(row,)) for row in one.rows]
-            gifts = behind.given(each)
+            gifts = behind.assigned_units(each)
             right = among(gifts.unit * behind.rows + gifts.row, behind.true)
             yield from zip(p[of_row[list(one.rows)]].tolist(), right.tolist(), strict=True)
 
 
 def line(of: Sequence[Link]) -> str:
-    parts: list[Tenth] = tenths(*zip(*of, strict=True))
+    parts: list[ReliabilityBin] = reliability_bins(*zip(*of, strict=True))
     cells = {part.number: f"{part.findings:,} {part.right / part.findings:.2f}" for part in parts}
     return "".join(f"{cells.get(number, '-'):>13}" for number in range(3, 10))
 

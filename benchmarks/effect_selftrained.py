@@ -33,12 +33,12 @@ from decloak.attack.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 from decloak.measure.kernels.statistics import interval, paired_difference
-from decloak.relate.combined import combined
+from decloak.relate.combined import combine_measures
 from decloak.relate.corpus_index import Corpus
-from decloak.relate.counting import Counted
+from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
-from decloak.relate.observed import Observed
-from decloak.relate.packaged import PackagedVectors
+from decloak.relate.observed import ObservedCounts
+from decloak.relate.word_vectors import PackagedVectors
 
 FILES = {"mts": "mtsamples_keywords.tsv.gz", "recipes": "recipes.tsv.gz"}
 SAMPLE = {"mts": 1_770, "recipes": 3_000}
@@ -88,7 +88,7 @@ def by_cosine(vector: Callable[[str], Floats]) -> Measure:
 
 
 def ngd(index: Corpus) -> Measure:
-    counted = Counted(index, None)
+    counted = CachedCounts(index, None)
     return remembered(lambda pairs: distances(counted, pairs, unseen=1.0, cap="none").distances)
 
 
@@ -117,7 +117,7 @@ def kept(measure: Measure) -> Measure:
 
 
 def counted(transactions: Sequence[tuple[str, ...]]) -> Measure:
-    seen = Observed(transactions)
+    seen = ObservedCounts(transactions)
     return lambda pairs: distances(seen, pairs, unseen=1.0, cap="none").distances
 
 
@@ -174,14 +174,14 @@ def measured(
     resembling = {name: kept(measure) for name, measure in {**language, **beside}.items()}
     attacked = tables(published, dict.fromkeys(pairs, 0.0), None)
     scores = {name: measure(pairs) for name, measure in language.items()}
-    both = by_distance(published, combined(list(scores.values())), attacked)
+    both = by_distance(published, combine_measures(list(scores.values())), attacked)
     rng = np.random.default_rng(0)
     ranks = {"chance": [rng.random(table.d.shape) for table in attacked]}
     ranks |= {f"language: {name}": by_distance(published, scored, attacked) for name, scored in scores.items()}
     ranks |= {"combined": both, "centred": [centred(d) for d in both]}
 
     def learned(names: Sequence[str], control: Control | None = None) -> list[Floats]:
-        return selftrained.learned(
+        return selftrained.learn_from_release(
             published,
             attacked,
             lambda asked: [known[name](asked) for name in names],

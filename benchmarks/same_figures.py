@@ -8,7 +8,9 @@ every attack has, exit codes, and what is said on stderr; seconds and progress a
 how many figures it has, what differs, the CPU seconds of both, and NEW's exit code unless it is 0. The script's own
 exit code is 1 where anything differs.
 
-It knows the command line and the store alone, so that modules may move between the two.
+Figures that were renamed are compared under their new keys, those that were removed are not compared. OLD runs its own
+copy of a scenario, NEW the copy at the same path of NEW, so that a scenario may name figures by their keys of the time.
+The program knows the command line and the store alone, so that modules may move between the two.
 """
 
 import argparse
@@ -27,7 +29,20 @@ from typing import Any, NamedTuple
 
 SECONDS = ("cpu_seconds", "seconds", "attack_cpu_seconds", "attack_seconds", "detection_seconds")
 """Measures that no two runs have in common."""
-PROGRESS = re.compile(r"\d+ of \d+ done: ")
+PROGRESS = re.compile(r"\d+ of \d+ done: |\[\d+/\d+\] ")
+RENAMED = {
+    "struck": "eliminated",
+    "chance": "baseline",
+    "gain": "normalised_advantage",
+    "f": "f1",
+    "brier_chance": "brier_baseline",
+    "identified_by_id": "reidentified_by_id",
+    "identified_by_order": "reidentified_by_order",
+    "identified_by_order_baseline": "reidentified_by_order_baseline",
+}
+"""Old keys of figures, and their new ones."""
+REMOVED = re.compile(r"lift|nontrivial|alone(_right|_blind)?|accuracy_row|attack_seconds|certain_\d+(_right|_people)?")
+"""Keys of figures that are no longer measured."""
 SHOWN = 8
 """Differences printed of one scenario."""
 STORE = "store.db"
@@ -99,9 +114,9 @@ def said(out: Path, err: Path) -> dict[tuple[Any, ...], Any]:
     values: dict[tuple[Any, ...], Any] = {("stderr",): "\n".join(lines)}
     if out.stat().st_size:
         for row in json.loads(out.read_text(encoding="utf-8"))["measures"]:
-            key = tuple(row.pop(name) for name in ("variant", "attack", "measure"))
-            if key[-1] not in SECONDS:
-                values["mean", *key] = row
+            *whose, measure = (row.pop(name) for name in ("variant", "attack", "measure"))
+            if measure not in SECONDS and not REMOVED.fullmatch(measure):
+                values["mean", *whose, RENAMED.get(measure, measure)] = row
     return values
 
 
@@ -110,13 +125,18 @@ def stored(store: Path) -> dict[tuple[Any, ...], Any]:
     if not store.exists():
         return {}
     with closing(sqlite3.connect(store)) as connection:
-        values = {row[:6]: row[6:] for row in connection.execute(FIGURES, SECONDS)}
+        values = {
+            (*row[:5], RENAMED.get(row[5], row[5])): row[6:]
+            for row in connection.execute(FIGURES, SECONDS)
+            if not REMOVED.fullmatch(row[5])
+        }
         values |= {row[:-1]: row[-1] for query in (SEEDS, FINDINGS) for row in connection.execute(query)}
     return values
 
 
 def compare(old: Checkout, new: Checkout, scenario: Path) -> Comparison:
-    before, after = (outcome(checkout, scenario) for checkout in (old, new))
+    moved = new.root / scenario.relative_to(old.root) if scenario.is_relative_to(old.root) else scenario
+    before, after = outcome(old, scenario), outcome(new, moved if moved.exists() else scenario)
     keys = list(dict.fromkeys([*before.values, *after.values]))
     missing = "nothing"
     differences = [
