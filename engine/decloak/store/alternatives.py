@@ -1,6 +1,6 @@
-"""What a finding was chosen among: members of a generalised item, rows of a cluster, sub-records of a chunk.
+"""The alternatives of a finding: members of a generalised item, rows of a cluster, sub-records of a chunk.
 
-A comparison has what is known on one side and what might be meant on the other, with how close the two are.
+A comparison has the known items on one side and the alternatives on the other, with the relatedness of each pair.
 """
 
 import json
@@ -13,21 +13,21 @@ from decloak.store.sandbox import quoted
 __all__ = ["COVER", "Comparison", "Rival", "cover_comparison", "member_comparison", "row_comparison"]
 
 COVER = frozenset({"cluster", "item", "earlier", "covered"})
-"""What a relation must have for its facts to be compared as cover problems."""
+"""Columns that a relation must have so that its facts are compared as cover problems."""
 
 
 class Rival(NamedTuple):
-    """Something that might be meant: what it is called, what is known of it, and what the attack made of it."""
+    """An alternative: its name, the known items, and the result of the attack for it."""
 
     name: str
     note: str
     subject: bool
-    """Whether the finding is about it."""
+    """True for the alternative that the finding names."""
     struck: bool
 
 
 class Comparison(NamedTuple):
-    """What is known, what might be meant, and for pairs of both, by place, how close they are: from 0 to 1."""
+    """Known items, alternatives, and the relatedness of each pair by place, from 0 to 1."""
 
     about: str
     known: tuple[str, ...]
@@ -109,7 +109,7 @@ def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
 
 
 def cover_comparison(connection: sqlite3.Connection, relation: str, finding: int) -> Comparison:
-    """The sub-records of the chunk whose item covers: those that hold it are drawn to the item that it gives away."""
+    """Compare the sub-records of the chunk whose item covers: those with this item are drawn to the implied item."""
     number, item, earlier, covered, release = connection.execute(
         f"select x.cluster, x.item, x.earlier, x.covered, a.release from {quoted(f'found_{relation}')} x "
         "join fact f on f.id = x.finding join attack a on a.id = f.attack where x.finding = ?",

@@ -1,7 +1,7 @@
-"""Read stores of versions 1 to 8 and write them anew.
+"""Read stores of versions 1 to 8, and write them in the current version.
 
-These versions show records, distances and findings as rows of tables. From version 3 on a store may have them as arrays
-of numbers instead: then `pending` in the table that counts them is not null, and the rows are made here first.
+These versions show records, distances and findings as rows of tables. From version 3 on a store may contain arrays of
+numbers in their place. Then `pending` in the table of counts is filled, and the rows are made here first.
 """
 
 import json
@@ -109,7 +109,7 @@ def _refer_to_facts(connection: sqlite3.Connection, table: str) -> None:
 
 
 _REQUIRED = {"chunk": "items", "subrecord": "items", "distance_table": "members", "distance_row": "distances"}
-"""Tables with lists that no older store has; they are filled later."""
+"""Tables with lists that older stores lack; they are filled later."""
 
 
 def _copy(connection: sqlite3.Connection, table: str) -> None:
@@ -428,7 +428,7 @@ def _needed(connection: sqlite3.Connection, table: str, owner: str, number: int,
 
 
 def _array(connection: sqlite3.Connection, table: str, owner: str, number: int, name: str) -> Array | None:
-    """Return an array, None where there is none of the name."""
+    """Return an array, or None if no array has the name."""
     form, content = _content(connection, table, owner, number, name)
     if form is None:
         return None

@@ -1,4 +1,4 @@
-"""What reassociate rules assign to records: a finding for each record that a unit is assigned to.
+"""The assignments of reassociate rules: a finding for each record that gets a sub-record.
 
     tied         of an attack by probability: the records that share the last places of a unit
 
@@ -77,7 +77,7 @@ def _starts(connection: sqlite3.Connection, release: int) -> Ints:
 
 
 class _Findings(NamedTuple):
-    """Of each finding in order: the cluster, the row, and the place of the unit in the lists of chunks and items."""
+    """For each finding in order: cluster, row, and place of the sub-record in the lists of chunks and items."""
 
     clusters: Ints
     rows: Ints

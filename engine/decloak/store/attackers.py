@@ -26,7 +26,7 @@ def write_attacker(
 
 
 def attacker_of(connection: sqlite3.Connection, attack: int) -> tuple[int, str | None]:
-    """The number of who made an attack, and why there is no telling what they know."""
+    """Return the number of the attacker of an attack, and the reason if the attacker's knowledge is not recorded."""
     number, note = connection.execute(
         "select k.id, k.note from attack a join attacker k on k.id = a.attacker where a.id = ?", (attack,)
     ).fetchone()

@@ -15,7 +15,7 @@ _FORMS = {False: "phrase", True: "words"}
 
 
 def kept_counts(path: str | Path) -> int:
-    """How many answers a store keeps; 0 where there is none yet, or something else: opening it will say so."""
+    """Count the answers in a store; 0 for an absent file or another kind of file, which raises an error when opened."""
     try:
         connection = connect_readonly(path)
     except DecloakError:

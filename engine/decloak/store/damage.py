@@ -1,4 +1,4 @@
-"""What is broken in a store: looked for only when something went wrong that a sound store would not do."""
+"""Find the damage in a store, after an error that a sound store cannot raise."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def damage_of(path: Path) -> DecloakError | None:
 
 
 def _faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield pages that are not as SQLite writes them, references to nothing, and stages that something changed."""
+    """Yield pages that SQLite cannot read, references without a target, and stages with changed rows."""
     (state,) = connection.execute("pragma integrity_check(1)").fetchone()
     if state != "ok":
         yield " ".join(str(state).split())

@@ -30,7 +30,7 @@ def write_clusters(
     """Write a disassociated `release` and return its number.
 
     Every row of a cluster becomes a record that shows its anchor. `digest` is the key of the stage; `method`,
-    `parameters` and `notes` tell how the release was made.
+    `parameters` and `notes` describe the making of the release.
     """
     dataset = insert(
         connection, "dataset", digest=digest, kind="published", origin=release.origin, format="disassociated"
@@ -148,7 +148,7 @@ def _read_totals(connection: sqlite3.Connection, release: int) -> tuple[tuple[st
 
 
 def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str, int, str], list[Chunk]]:
-    """Return the chunks by what they belong to: cluster or joint, its number, and the kind of chunk."""
+    """Return the chunks by their owner: cluster or joint, its number, and the kind of chunk."""
     of_release = (
         "from chunk k left join cluster c on c.id = k.cluster left join joint j on j.id = k.joint {} "
         "where coalesce(c.release, j.release) = ? order by k.id"

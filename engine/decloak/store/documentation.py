@@ -1,4 +1,4 @@
-"""What schema.sql says about itself: tables, views and columns with their meaning."""
+"""The descriptions in schema.sql: tables, views and columns with their meaning."""
 
 import re
 import textwrap
@@ -29,7 +29,7 @@ WHOSE = """\
 A store that a run made holds the original data: the data sets of kind `original`, and the tables `truth_*`, which link
 a release to them. It is made for its owner's eyes alone (mode 0600). Hand out what `decloak publish` writes, never the
 store itself."""
-"""What is said of all tables together."""
+"""The description of all tables together."""
 RULES_ADD = """\
 Rules that have run add to these. `found_<relation>` is the table of what a query or itemsets rule derived.
 `why_<rule>` is the view of a rule's findings with the sentence behind each in the column `because`.
@@ -56,7 +56,7 @@ def schema_statements(kind: Literal["TABLE", "VIEW", "INDEX"]) -> list[tuple[str
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:
     """Every table and view in the order of schema.sql.
 
-    `words` go on with what schema.sql cannot know of a column, given as "table.column".
+    `words` add to the description of a column, given as "table.column", facts that schema.sql lacks.
     """
     return tuple(table._replace(columns=tuple(_completed(table, words or {}))) for table in _tables())
 

@@ -1,4 +1,5 @@
-"""What eliminate attacks did to distance tables: members eliminated in order, and the weights of the members kept.
+"""The results of eliminate attacks on distance tables: members eliminated in order, and the weights of the members
+kept.
 
 A finding is one eliminated member. Its round is its place in the order: a rule eliminates one member a round.
 """
@@ -26,7 +27,7 @@ GROUPS = ("table", "row", "column")
 
 
 class TableStrikes(NamedTuple):
-    """What an eliminate rule did to one distance table: strikes in order, and the weights of what it kept."""
+    """The result of an eliminate rule on one distance table: eliminated members, and the weights of the others."""
 
     table: int
     rounds: Ints
@@ -42,7 +43,7 @@ class TableStrikes(NamedTuple):
 
 
 class Strikes(NamedTuple):
-    """What an attack did to all of its tables, by their numbers in the store."""
+    """The results of an attack on all of its tables, by their numbers in the store."""
 
     tables: Ints
     rows: Ints
@@ -109,7 +110,7 @@ def _tables(connection: sqlite3.Connection, attack: int) -> _Tables:
 def write_strikes(
     connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, first: int | None = None
 ) -> None:
-    """Write the findings of an eliminate rule, and the weights of what it kept.
+    """Write the findings of an eliminate rule, and the weights of the cells it kept.
 
     `attack` is the attack that made `strikes`. `first` is the number of its first finding, the next free one if None.
     """
@@ -155,10 +156,11 @@ def write_strikes(
 
 
 def _kept_lists(sizes: Ints, counts: Ints, spared: Ints, references: Ints) -> list[str]:
-    """Return the list of each table: 0 for a cell that is not kept, else its reference counted from 1, None for none.
+    """Return the list of each table: 0 for an eliminated cell, else its reference counted from 1; None is an empty
+    list.
 
-    `sizes` are the numbers of cells of the tables, `counts` of those that are kept. `spared` are the kept cells of all
-    tables with the `references` of their weights.
+    `sizes` are the numbers of cells of the tables, `counts` the numbers of cells that are kept. `spared` are the kept
+    cells of all tables with the `references` of their weights.
     """
     ends = np.cumsum(sizes)
     whole = np.zeros(int(sizes.sum()), np.int64)
@@ -169,7 +171,7 @@ def _kept_lists(sizes: Ints, counts: Ints, spared: Ints, references: Ints) -> li
 def _are_distances(
     connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, cells: Ints, spared: Ints
 ) -> bool:
-    """Return whether the weights of all cells are their distances: then the distances stand for them."""
+    """Return whether the weights of all cells are their distances, so that the distances replace them."""
     columns = strikes.columns
     if np.isnan(columns["weights"]).any() or np.isnan(columns["spared_weights"]).any():
         return False
@@ -188,7 +190,7 @@ def _scoring(connection: sqlite3.Connection, attack: int) -> int:
 
 
 def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
-    """Return what `attack` eliminated and kept, None where it did nothing to any distance table."""
+    """Return the members that `attack` eliminated and kept, or None if it changed no distance table."""
     eliminations = connection.execute(
         "select id, distance_table, first, threshold, weighted, suspected, kept from elimination where attack = ? "
         "order by first, id",

@@ -1,4 +1,4 @@
-"""Why something was found: the cells an attack judged, its findings with their sentences, and what they rest on."""
+"""The evidence of findings: the cells that an attack judged, its findings with their sentences, and their sources."""
 
 import json
 import sqlite3
@@ -72,8 +72,8 @@ def _judgement(
 def strikes_named(
     connection: sqlite3.Connection, attack: int, relation: str, transaction: str, item: str
 ) -> list[tuple[str, int | None]]:
-    """The generalised items of a transaction that may stand for an item, each with the finding of a rule whose facts
-    strike it there, None where it has none.
+    """Return the generalised items of a transaction that can replace an item. Each has the finding that eliminates the
+    item there, or None.
     """
     return connection.execute(
         "select g.label, x.finding from attack a join release r on r.id = a.release "
@@ -165,7 +165,7 @@ def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[st
 
 
 class FindingOrigin(NamedTuple):
-    """Where a finding comes from: its attack, what the scenario calls it, the rule text that ran, and what that saw."""
+    """The origin of a finding: its attack, the name in the scenario, the rule text that ran, and its input."""
 
     attack: int
     label: str

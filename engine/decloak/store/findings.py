@@ -96,7 +96,7 @@ def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str
 
 
 def write_why_derived(connection: sqlite3.Connection, rule: str, digest: str, relation: str, because: str) -> None:
-    """The same of a rule that derives a relation of its own; `x` is a fact."""
+    """Write the view of a rule that derives a relation of its own; `x` is a fact."""
     _remake(
         connection,
         f"why_{rule}",
@@ -122,13 +122,13 @@ START = {
     "row_weight": "(1.0 / x.cols)",
     "col_weight": "(1.0 / x.rows)",
 }
-"""What the names of a `weigh` formula are before the first round, as SQL over the cells of a table."""
+"""The values of the names in a `weigh` formula before the first round, as SQL over the cells of a table."""
 
 
 def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     """(Re)make the view start_<rule>: every cell with the weight a rule gives it before the first round.
 
-    `weigh` is the formula as SQL, its names those of START and its aggregates over the cells of a table.
+    `weigh` is the formula as SQL with the names of START and its aggregates over the cells of a table.
     """
     _remake(
         connection,

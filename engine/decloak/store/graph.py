@@ -1,4 +1,4 @@
-"""The store as a networkx graph: what is published, what lies around a name, or the evidence behind findings."""
+"""The store as a networkx graph: the published data, the neighbourhood of a name, or the evidence of findings."""
 
 import io
 import re
@@ -18,12 +18,12 @@ __all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "s
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
 WITH_ORIGINALS = "CONFIDENTIAL: the graph contains original data"
-"""What a graph that shows more than what is published is called in every format."""
+"""The name, in every format, of a graph that shows more than the published data."""
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def whole(connection: sqlite3.Connection, originals: bool = False) -> Graph:
-    """Every node and edge of what is published, or of the whole store: originals included."""
+    """Return every node and edge of the published data, or of the whole store with the originals."""
     graph = _begun(originals)
     keys = _Keys(connection, originals)
     _add_nodes(graph, keys, connection.execute(_all("node", originals)))
@@ -39,10 +39,10 @@ def _begun(originals: bool) -> Graph:
 
 
 class _Keys:
-    """What nodes are called in a graph: by their kind and their number in the store.
+    """The names of nodes in a graph: by their kind and their number in the store.
 
-    In a graph of what is published alone the numbers of names are counted anew, by the names: a gap in those of the
-    store would tell of a name that is not published, and where it stands among the others.
+    A graph of published data numbers the names again, in order of the names. A gap in the store's numbers would reveal
+    the place of an unpublished name.
     """
 
     def __init__(self, connection: sqlite3.Connection, originals: bool = False) -> None:
@@ -61,7 +61,7 @@ def _all(view: str, originals: bool) -> str:
 
 
 def around(connection: sqlite3.Connection, name: str, hops: int, originals: bool = False) -> Graph:
-    """What can be reached from every node labelled `name` within so many edges, either way."""
+    """Return the nodes within `hops` edges, in either direction, of every node labelled `name`."""
     nodes, edges = _all("node", originals), _all("edge", originals)
     start = connection.execute(f"select kind, id from ({nodes}) where label = ?", (name,)).fetchall()
     if not start:
@@ -146,7 +146,7 @@ def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Se
 
 
 def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
-    """Add what a finding was chosen among, and how close each rival is to what is known."""
+    """Add the alternatives of a finding, and the relatedness of each to the known items."""
     for place, name in enumerate(comparison.known):
         graph.add_node(f"known:{finding}.{place}", kind="known", label=name)
     for place, rival in enumerate(comparison.rivals):

@@ -29,12 +29,12 @@ class OpenStore(Protocol):
 
 
 def find(store: OpenStore, stage: str, digest: str) -> int | None:
-    """Return the number of the stage with the key `digest` in `store`, None where it has not finished."""
+    """Return the number of the stage with the key `digest` in `store`, or None before it is complete."""
     return finished(store.connection, stage, digest)
 
 
 def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
-    """Return the number of the stage with the key `digest`, None where it has not finished."""
+    """Return the number of the stage with the key `digest`, or None before it is complete."""
     assert stage in _STAGES
     row = connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
     return None if row is None else int(row[0])
@@ -43,7 +43,7 @@ def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | N
 def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the numbers of items by name; new names get the next free numbers, in the order of `names`.
 
-    Names that come early get short numbers. No rule sees these numbers: they tell the order in which names came.
+    Names that come early get short numbers. No rule sees these numbers: they reveal the order in which names came.
     """
     rows = [(name,) for name in dict.fromkeys(names)]
     # A table to join with: one statement takes a few thousand values at most, a data set may have more items.

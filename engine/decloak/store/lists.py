@@ -4,8 +4,8 @@
     reference     a number in a list that stands for a row of the table `number`: its distance from the first row that
                   belongs to the owner of the list; null stands for no number
 
-Floating-point numbers go by reference: the table keeps their 64 bits, which no decimal text has to be parsed for. Many
-cells share a few thousand numbers, and the most frequent ones get the shortest references.
+Floating-point numbers are references: the table keeps their 64 bits, so that reading parses no decimal text. Many cells
+share a few thousand numbers, and the most frequent ones get the shortest references.
 """
 
 import json
@@ -28,7 +28,7 @@ __all__ = [
 
 _SEPARATORS = (",", ":")
 _ROWS = 1 << 16
-"""Lists that are parsed at once: Python's own lists take ten times the memory of arrays."""
+"""Number of lists that are parsed together: Python's own lists take ten times the memory of arrays."""
 
 
 def damaged(what: str) -> DecloakError:
@@ -49,7 +49,7 @@ def json_lists(lists: Sequence[Sequence[int | None]]) -> list[str]:
 
 
 def json_references(references: Ints) -> list[int | None]:
-    """Return `references` for a list: None for the negative ones, which stand for no number."""
+    """Return `references` for a list: None for the negative ones, which replace an absent number."""
     values: list[int | None] = references.tolist()
     if len(references) and int(references.min()) < 0:
         values = [None if value is not None and value < 0 else value for value in values]
@@ -97,7 +97,7 @@ def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NDArray[Any]]:
 
 
 def _numbers(texts: Sequence[str], what: str) -> NDArray[Any]:
-    """Return the numbers of all lists; the lists become one text, which is parsed at once."""
+    """Return the numbers of all lists, joined to one text for a single call of the parser."""
     if not all(text.startswith("[") and text.endswith("]") for text in texts):
         raise damaged(f"{what} are no lists of numbers")
     try:
@@ -138,7 +138,7 @@ def write_numbers(connection: sqlite3.Connection, values: Floats) -> tuple[int, 
 
 
 def read_numbers(connection: sqlite3.Connection, first: int, references: Floats) -> Floats:
-    """Return the numbers that `references` from `first` on stand for, NaN where they stand for none."""
+    """Return the numbers behind `references`, counted from `first`; NaN where the reference is empty."""
     known = ~np.isnan(references)
     if not known.any():
         return np.full(references.shape, np.nan)

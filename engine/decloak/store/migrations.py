@@ -19,7 +19,7 @@ def _wait(database: "Database") -> None:
 
 
 def _keep_requests(database: "Database") -> None:
-    """Number the requests for the runs of `database` as the runs themselves, since nobody knows their order."""
+    """Number the requests for the runs of `database` as the runs themselves, because their order was not recorded."""
     from decloak.store.documentation import schema_statements
 
     connection = database.conn

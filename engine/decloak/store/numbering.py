@@ -32,7 +32,7 @@ class Numbering:
         self._scope = scope
 
     def stored(self, kind: str, value: Any) -> int | None:
-        """Translate the number of a node in this database to the number in the store; None if unknown."""
+        """Translate the number of a node in this database to the number in the store, or return None."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int):
@@ -144,13 +144,13 @@ class Numbering:
 
     @cached_property
     def _stored(self) -> dict[str, dict[int, int]]:
-        """The numbers in the store by those of this database, for each kind."""
+        """Return the numbers in the store by the numbers in this database, for each kind."""
         numbers = {"item": self.items, "generalised": self.generalised}
         return {kind: {here: there for there, here in of.items()} for kind, of in numbers.items()}
 
     @cached_property
     def elements(self) -> list[int]:
-        """What the transactions show, with numbers of this database; generalised items below zero."""
+        """Return the items of the transactions, with numbers of this database; generalised items are below zero."""
         names = self.transactions.rows.names
         return [self.items[number] if number > 0 else -self.generalised[-number] for number in names]
 

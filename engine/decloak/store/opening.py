@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 APPLICATION = 0x0DEC10AC
-"""`PRAGMA application_id` of a store, so that somebody else's database is never written to."""
+"""`PRAGMA application_id` of a store, so that decloak never writes to another program's database."""
 
 VERSION = 1 + len(MIGRATIONS)
 
@@ -61,7 +61,7 @@ class Store:
 
     @contextmanager
     def stage(self, *, checked: bool = True) -> Iterator[sqlite3.Connection]:
-        """Make everything written inside visible together when the block ends, or not at all.
+        """Make everything written inside visible together when the block ends; an error undoes all of it.
 
         References are checked at each row, and new stages sealed, unless `checked` is false, which is for migrations.
         """
@@ -87,7 +87,7 @@ class Store:
         self.connection = open_store(self.path).connection
 
     def close(self) -> None:
-        """Close the store, which is one file again unless somebody else has it open."""
+        """Close the store, which is one file again when no other process has it open."""
         with contextlib.suppress(sqlite3.OperationalError):
             self.connection.execute("pragma journal_mode = delete")
         self.connection.close()
@@ -102,7 +102,7 @@ class Store:
 def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None = None, version: int = VERSION) -> Store:
     """Open the store at `path` for writing, making it when the file is not there and migrating an older one.
 
-    `migrations` and `version` stand for the project's own, for tests of the migrating itself.
+    `migrations` and `version` replace the project's own in tests of migrations.
     """
     path = Path(path)
     _check_place(path)
@@ -112,7 +112,7 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
 
 
 def _make(path: Path, version: int) -> None:
-    """Make a store beside its place, and link it there whole: nobody sees half of one, and the first one stays."""
+    """Make a complete store, then link it into place: no reader sees half of it, and an existing store stays."""
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
     try:
         _make_private(beside, path)
@@ -150,7 +150,9 @@ def _opened(
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers read while somebody writes. SQLite refuses at once while another process opens or closes the file."""
+    """Let readers read while another process writes. SQLite refuses immediately while another process opens or closes
+    the file.
+    """
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -215,7 +217,7 @@ def current_file(path: FilePath) -> Iterator[Path]:
 
 
 def is_store(path: FilePath) -> bool:
-    """Whether a file is a SQLite database, by its first bytes."""
+    """Return whether a file is a SQLite database, by its first bytes."""
     if not Path(path).is_file():
         return False
     with open_file(path, again=True) as file:
@@ -224,7 +226,7 @@ def is_store(path: FilePath) -> bool:
 
 @contextmanager
 def _closed_on_error(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Close the connection when the block fails; what SQLite says is told as what a user can mend."""
+    """Close the connection when the block fails, and turn the message of SQLite into one with a remedy."""
     try:
         yield
     except BaseException as error:
@@ -277,7 +279,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
 
 
 def _make_private(path: Path, store: Path) -> None:
-    """Make the file where there is none, for its owner's eyes alone; what SQLite writes beside it is no more open.
+    """Create the file with access for its owner only; SQLite gives its own files beside it the same access.
 
     `store` is the file that errors name.
     """
@@ -290,7 +292,7 @@ def _make_private(path: Path, store: Path) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The version of a store, None for a file with nothing in it yet."""
+    """Return the version of a store, or None for an empty file."""
     (application,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     (tables,) = connection.execute("select count(*) from sqlite_master").fetchone()
@@ -335,7 +337,7 @@ def _newer(path: Path, present: int, version: int) -> DecloakError:
 
 
 def unusable(error: BaseException, path: Path | None = None) -> DecloakError:
-    """What SQLite says of a store, as what a user can mend; damage is often met long after a store was opened."""
+    """Turn a message of SQLite into one with a remedy; damage often appears long after a store was opened."""
     text, where = str(error), None if path is None else location(path)
     if isinstance(error, UnicodeDecodeError) or any(word in text for word in _DAMAGED):
         if path is None:

@@ -1,4 +1,4 @@
-"""What eliminate attacks did to distance tables, with the truth of the cells beside it, and how that spread."""
+"""The results of eliminate attacks on distance tables, with the truth of the cells, and how exposure spread."""
 
 import sqlite3
 from collections import Counter
@@ -36,7 +36,7 @@ class TrueTable(NamedTuple):
 
 
 class TableOutcome(NamedTuple):
-    """What an attack did to one distance table; arrays of its shape."""
+    """The result of an attack on one distance table; arrays of its shape."""
 
     table: TrueTable
     order: Ints  # when the cell was struck, from 0; -1 where it was spared
@@ -74,7 +74,7 @@ class _Truth(NamedTuple):
         return cls(connection, whole.first, origins, held, marked, items)
 
     def holds(self, txns: Ints, items: Ints) -> Mask:
-        """Whether the transactions, a row each, had the items, a column each."""
+        """Return whether the transactions, a row each, had the items, a column each."""
         places = txns - self.first
         original = _among(places[:, None] * self.items + items, self.marked)
         if len(self.origins):
@@ -153,7 +153,7 @@ def _by_table(tables: NDArray[Any]) -> dict[int, Ints]:
 
 
 def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) -> Iterator[TableOutcome]:
-    """The same of a rule whose facts strike members, by generalised item: each is a table of all its members."""
+    """Return the outcomes of a rule whose facts eliminate members: a table of all members per generalised item."""
     (release,) = connection.execute("select release from attack where id = ?", (attack,)).fetchone()
     truth = _Truth.of(connection, release)
     facts = connection.execute(
@@ -180,7 +180,7 @@ _NO_FACTS = np.zeros((0, 3), np.int64)
 
 
 def _by_number(rows: Ints) -> dict[int, Ints]:
-    """What stands behind the first column, by its number."""
+    """Group rows by the number in their first column."""
     order = np.argsort(rows[:, 0], kind="stable")
     numbers, first = np.unique(rows[order, 0], return_index=True)
     return dict(zip(numbers.tolist(), np.split(rows[order, 1:], first[1:]), strict=False))
@@ -215,7 +215,7 @@ class Exposure(NamedTuple):
 
 
 def exposure(connection: sqlite3.Connection, attack: int, derives: Derives, most: int) -> Exposure | None:
-    """The spread of an attack, `most` items of it; None where it struck nothing or nobody can say what was right."""
+    """Return the spread of an attack, at most `most` items; None without eliminated members or without ground truth."""
     release, scoring, dataset = connection.execute(
         "select a.release, a.scoring, r.dataset from attack a join release r on r.id = a.release where a.id = ?",
         (attack,),

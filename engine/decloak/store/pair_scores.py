@@ -35,7 +35,8 @@ def write_relatedness(
     """Write the scores of item pairs and return the number of their measure.
 
     `digest` is the key of the stage, `measure` the way to score, `origin` the source of its counts or scores. `scores`
-    are by context item and other item, None for no score. `warnings` tell what the measure could not use.
+    are by context item and other item; None is an absent score. `warnings` list the items that the measure could not
+    use.
     """
     items = item_numbers(connection, sorted({name for pair in scores for name in pair}))
     a, b = (np.fromiter((items[pair[side]] for pair in scores), np.int64, len(scores)) for side in (0, 1))

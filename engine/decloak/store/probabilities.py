@@ -31,7 +31,7 @@ def findings_count(connection: sqlite3.Connection, attack: int) -> int:
 
 
 def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats | None) -> None:
-    """Write the probabilities `p` of the findings of `attack`, in order; None for an attack that does not tell."""
+    """Write the probabilities `p` of the findings of `attack`, in order; None for an attack without probabilities."""
     if p is None:
         return
     (numbers,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
@@ -45,7 +45,7 @@ def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats |
 def probabilities(connection: sqlite3.Connection, attack: int) -> Floats | None:
     """Return the probabilities of the findings of `attack`, in order, NaN where one is not known.
 
-    Return None where the attack does not tell.
+    Return None for an attack without probabilities.
     """
     first, findings, text = connection.execute(
         "select numbers, findings, probabilities from attack where id = ?", (attack,)
@@ -65,7 +65,7 @@ def no_probabilities(connection: sqlite3.Connection, attack: int) -> str:
 
 
 def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[[int], float | None]:
-    """Return a function from the number of a finding of `attack` to its probability, None where it has none."""
+    """Return a function from the number of a finding of `attack` to its probability, or None."""
     p = probabilities(connection, attack)
     (first,) = connection.execute("select first from attack where id = ?", (attack,)).fetchone()
 

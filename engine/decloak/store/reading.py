@@ -68,7 +68,7 @@ def read_set_generalised(connection: sqlite3.Connection, release: int) -> Publis
 
 
 def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
-    """The hierarchy that a release was generalised in, None where there is none."""
+    """Return the hierarchy that a release was generalised in, or None."""
     rows = connection.execute(
         "select c.label, p.label from release r join concept c on c.hierarchy = r.hierarchy "
         "join is_a e on e.child = c.id join concept p on p.id = e.parent where r.id = ? order by c.id",
@@ -78,7 +78,7 @@ def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
 
 
 def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
-    """Whether the evaluator knows which members were original."""
+    """Return whether the evaluator knows which members were original."""
     (knows,) = connection.execute(
         "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from release r "
         "join dataset d on d.id = r.dataset join truth_marked m on m.txn >= d.first and m.txn < d.first + d.records "
@@ -89,7 +89,7 @@ def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
 
 
 def idle(connection: sqlite3.Connection, attack: int) -> str | None:
-    """Why an attack had nothing to do, None where it had."""
+    """Return why an attack had nothing to do, or None."""
     (reason,) = connection.execute(
         "select json_extract(parameters, '$.idle') from attack where id = ?", (attack,)
     ).fetchone()
@@ -97,20 +97,20 @@ def idle(connection: sqlite3.Connection, attack: int) -> str | None:
 
 
 def seconds_of(connection: sqlite3.Connection, attack: int) -> dict[str, float]:
-    """What an attack took, by the name of the clock; empty where it was not looked at."""
+    """Return the time of an attack by the name of the clock; empty for an attack that was not timed."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
     return dict(json.loads(parameters).get("took", {}))
 
 
 def coverage_of(connection: sqlite3.Connection, attack: int) -> dict[str, tuple[int, int]]:
-    """Return how much of what an attack needs had a score: counts known and needed, by what is counted."""
+    """Return the coverage of the scores that an attack needs: counts known and needed, by kind."""
     (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
     counts = json.loads(parameters).get("coverage") or {}
     return {name: (count[0], count[1]) for name, count in counts.items() if count is not None}
 
 
 def hides_nothing(connection: sqlite3.Connection, attack: int) -> bool:
-    """Whether an eliminate attack had nothing to strike because no record shows a generalised item."""
+    """Return whether an eliminate attack was idle because no record contains a generalised item."""
     sql = (
         "select 1 from attack a join rule u on u.id = a.rule where a.id = ? and u.form = 'eliminate' "
         "and not exists (select 1 from generalised g where g.release = a.release)"
@@ -119,7 +119,7 @@ def hides_nothing(connection: sqlite3.Connection, attack: int) -> bool:
 
 
 def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
-    """Whether an eliminate attack had no distance table because no generalised item stands beside a plain one."""
+    """Return whether an eliminate attack lacks tables because generalised and plain items never occur together."""
     without_tables = connection.execute(
         "select r.dataset from attack a join rule u on u.id = a.rule join release r on r.id = a.release "
         "where a.id = ? and u.form = 'eliminate' "
@@ -136,7 +136,7 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
 
 
 def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:
-    """What a rule derived that covers items: cluster, chunk, item, earlier chunk, size, support, covered item.
+    """Return the covers that a rule derived: cluster, chunk, item, earlier chunk, size, support, covered item.
 
     An item is null where there is none.
     """

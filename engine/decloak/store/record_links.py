@@ -30,7 +30,7 @@ def link_origins(connection: sqlite3.Connection, release: int, original: int, tr
 
 
 def read_origins(connection: sqlite3.Connection, release: int) -> RowIndices | None:
-    """Return the place of the record behind every row of `release`, None where the originals are not known."""
+    """Return the place of the record behind every row of `release`, or None without ground truth."""
     original = _original(connection, release)
     if original is None:
         return None
@@ -43,7 +43,7 @@ def read_origins(connection: sqlite3.Connection, release: int) -> RowIndices | N
 
 
 def original_ids(connection: sqlite3.Connection, release: int) -> list[str] | None:
-    """Return the ids of the records behind the rows of `release`, None where the originals are not known."""
+    """Return the ids of the records behind the rows of `release`, or None without ground truth."""
     places, original = read_origins(connection, release), _original(connection, release)
     if places is None or original is None:
         return None

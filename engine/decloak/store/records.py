@@ -126,14 +126,14 @@ def _read_labels(connection: sqlite3.Connection, chosen: str, place: tuple[int, 
 
 
 def write_origins(connection: sqlite3.Connection, dataset: int, original: int, places: Ints) -> None:
-    """Write, as ground truth, the places in `original` of the records behind those of `dataset`."""
+    """Write, as ground truth, the places in `original` of the records behind the rows of `dataset`."""
     first = extent(connection, dataset).first
     numbers = (places + extent(connection, original).first).tolist()
     connection.executemany("insert into truth_origin (txn, original) values (?, ?)", enumerate(numbers, first))
 
 
 def read_origins(connection: sqlite3.Connection, dataset: int, original: int) -> Ints | None:
-    """Return those places, None where no record of `dataset` has one."""
+    """Return those places, or None if the records of `dataset` lack them."""
     whole = extent(connection, dataset)
     rows = connection.execute(
         "select original from truth_origin where txn >= ?1 and txn < ?1 + ?2 order by txn", whole

@@ -15,7 +15,7 @@ class Relation(NamedTuple):
     key: tuple[str, ...]
     meaning: str
     quick: tuple[str, ...] = ()
-    """Columns of an index beside the key."""
+    """Additional columns of an index, after the key."""
 
 
 class Derives(NamedTuple):
@@ -35,16 +35,16 @@ COVER_COLUMNS = frozenset({"cluster", "chunk", "item", "earlier", "covered", "si
 
 
 class Scope(NamedTuple):
-    """What a rule is let loose on: numbers of rows in the store."""
+    """The input that a rule may read: numbers of rows in the store."""
 
     release: int
     dataset: int
     scoring: int | None = None
     attacker: int | None = None
     auxiliary: int | None = None
-    """The data set that the attacker has beside the release."""
+    """The data set that the attacker has in addition to the release."""
     relatedness: int | None = None
-    """The measure that the scoring goes by."""
+    """The measure that the scoring uses."""
 
 
 RELATIONS: dict[str, Relation] = {
@@ -150,7 +150,7 @@ _PREFIXES = ("truth_", "sqlite_", "pragma_")
 
 
 def taken(name: str) -> str | None:
-    """Return why neither a relation of a rule nor a step can have this name, None where it can."""
+    """Return why a relation of a rule or a step may not have this name, or None."""
     from decloak.store.documentation import schema_tables  # reads a file, which only rules with such names need
 
     name = name.lower()

@@ -1,4 +1,4 @@
-"""A set-generalised release in the store: what was published, the hierarchy behind it, and what it was made from.
+"""A set-generalised release in the store: the published data, the hierarchy behind it, and its origins.
 
 Each function works inside the caller's transaction.
 """
@@ -78,7 +78,7 @@ def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[fr
 
 
 def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leaves: Collection[str], origin: str) -> int:
-    """Write a hierarchy: its nodes, the items that leaves stand for, and what is below what; once for the same tree."""
+    """Write a hierarchy once for the same tree: its nodes, the items of its leaves, and its edges."""
     key = digest_of(["hierarchy", origin, list(parents.items())])
     row = connection.execute("select id from hierarchy where digest = ?", (key,)).fetchone()
     if row is not None:

@@ -1,4 +1,4 @@
-"""What the commands print of a store: runs, measures, and why something was found."""
+"""The data that the commands print from a store: runs, measures, and the evidence of findings."""
 
 import json
 import sqlite3
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 SETTINGS = ("threshold", "ratio", "seed", "k", "m")
-"""What a scenario says of an attack beside its rule, and of controls."""
+"""The settings of an attack and of controls in a scenario, without the rule."""
 NOTES = {
     "measures": "select distinct m.note from run_measurement r join measurement m on m.id = r.measurement "
     "where r.run = ? and m.note is not null",
@@ -52,12 +52,12 @@ NOTES = {
     "attacks": "select n.value from run_attack r join attack a on a.id = r.attack "
     "join json_each(a.parameters, '$.notes') n where r.run = ? order by r.position, n.id",
 }
-"""What was noted on a run, by what noted it."""
+"""The notes of a run, by their source."""
 Rows = list[tuple[Any, ...]]
 
 
 def holds_originals(path: Path) -> bool:
-    """Whether a file is a store with original data in it, or with marks of what was original."""
+    """Return whether a file is a store with original data in it, or with marks of original items."""
     try:
         connection = connect_readonly(path)
     except DecloakError:  # there is none yet, or something else: whoever opens it will say so
@@ -147,15 +147,15 @@ class RunAttack(NamedTuple):
     knows: str
     """The step of the ladder of attackers, empty where a store of an older version does not say."""
     settings: Mapping[str, Any]
-    """What it ran with."""
+    """Return the settings that it ran with."""
 
     @property
     def control(self) -> str | None:
-        """What is spoilt in it, None of an attack that is no control."""
+        """Return the kind of negative control or ablation, or None for an attack."""
         return self.settings.get("control")
 
     def is_control_of(self, other: "RunAttack") -> bool:
-        """Whether it is the other with something spoilt."""
+        """Return whether this attack is a control of the other."""
         mine, theirs = ([each.settings.get(key) for key in SETTINGS] for each in (self, other))
         return self.control is not None and other.control is None and (self.text, mine) == (other.text, theirs)
 
@@ -184,7 +184,7 @@ class PooledFigure(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """A count as a share of what it is counted of."""
+        """Return a count as a share of its total."""
         return None if self.value is None or not self.whole else self.value / self.whole
 
 
@@ -207,7 +207,7 @@ def measured_families(connection: sqlite3.Connection, run: int) -> set[str]:
 
 
 def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
-    """What a run could not measure or use, and why, each said once."""
+    """Return the distinct notes of a run on inputs that it could not measure or use."""
     notes = (text for sql in NOTES.values() for (text,) in connection.execute(sql, (run,)))
     return list(dict.fromkeys(notes))
 
@@ -224,7 +224,7 @@ def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Ro
 
 
 class ClaimCount(NamedTuple):
-    """Of one attack, in one table or cluster, -1 for all: how often it claimed, was right, and would be by chance."""
+    """Claims of one attack in one table or cluster (-1 for all): number, right claims, and expected right claims."""
 
     attack: str
     scope: int
@@ -234,15 +234,13 @@ class ClaimCount(NamedTuple):
 
 
 def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
-    """The claims of every attack of a run of which somebody could say what was right."""
+    """Return the claims of every attack of a run that has ground truth."""
     claims = "r.measure in ('precision', 'accuracy') and r.whole > 0"
     return [ClaimCount(*row) for row in _with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims)]
 
 
 class WonBack(NamedTuple):
-    """Of one attack, in one table or cluster, -1 for all: how often it was right, and would be by chance of as many, of
-    how many that there were to win back.
-    """
+    """Recovery of one attack in one table or cluster (-1 for all): right, expected right, and hidden items."""
 
     attack: str
     scope: int
@@ -252,13 +250,13 @@ class WonBack(NamedTuple):
 
 
 def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
-    """What every attack of a run that had something to go by won back."""
+    """Return the recovery of every attack of a run that made claims."""
     recall = "r.measure = 'recall' and r.value is not null"
     return [WonBack(*row) for row in _with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall)]
 
 
 class Sureness(NamedTuple):
-    """Of the findings of one attack in a tenth of probability: how many, the sum of their p, and how many are right."""
+    """The findings of one attack in a tenth of probability: number, sum of their p, and number of right ones."""
 
     attack: str
     tenth: int
@@ -274,7 +272,7 @@ def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
 
 
 def _with_beside(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
-    """Counts of some figures r and of the figure b beside each, of the same attack and table, where both have them."""
+    """Pair the counts of some figures with the figure `beside`, for the same attack and table, where both exist."""
     rows = connection.execute(
         f'select r.attack, r."table", {counts} from result r join result b '
         'on b.run = r.run and b.attack = r.attack and b."table" = r."table" and b.measure = ? '

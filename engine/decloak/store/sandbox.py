@@ -42,12 +42,13 @@ _LONGEST_VALUE = 10_000_000
 _STRIDE = 200_000
 _MOST_STEPS, _MOST_STEPS_EMPTY = 10_000_000_000, 10_000_000
 _MOST_PAGES, _MOST_ROWS = 250_000, 10_000_000
-"""What one statement may take before it is held to be endless: steps of SQLite's machine (the second: over relations
-without rows), pages of temporary tables (1 GB), rows of a result that are all held at once."""
+"""The limits of one statement: steps of SQLite's machine (second number: over empty relations), pages of temporary
+tables (1 GB), and rows of a result in memory.
+"""
 
 
 def is_denied(error: Exception) -> bool:
-    """Whether an authorizer has denied something, be it by an exception of its own."""
+    """Return whether an authorizer denied a statement, also by an exception of its own."""
     code = getattr(error, "sqlite_errorcode", None)
     return code == sqlite3.SQLITE_AUTH or str(error).startswith("not authorized to use function")
 
@@ -99,7 +100,7 @@ class Sandbox:
         return sandbox
 
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Let rules read `name` with the rows given here: a relation of an empty sandbox, or a table beside them."""
+        """Let rules read `name` with the rows given here: a relation of an empty sandbox, or an additional table."""
         door = next((door for door, shown_as in self._shows.items() if shown_as == name), None)
         into = door or f"temp.{quoted(name)}"
         listed = ", ".join(map(quoted, columns))
@@ -148,7 +149,7 @@ class Sandbox:
             self._own = None
 
     def index(self, name: str) -> None:
-        """Index a stored step by its columns up to four, in order: the joins of rules go by leading columns."""
+        """Index a stored step by its columns up to four, in order: the joins of rules use leading columns."""
         with self._ours():
             columns = self._connection.execute(f"pragma temp.table_info({quoted(name)})").fetchall()
             chosen = ", ".join(quoted(column[1]) for column in columns[:4])
@@ -200,7 +201,7 @@ class Sandbox:
 
     @contextmanager
     def _explaining(self, place: str | None) -> Iterator[None]:
-        """What SQLite or the authorizer has against the SQL, in our words."""
+        """Turn an error of SQLite or of the authorizer into a message of decloak."""
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning) as error:
@@ -213,8 +214,8 @@ class Sandbox:
             raise DecloakError("the SQL has a character SQLite cannot take", place, "write plain text") from None
 
     def _interrupted(self, error: Exception) -> bool:
-        """Whether somebody pressed Ctrl-C: inside `_step` Python gives it to SQLite, which ends; inside `_authorize`
-        SQLite is denied something.
+        """Return whether the user pressed Ctrl-C. Inside `_step` Python interrupts SQLite; inside `_authorize` it
+        denies the statement.
         """
         return str(error) == "interrupted" and self._steps <= self._most_steps
 
@@ -259,7 +260,7 @@ class Sandbox:
 
 
 def attackers_file(path: str | Path) -> sqlite3.Connection:
-    """Open a file that is an attacker's database for reading; nobody writes to it meanwhile."""
+    """Open a file that is an attacker's database for reading; meanwhile no process writes to it."""
     return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
@@ -276,7 +277,7 @@ def _hidden(table: str) -> str:
 
 
 def explained(error: Exception, place: str | None) -> DecloakError:
-    """What SQLite has against the SQL of a rule, in our words."""
+    """Explain an error of SQLite in the SQL of a rule."""
     text = str(error)
     hint = "`decloak schema --relations` lists what a rule may read"
     if text in ("interrupted", "database or disk is full"):

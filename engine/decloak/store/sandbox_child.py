@@ -1,7 +1,7 @@
-"""The process that runs SQL of strangers: it does what `sandbox_guard` asks, within limits of memory and time.
+"""The process that runs untrusted SQL: it answers `sandbox_guard` within limits of memory and time.
 
-Nothing in it interrupts a step of SQLite that does not end: it is ended as a whole, by the system when its time is
-over, by itself when decloak is gone, and by decloak whenever it likes.
+An endless step of SQLite ends only with the process. The system ends it after its time, decloak at any time, and the
+process itself when decloak is gone.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ __all__ = ["serve"]
 
 _MEGABYTE = 1_000_000
 _BATCH, _MOST_IN_BATCH = 1_000_000, 8_192
-"""About how many bytes of rows are sent at once, and how many rows at most."""
+"""Approximate bytes, and maximum number of rows, of one message."""
 _LARGEST_FILE = 10_000 * _MEGABYTE
-"""What SQLite may spill to one temporary file."""
+"""Maximum size of a temporary file of SQLite."""
 
 
 class _TooMany(Exception):
@@ -54,7 +54,7 @@ def _listen(requests: "SimpleQueue[dict[str, Any]]") -> NoReturn:
 def _limit(memory: int) -> None:
     """Bound what this process takes. SQLite's own bound comes first, and says so; the system's is for all the rest.
 
-    Windows has no such limits, and macOS does not keep to RLIMIT_AS: there SQLite's own has to do.
+    Windows lacks such limits, and macOS ignores RLIMIT_AS: there SQLite's own bound is the only one.
     """
     sqlite3.connect(":memory:").execute(f"pragma hard_heap_limit = {memory * 3 // 4}").close()
     with contextlib.suppress(ImportError):

@@ -1,7 +1,7 @@
-"""What decloak and the process that runs strangers' SQL say to each other: JSON, and rows of a result by column.
+"""The messages between decloak and the process that runs untrusted SQL: JSON, and rows of a result by column.
 
 Neither pickle nor marshal: with them, whoever took hold of that process could run code in this one, or crash it.
-Columns of numbers go as they lie in memory, which takes a tenth of the time that JSON does.
+Columns of numbers are sent as bytes of memory, which takes a tenth of the time of JSON.
 """
 
 import base64
@@ -27,9 +27,9 @@ _ARRAYS = {int: "q", float: "d"}
 
 
 def read_frame(stream: IO[bytes]) -> Any:
-    """The next message: rows are a list, all else is as it was written; None when the other side is gone.
+    """Return the next message, None at the end of the stream. Rows are a list, other values are as written.
 
-    What cannot be read is a ValueError.
+    An unreadable message is a ValueError.
     """
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:

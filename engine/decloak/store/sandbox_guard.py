@@ -1,8 +1,8 @@
-"""Sandboxes for rules, in this process for those that come with decloak, in one of its own for all others.
+"""Sandboxes for rules: in this process for the rules of decloak, in a separate process for all others.
 
-SQL can hold SQLite in one step for minutes, where neither a Ctrl-C nor the sandbox's count of steps reaches it, and
-can fill the memory. So what strangers wrote runs in a process with limits (`sandbox_child`), which is ended at once
-when decloak is asked to end.
+SQL can hold SQLite in one step for minutes, where neither a Ctrl-C nor the sandbox's count of steps reaches it, and can
+fill the memory. So untrusted SQL runs in a process with limits (`sandbox_child`), which ends immediately when decloak
+ends.
 """
 
 import sqlite3
@@ -25,13 +25,13 @@ if TYPE_CHECKING:  # it imports numpy, which rules are listed and checked withou
 __all__ = ["GuardedSandbox", "ask", "empty_sandbox", "forget_processes", "one_process", "open_sandbox"]
 
 _SECONDS_EMPTY = 10
-"""What a statement may take of the processor over relations without rows, where rules are checked and tested."""
+"""Processor time of a statement over empty relations, which check and test rules."""
 
 
 def open_sandbox(
     database: "AttackersDatabase", relations: Collection[str], earlier: Sequence["Earlier"], untrusted_name: str | None
 ) -> Sandbox:
-    """Open the attacker's database for a rule that reads these relations, and those of earlier attacks.
+    """Open the attacker's database for a rule that reads these relations and the relations of earlier attacks.
 
     `untrusted_name` is what errors call the rule, None when it came with decloak. The process of an untrusted rule is
     given a file with the database. The file is gone once the process has opened it.
@@ -71,7 +71,7 @@ def empty_sandbox(relations: Mapping[str, Sequence[str]], untrusted_name: str | 
 
 @contextmanager
 def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
-    """Run a user's SELECT on a store; its columns and rows. `held` tells that the rows are all kept in memory."""
+    """Run a user's SELECT on a store; its columns and rows. `held` is true if all rows are in memory."""
     limits = Limits.current()
     process = Process(limits)
     try:
@@ -104,7 +104,7 @@ def one_process() -> Iterator[None]:
 
 
 def forget_processes() -> None:
-    """Use processes of one's own from now on: those there are belong to the process that this one is a copy of."""
+    """Start new processes from now on: the existing ones belong to the parent of this fork."""
     if _KEPT.get() is not None:
         _KEPT.set([])
 
@@ -166,7 +166,7 @@ class GuardedSandbox(Sandbox):
         self._process.end()
 
     def _value(self, call: str, *arguments: Any, place: str | None = None) -> Any:
-        """Ask for what has no rows."""
+        """Send a request that returns no rows."""
         for _ in self._answer(call, *arguments, place=place):
             pass
         return self._last

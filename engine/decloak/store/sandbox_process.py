@@ -1,4 +1,4 @@
-"""The running process that SQL of strangers is put to, and what it may take."""
+"""The running process that executes untrusted SQL, and its limits."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from decloak.store import sandbox_frames as frames
 __all__ = ["Limits", "Process", "Statement"]
 
 _SECONDS, _MEMORY = 600, 900
-"""What a statement may take unless the environment says otherwise."""
+"""The default limits of a statement; the environment can override them."""
 _START = """
 import sys; sys.path.append(sys.argv[1])
 from decloak.store import sandbox_child
@@ -23,11 +23,11 @@ sandbox_child.serve(int(sys.argv[2]))
 """
 
 _PASSED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "SQLITE_TMPDIR", "TMPDIR", "TEMP", "TMP")
-"""What of the environment the process gets: where libraries are, and where a user's question may spill to."""
+"""The environment variables that the process inherits: the places of libraries and of temporary files."""
 
 
 class Limits(NamedTuple):
-    """What SQL of strangers may take: seconds of the processor's time for a statement, megabytes in all."""
+    """The limits of untrusted SQL: seconds of processor time for a statement, megabytes in all."""
 
     seconds: float
     memory: int
@@ -56,7 +56,7 @@ def _number(variable: str, usual: int, least: int) -> int:
 
 
 class Statement(NamedTuple):
-    """Whose SQL it is, where it is written, and what it may take."""
+    """Owner, place and limits of an SQL statement."""
 
     untrusted_name: str | None
     limits: Limits
@@ -102,7 +102,7 @@ class Statement(NamedTuple):
 
 
 class Process:
-    """A running `sandbox_child`. Whatever goes wrong with it, it is ended, and the next one starts anew."""
+    """A running `sandbox_child`. After any error the process ends, and a new one replaces it."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -133,7 +133,7 @@ class Process:
     def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, dict[str, Any]]:
         """Columns and then lists of rows where there are some; returned is the message that ends them.
 
-        The words of the process are not trusted: they are plain values, and what of them is printed is escaped.
+        The replies of the process are untrusted: they are plain values, and printed text is escaped.
         """
         in_step = False
         try:

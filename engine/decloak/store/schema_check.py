@@ -1,8 +1,8 @@
-"""Whether the tables and views of a store are decloak's own, so that to open somebody's store runs nothing in it.
+"""Check that the tables and views of a store are decloak's own, so that opening a foreign store runs none of its code.
 
 A view, a trigger, a generated column, a check or an index may hold SQL that runs when a table is read or written. So
-what has a name of ours must be written as schema.sql writes it, and nothing else may be tied to it. Tables and views of
-the user's own are let be: decloak never reads them unless somebody asks for them in SQL.
+what has a name of ours must be written as schema.sql writes it, and nothing else may be tied to it. Other tables and
+views of the user stay untouched: decloak reads them only when SQL names them.
 """
 
 import re
@@ -28,20 +28,20 @@ _FACTS = re.compile(
     rf"(?:, {_NAME})+\)",
     re.IGNORECASE,
 )
-"""The table of what a rule derived, as decloak makes it: columns without types."""
+"""The table of a rule's facts, as decloak makes it: columns without types."""
 _RETIRED = {
     "contains_item", "published_as_generalised", "finding_attack", "struck_cell", "assigned_txn", "subrecord_chunk",
 }  # fmt: skip
 """Indexes that versions before 9 have."""
 _FAMILIES = {"found_": "table", "why_": "view", "start_": "view"}
-"""What the names of what rules add begin with."""
+"""The prefixes of the names that rules add."""
 
 Row = tuple[str, str, str, str]
-"""Of sqlite_master: type, name, the table it belongs to, SQL."""
+"""A row of sqlite_master: type, name, the table it belongs to, SQL."""
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Let nothing that stands in a file call what reaches out of it; before anything of the file is read."""
+    """Disable calls from the file to functions outside it, before anything of the file is read."""
     connection.execute("pragma trusted_schema = off")
     connection.execute("pragma cell_size_check = on")
     if sys.version_info >= (3, 12):
@@ -65,7 +65,7 @@ def _modules(connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def _strangers(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
-    """What may run, or be taken for something else, whatever version the store is of."""
+    """Yield objects that may run code, or hide a table, in a store of any version."""
     known = _own().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:
         if kind == "trigger":
@@ -83,13 +83,13 @@ def _strangers(rows: list[Row], modules: frozenset[str], current: bool) -> Itera
 
 
 def _fits_family(kind: str, name: str, sql: str) -> bool:
-    """Whether what is called like something that rules add is of that kind; what they found decloak reads itself."""
+    """Return whether an object named like a table of rules is one; decloak reads these tables itself."""
     expected = next((kind for start, kind in _FAMILIES.items() if name.startswith(start)), kind)
     return kind == expected and (not name.startswith("found_") or _FACTS.fullmatch(_plain(sql)) is not None)
 
 
 def _differing(rows: list[Row]) -> Iterator[str]:
-    """What is not as schema.sql has it: each name of ours once, with the same text but for blanks and comments."""
+    """Yield objects that differ from schema.sql: each name once, compared without blanks and comments."""
     count = Counter(name for _, name, *_ in rows)
     present = {name: (kind, sql) for kind, name, _, sql in rows}
     for name, (kind, sql) in _own().items():
@@ -101,7 +101,7 @@ def _differing(rows: list[Row]) -> Iterator[str]:
 
 @cache
 def _own() -> Mapping[str, tuple[str, str]]:
-    """What schema.sql makes, by name: its kind and its text."""
+    """Return the objects of schema.sql, by name: kind and text."""
     return {match[2]: (match[1].lower(), match[0]) for match in _STATEMENT.finditer(schema_text())}
 
 

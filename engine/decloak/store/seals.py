@@ -1,7 +1,7 @@
 """A checksum for each stage of a store, to tell rows that something else changed or deleted from a fault of decloak.
 
-A stage is a row of a table with a digest: a release, say. The rows that belong to it are those that would be deleted
-with it. Both are written in one transaction, and nothing changes them later.
+A stage is a row of a table with a digest: a release, say. The rows that belong to it are the rows that are deleted with
+it. Both are written in one transaction, and stay unchanged afterwards.
 """
 
 import marshal
@@ -18,7 +18,7 @@ _CHANGING = frozenset({"request", "seal"})
 """Tables whose rows change after the transaction of their stage."""
 _AT_ONCE = 10_000
 REMEDY = "run its scenarios into another store, or take a copy from before"
-"""What to do about a store that is damaged."""
+"""The remedy for a damaged store."""
 
 Chains = Mapping[str, Sequence[str]]
 """By stage table: queries of the rows that belong to a stage of the number ?, beginning with the stage itself."""
@@ -45,7 +45,7 @@ def stage_tables() -> Chains:
 def _owners(connection: sqlite3.Connection, table: str, nullable: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the columns of `table` that name what its rows belong to, each with the table of that.
 
-    It is the first column that must be there of those whose rows are deleted together, or else each that may be null.
+    This is the first required column among those with deletion together, or else each optional column.
     """
     keys = connection.execute(f"pragma foreign_key_list({table})").fetchall()[::-1]
     together = [(row[3], row[2]) for row in keys if row[6] == "CASCADE"]
@@ -78,7 +78,7 @@ def _checksum(connection: sqlite3.Connection, queries: Sequence[str], number: in
 def forget_gone(connection: sqlite3.Connection) -> None:
     """Delete the seals of last stages that were deleted with all that belongs to them: their numbers are free again.
 
-    Where something still names one of them it would name another stage soon, and nobody could tell: an error.
+    If another row still names one of them, the number would soon name another stage: this is an error.
     """
     for kind in stage_tables():
         (last,) = connection.execute(f"select coalesce(max(id), 0) from {kind}").fetchone()

@@ -15,7 +15,7 @@ _KEY = re.compile(r"(?:^|, )((?:data|anonymise|relate|attacker|attack|measure)(?
 
 
 class StudyRun(NamedTuple):
-    """A run: what it is called, and the whole of what it was asked."""
+    """A run: its name and its complete configuration."""
 
     run: int
     scenario: str
@@ -62,7 +62,7 @@ def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
 
 
 def _fixed(run: StudyRun) -> dict[str, Any]:
-    """What was asked, without what varies."""
+    """Return the configuration without the varied keys."""
     return dict(_without(run.config, [tuple(key.split(".")) for key in run.keys]))
 
 

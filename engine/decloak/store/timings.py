@@ -1,4 +1,4 @@
-"""What stages took that a store has: releases by their method, attacks by their rule."""
+"""The time that stages of a store took: releases by their method, attacks by their rule."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _TOOK = (
 
 
 class Took(NamedTuple):
-    """What is known of how long stages take: a release or an attack, its method or rule, and the key of its data."""
+    """The timing of a stage: a release or an attack, its method or rule, and the key of its data."""
 
     stage: str
     name: str
