@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decloak.dask_cluster import DaskCluster
 from decloak.errors import DecloakError
 from decloak.pipeline.cluster import check_address
 from test_jobs import CHUNKS, COAT, CUT, ONE, rows, runs_of, written
@@ -208,17 +207,33 @@ def sum_and_change(array: np.ndarray, factor: int) -> float:
     return float(array.sum())
 
 
-def test_large_arrays_go_whole_and_without_a_warning(cluster):
-    import cloudpickle
+LARGE = """\
+import sys
+import cloudpickle
+import numpy as np
+from decloak.dask_cluster import DaskCluster
+import test_dask
+cloudpickle.register_pickle_by_value(test_dask)  # the workers have no tests
+connection = DaskCluster(sys.argv[1])
+array = np.arange(3_000_000.0)  # above the 10 MB from which Dask warns
+assert connection.map(test_dask.sum_and_change, [(array, 1), (array, 2)]) == [array.sum(), 2 * array.sum()]
+assert array[1] == 1
+connection.close()
+"""
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers have no tests
-    connection = DaskCluster(cluster)
-    try:
-        array = np.arange(3_000_000.0)  # above the 10 MB from which Dask warns
-        assert connection.map(sum_and_change, [(array, 1), (array, 2)]) == [array.sum(), 2 * array.sum()]
-        assert array[1] == 1
-    finally:
-        connection.close()
+
+def test_large_arrays_go_whole_and_without_a_warning(cluster):
+    # Dask keeps a thread for large arrays until its process ends, so this is a process of its own.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE, cluster],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @contextmanager

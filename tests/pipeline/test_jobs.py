@@ -194,10 +194,12 @@ def test_a_program_of_several_threads_runs_one_after_the_other(tmp_path):
     import decloak
 
     event = threading.Event()
-    thread = threading.Thread(target=event.wait)
+    thread = threading.Thread(target=event.wait, name="a pool of another package")
     thread.start()
     try:
         done = decloak.run(written(tmp_path, ONE), store=tmp_path / "s.db", jobs=4)
+        with pytest.raises(DecloakError, match="one thread, and here runs 'a pool of another package' as well; leave"):
+            decloak.run(written(tmp_path, ONE), store=tmp_path / "t.db", memory=1 << 30)
     finally:
         event.set()
         thread.join()

@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+TRACKER = b"multiprocessing.resource_tracker"
+"""A process of Python itself: the first spawned pool starts it, and it ends with the process that has used the pool."""
+
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that are there still."""
-    return [int(child) for child, parent in map(_stat_parent, Path("/proc").glob("[0-9]*/stat")) if parent == str(pid)]
+    """The processes that a process has started and that are there still, without Python's own tracker."""
+    parents = map(_stat_parent, Path("/proc").glob("[0-9]*/stat"))
+    return [int(child) for child, parent in parents if parent == str(pid) and not _is_tracker(child)]
 
 
 def descendants_of(pid: int) -> list[int]:
@@ -28,6 +32,13 @@ def most_megabytes(pid: int) -> float:
     except OSError:
         return 0.0
     return max([int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM")], default=0.0)
+
+
+def _is_tracker(pid: str) -> bool:
+    try:
+        return TRACKER in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _stat_parent(path: Path) -> tuple[str, str | None]:

@@ -1,9 +1,10 @@
 """Run plans: in this process at first, and in workers once that is faster."""
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 
-from decloak.errors import DecloakError, NoRelease
+from decloak.errors import DecloakError, NoRelease, quote
 from decloak.parallel import can_fork
 from decloak.pipeline.pipeline import Pipeline, RunResult
 from decloak.pipeline.plan import Plan
@@ -64,8 +65,10 @@ def _check_bounded(workspace: Workspace) -> None:
         hint = "leave it out, and start workers with --memory-limit"
         raise DecloakError("the workers of a cluster bound their memory themselves", "--memory", hint)
     if not can_fork():
-        message = "memory is bounded on Linux alone, in a program without threads"
-        raise DecloakError(message, "--memory", "leave it out")
+        threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+        message = "memory is limited only on Linux, in a process with one thread"
+        message += f", and here runs {quote(threads[0].name)} as well" if threads else ""
+        raise DecloakError(message, "--memory", "leave it out, or start a new process")
 
 
 class _TrialOver(Exception):
