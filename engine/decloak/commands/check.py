@@ -156,9 +156,7 @@ def _promise(
     constraints: Path | None,
     **bounds: int | None,
 ) -> "Guarantee[Any]":
-    """What is to be checked: by a file of constraints, by k and m of the command line or else of the release, or by the
-    manifest beside it.
-    """
+    """Return the guarantee to check: from constraints, the command line, the release, or the manifest."""
     from decloak.anonymisers.registry import guarantee_of
     from decloak.counting import guarantees
     from decloak.data.formats.manifest_file import manifest_path, read_manifest

@@ -1,4 +1,4 @@
-"""`gallery`: the figures of the papers beside our results."""
+"""`gallery`: the figures of the papers next to our results."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -60,7 +60,7 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
     """Detect the format of a file and print it on stderr. Raise an error if the format is uncertain or contradicts the
     options.
 
-    A release file says itself what it is. The file comes back to be read: a pipe with what was in it.
+    A release file says itself what it is. A pipe is returned as a file with its content.
     """
     from decloak.data.formats.look import Reading, look
     from decloak.data.formats.unpacked import unpacked_file

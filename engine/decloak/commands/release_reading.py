@@ -25,7 +25,7 @@ RELEASES = ("release", STORE_KIND, *HEADED)
 
 
 def read_any_release(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "AnyRelease":
-    """What the file holds as a release: plain items are labels of their own, and so are sets in brackets."""
+    """Read the file as a release: a plain item is a label of its own, and so is a set in brackets."""
     if kind == STORE_KIND:
         return _read_store(file)
     if options.separator is not None and kind in (*RELEASES, "published"):

@@ -119,7 +119,7 @@ def run_command(
 
 
 def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
-    """Print the result: for people the verdict, the people exposed and the strongest attacks; else all figures."""
+    """Print the result: for people the verdict, people exposed and strongest attacks; otherwise all figures."""
     from decloak.commands.risk_card import print_cards
     from decloak.pipeline.run import Measure
 
@@ -140,7 +140,7 @@ def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
 
 
 def _print_tables(done: "Run", account: "Account") -> None:
-    """Print the strongest attacks, what each release lost, and the comparison of attacks."""
+    """Print the strongest attacks, the cost of each release, and the comparison of attacks."""
     from decloak.report.attack_comparison import sentence
     from decloak.report.attack_table import attack_tables, idle_lines, release_rows, untested_lines
 
@@ -213,9 +213,7 @@ def _titled(entry: "Missing") -> str:
 
 
 def _talk(done: "Run", brief: bool) -> None:
-    """Print warnings, notes, missing releases, expectations and the numbers of the runs on stderr; if `brief`, neither
-    notes nor numbers.
-    """
+    """Print warnings, missing releases and expectations on stderr, and unless `brief` notes and numbers of runs."""
     for note in (*(f"{WARNING}{warning}" for warning in done.warnings), *notes(done)):
         if note.startswith(WARNING):
             say(filled(quote(note, 600)[1:-1], "  "), err=True)

@@ -28,13 +28,13 @@ class AttackAdvantage:
     repetitions: tuple[StrikeCounts, ...]
     interval: Interval
     random: bool
-    """Whether a further repetition draws anything anew."""
+    """True if a further repetition would draw random numbers again."""
     level: float
-    """Of the interval, corrected for the number of attacks."""
+    """The level of the interval, corrected for the number of attacks."""
     knows: str = ""
     """The step of the ladder of attackers."""
     survived: tuple[str, ...] = ()
-    """The controls that show that the lead is not due to what the attack learned."""
+    """The controls which show that the advantage does not depend on learning."""
 
     @property
     def pooled(self) -> StrikeCounts:
@@ -47,14 +47,12 @@ class AttackAdvantage:
 
     @property
     def repeated(self) -> bool:
-        """Whether repetitions differ; those that do not are one release."""
+        """Return whether repetitions differ; equal repetitions count as one release."""
         return len(set(self.repetitions)) > 1
 
 
 def attacks_with_baseline(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
-    """The attacks that strike items or give them to records, and neither toss coins nor are controls of others; those
-    by facts where they found some.
-    """
+    """The attacks that make claims, except random attacks and controls; attacks by facts if they found some."""
     controls = controls_of(connection, runs)
     attacks = (attack for run in runs for attack in attacks_of(connection, run.run))
     guessing = (attack.label for attack in attacks if _guesses(connection, attack))
@@ -115,9 +113,7 @@ def _interval(claims: Sequence[Mapping[int, StrikeCounts]], level: float) -> Int
 def _survives(
     claims: Sequence[Mapping[str, Mapping[int, StrikeCounts]]], attack: str, label: str, control: str
 ) -> bool:
-    """Whether a control speaks against an attack: one that leaves nothing to learn does as well as far as one can tell,
-    one that must change nothing does worse.
-    """
+    """Return whether an attack survives a control: a negative control does worse, an unchanged one equally well."""
     beside = [(of_run.get(attack, {}), of_run.get(label, {})) for of_run in claims]
     beyond = [_beyond(mine, other) for mine, other in beside if _share(other.get(POOLED)) is not None]
     if not beyond:
@@ -129,7 +125,7 @@ def _survives(
 
 
 def _beyond(attack: Mapping[int, StrikeCounts], control: Mapping[int, StrikeCounts]) -> dict[int, StrikeCounts]:
-    """The claims of an attack, with what its control would have had right of as many in place of chance."""
+    """Return the claims of an attack, with the rate of its control in place of the baseline."""
     usual = _share(control[POOLED]) or 0.0
     shares = {scope: _share(control.get(scope)) for scope in attack}
     return {

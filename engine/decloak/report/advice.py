@@ -1,9 +1,9 @@
 """The comparison of releases: which exposes the fewest people, at what cost, and which is dominated.
 
 One release exposes fewer people than another only where they differ by more than LEAST of the people and their
-intervals do not overlap. A release is dominated when another exposes no more people in any figure, hides no more, and
-is better in one of these. A release whose labels stand for a quarter of all items says nothing, and is never preferred.
-No release is recommended for publication.
+intervals do not overlap. A release is dominated if another one exposes at most as many people in every figure, hides at
+most as much, and is better in one of these. A release whose labels contain a quarter of all items on average reveals
+almost nothing of the data, and is never preferred. No release is recommended for publication.
 """
 
 import math
@@ -72,7 +72,7 @@ def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:
 
 
 def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
-    """Say of releases that do not differ how many people all of them expose, and what they cost."""
+    """Report for releases without a difference how many people all of them expose, and their cost."""
     singled = [card.worst("singled_out_2") for card in cards]
     (people,) = {card.people for card in cards}
     yield "The releases do not differ measurably in the people they expose."
@@ -89,7 +89,7 @@ def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
 def _for_the_best(
     cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]
 ) -> Iterable[str]:
-    """Say how many people the best releases expose, beside the others, and what the cheapest of them costs."""
+    """Report how many people the best releases expose, and the cost of the cheapest of them."""
     best = min(winners, key=lambda card: math.inf if card.hidden is None else card.hidden)
     others = [card for card in cards if card not in winners]
     names = listed([card.name for card in winners])
@@ -148,7 +148,7 @@ def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
 
 
 def dominating(card: ExposureCard, other: ExposureCard) -> bool:
-    """Say whether one release exposes no more people than another, hides no more, and is better in one of these."""
+    """Return whether one release dominates the other: it exposes and hides at most as much, and less of one."""
     if card.uniform or card.hidden is None or other.hidden is None or card.hidden > other.hidden:
         return False
     figures = [figure for figure in RANKED if _both(card, other, figure)]
@@ -177,7 +177,7 @@ def _once(cards: Sequence[ExposureCard]) -> bool:
 
 
 def _fewest(cards: Sequence[ExposureCard], figure: str) -> list[ExposureCard]:
-    """Return the cards with the fewest people in a row, and those that do not differ from the first of them."""
+    """Return the cards with the fewest people in a row, and the cards that do not differ from the first of them."""
     if any(card.cells[figure].worst is None for card in cards):
         return []  # a figure that one release lacks compares nothing
     first = min(cards, key=lambda card: card.worst(figure))

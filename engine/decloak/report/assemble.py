@@ -167,7 +167,7 @@ def _findings(connection: sqlite3.Connection, run: int) -> Findings:
 
 
 def _figures(study: Study) -> dict[str, Any]:
-    """Every figure of every run, for whoever wants numbers as numbers."""
+    """Return every figure of every run, as numbers."""
     columns = ["run", "variant", "repetition", "attack", *study.measures]
     rows = [
         [run.run, run.variant, run.repetition, attack]

@@ -1,8 +1,8 @@
-"""The attacks of a run beside each other: how much more one won back than another, of all there was to win back.
+"""Compare the attacks of a run: how much more of the hidden items one recovers than another.
 
-What an attack won is what it had right beyond chance, which a few lucky strikes do not make much of. Differences are
-paired, by repetition or by table of one release, at the level 1 - .05 / n when n pairs in all are looked at; attacks
-that toss coins, or are spoilt, are left out.
+Recovery is the number of right claims above the baseline, so that a few lucky claims count little. Differences are
+paired, by repetition or by table of one release. Their level is 1 - .05 / n for n pairs in all. Random attacks and
+negative controls are left out.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ __all__ = ["AttackPair", "all_pairs", "attack_pairs", "basis", "sentence"]
 
 @dataclass(frozen=True)
 class AttackPair:
-    """Two attacks of a variant, and how much more of what there was the first won back; it won no less on the mean."""
+    """Two attacks of a variant, and how much more the first recovers; its mean is at least as large."""
 
     variant: str
     first: str
@@ -37,7 +37,7 @@ class AttackPair:
 
     @property
     def apart(self) -> bool:
-        """Whether they can be told apart."""
+        """Return whether their difference is significant."""
         return self.ahead.low is not None and self.ahead.low > 0
 
     def as_json(self) -> dict[str, Any]:
@@ -49,13 +49,13 @@ class AttackPair:
 _PARTS = {"difference": "mean", "low": "low", "high": "high", "n": "n"}
 
 Scopes = Mapping[int, Advantage]
-"""What an attack won in each table or cluster, and in all."""
+"""The recovery of an attack in each table or cluster, and in all."""
 OfRun = Mapping[str, Scopes]
 """What the attacks of a run won."""
 
 
 def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
-    """Every two attacks of every variant of which somebody can say what they won back, and how sure that is."""
+    """Compare every two attacks of every variant with ground truth, with an interval of the difference."""
     attacks = attacks_with_baseline(connection, study.runs)
     by_run = {run.run: _of_run(connection, run.run) for run in study.runs}
     groups = {
@@ -77,14 +77,14 @@ def _of_run(connection: sqlite3.Connection, run: int) -> OfRun:
 
 
 def _of_data_set(by_run: Mapping[int, OfRun], runs: Sequence[int]) -> OfRun:
-    """What attacks won of one data set on the mean, as of one release."""
+    """Return the mean recovery of attacks on one data set, as if it were one release."""
     attacks = dict.fromkeys(attack for run in runs for attack in by_run[run])
     means = {attack: _mean_share([by_run[run] for run in runs], attack) for attack in attacks}
     return {attack: {POOLED: Advantage(mean, 1.0)} for attack, mean in means.items() if mean is not None}
 
 
 def _ranked(group: Sequence[OfRun], attacks: Sequence[str]) -> list[str]:
-    """The attacks by what they won, the most first."""
+    """Sort the attacks by their recovery, the largest first."""
     means = {attack: mean for attack in attacks if (mean := _mean_share(group, attack)) is not None}
     return sorted(means, key=lambda attack: -means[attack])
 
@@ -119,7 +119,7 @@ def _resampled(won: Scopes, beside: Scopes, level: float) -> Interval:
 
 
 def _of_both(mine: Scopes, theirs: Scopes, scope: int) -> tuple[Advantage, Advantage]:
-    """What both won of the same: what one cannot win back is there all the same where the other can."""
+    """Return the recovery of both attacks in the same scope: an item that one attack cannot recover counts for both."""
     both = mine.get(scope), theirs.get(scope)
     hidden = max((won.hidden for won in both if won is not None), default=0.0)
     if scope == POOLED and None in both:
@@ -145,7 +145,7 @@ def sentence(pairs: Sequence[AttackPair]) -> str:
 
 
 def all_pairs(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
-    """A line for each pair, with its variant where there are several, and what it shows."""
+    """Return a row for each pair, with its variant if there are several, and its result."""
     several = len({pair.variant for pair in pairs}) > 1
     rows = [
         [
@@ -163,7 +163,7 @@ def _ahead(pair: AttackPair) -> str:
 
 
 def _points(value: float | None) -> str:
-    """A difference in points; one that is above nothing by next to nothing is not printed as nothing."""
+    """Write a difference in points; a small positive one is not rounded to zero."""
     return points(value, 2 if value and abs(value) < 0.0005 else 1)
 
 
@@ -172,7 +172,7 @@ def _bounds(pair: AttackPair) -> str:
 
 
 def basis(pairs: Sequence[AttackPair], of: int | None = None) -> str:
-    """What the numbers of some pairs are, and what their intervals are about and allow for: these, or so many."""
+    """Describe the numbers of some pairs and their intervals: the comparisons of these pairs, or of `of` pairs."""
     count = len(pairs) if of is None else of
     abouts = dict.fromkeys(pair.about for pair in pairs)
     if len(abouts) > 1:  # each has its own number of parts

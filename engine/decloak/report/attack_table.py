@@ -1,4 +1,4 @@
-"""The attacks of a run as a table for people: the strongest in at most eight rows, and what the release lost."""
+"""The table of the attacks of a run: the strongest in at most eight rows, and the cost of the release."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
@@ -28,7 +28,7 @@ WITH_INTERVAL = "normalised_advantage"
 """The figure that has its interval in the table, where there is room."""
 _ORDER = {metric.key: place for place, metric in enumerate(DICTIONARY)}
 Row = tuple[str, str, str]
-"""A variant, an attack, and what its attacker knows."""
+"""A variant, an attack, and the knowledge of its attacker."""
 Table = tuple[list[str], list[list[Any]]]
 
 
@@ -55,7 +55,7 @@ class _Cells(NamedTuple):
 
 
 def attack_tables(done: "Run") -> AttackTables:
-    """Return the strongest attacks of each variant of `done`, with as many figures as a line has room for.
+    """Return the strongest attacks of each variant of `done`, with the figures that fit into a line.
 
     Negative controls and ablations are no attacks: `decloak show --controls` prints them.
     """
@@ -90,7 +90,7 @@ def _claims(cells: _Cells, row: Row) -> str:
 
 
 def _fitting(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
-    """Return a table with the figures that some row has, without the last of them where a line has no room."""
+    """Return a table with the figures of these rows, without the last ones if the line is full."""
     having = [one for one in columns if any(_value(cells, *row[:2], one) is not None for row in rows)]
     if _claims(cells, rows[0]) != "findings":  # every claim is a finding
         having = [metric for metric in having if metric.key != "findings"]
@@ -170,7 +170,7 @@ def _whole(value: float | None, metric: Metric) -> float | int | None:
 
 
 def idle_lines(done: "Run") -> Iterator[str]:
-    """Name the attacks that have no row in the table, because they had nothing to compare."""
+    """Name the attacks without a row in the table, because they had nothing to compare."""
     metrics = metrics_by_key()
     shown = {
         (one.variant, one.attack) for one in done.measures if one.value is not None and metrics[one.measure].column
@@ -200,7 +200,7 @@ def untested_lines(done: "Run") -> Iterator[str]:
 
 
 def coverage_lines(figures: Mapping[tuple[str, str], PooledFigure]) -> Iterator[str]:
-    """Say how much of what each attack needs its attacker has scores for; `figures` are by key and attack."""
+    """Report how many of the pairs that each attack needs have scores; `figures` are by key and attack."""
     lines: dict[str, list[str]] = {}
     for attack in dict.fromkeys(attack for _, attack in figures):
         covered = {key: one for (key, name), one in figures.items() if name == attack and key.startswith("coverage_")}

@@ -1,6 +1,6 @@
-"""What was expected, for build servers: JUnit's XML, SARIF 2.1.0, and Markdown for the summary of a step.
+"""Write expectations for build servers: JUnit XML, SARIF 2.1.0, and Markdown for the summary of a step.
 
-What cannot be judged is an error, never a pass.
+An expectation without a figure is an error, never a pass.
 """
 
 import json
@@ -20,9 +20,9 @@ SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 class Expected(NamedTuple):
-    """Something that was expected: its name, whether it holds (None: nobody can say), why, and where it is written.
+    """An expectation: its name, its result (None if its figure is missing), the reason, and its place.
 
-    `failed` means that the command could not do what was asked, so that nothing else was judged.
+    `failed` means that the command stopped with an error, before any expectation.
     """
 
     name: str
@@ -59,7 +59,7 @@ def junit(suite: str, judged: Sequence[Expected]) -> str:
 
 
 def sarif(judged: Iterable[Expected]) -> str:
-    """A result for everything that does not hold, or that nobody can say holds, at the line it is written on."""
+    """Return a result for every failed or missing expectation, at its line in the scenario."""
     rules = [
         {"id": "does-not-hold", "shortDescription": {"text": "An expectation or a guarantee does not hold."}},
         {"id": "undefined", "shortDescription": {"text": "An expectation cannot be judged: a figure is undefined."}},
@@ -86,7 +86,7 @@ def _result(entry: Expected) -> dict[str, Any]:
 
 
 def markdown(title: str, sentences: Sequence[str], judged: Sequence[Expected]) -> str:
-    """A heading, what was found in sentences, and a line for each expectation."""
+    """Return a heading, the sentences of the verdict, and a line for each expectation."""
     lines = [f"### {_plain(title)}", *(f"\n{_plain(sentence)}" for sentence in sentences)]
     lines += ["", *(f"- {SIGNS[entry.holds]} {_plain(entry.said)}" for entry in judged)] if judged else []
     return "\n".join(lines) + "\n"

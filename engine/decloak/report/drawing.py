@@ -1,6 +1,6 @@
-"""A finding as a picture: what is known on the left, what might be meant on the right, lines the thicker the closer.
+"""Draw a finding: known items on the left, alternatives on the right, and a thicker line for a closer relation.
 
-What was struck is struck through; what the finding is about is bold. A layout of a graph would show its shape, where
+Eliminated members are crossed out; the subject of the finding is bold. A layout of a graph would show its shape, where
 the question is a comparison.
 """
 
@@ -15,7 +15,7 @@ ROW, LEFT, RIGHT, NOTE, WIDTH = 24, 200, 320, 590, 760
 LONGEST = {"start": 38, "end": 28}
 """Characters of a name that there is room for, right and left."""
 MOST = 40
-"""What is known, and what might be meant, as far as it is drawn."""
+"""The most known items, and the most alternatives, that a picture shows."""
 
 
 def comparison_svg(comparison: Comparison) -> str:
@@ -46,7 +46,7 @@ def comparison_svg(comparison: Comparison) -> str:
 
 
 def comparison_in_words(comparison: Comparison) -> str:
-    """The picture for who does not see it."""
+    """Describe the picture in words, for readers who cannot see it."""
     rivals = "; ".join(f"{rival.name}: {rival.note}" for rival in comparison.rivals[:MOST])
     return f"Known: {', '.join(comparison.known[:MOST])}. The members of {comparison.about}: {rivals}."
 

@@ -50,7 +50,7 @@ def frontier_section(cards: Sequence[ExposureCard]) -> Section | None:
 
 
 def _points(cards: Sequence[ExposureCard], figure: str) -> list[Point]:
-    """Return a point for each release, after that of the original data."""
+    """Return a point for the original data, then a point for each release."""
     found = [
         (card.name, 100 * card.hidden, worst.mean)
         for card in cards
@@ -119,7 +119,7 @@ def _spec(points: Sequence[Point], title: str, of: int, width: int, about: str) 
 def _placed(
     named: Sequence[Point], points: Sequence[Point], across: float, up: float, width: float = WIDE
 ) -> Iterator[tuple[Point, dict[str, Any]]]:
-    """Yield a place for each name: the first of four sides that covers no point and no other name."""
+    """Yield a place for each name: the first of four sides without a point or another name."""
     taken = [
         (one.hidden * across - 6, one.people * up - 6, one.hidden * across + 6, one.people * up + 6) for one in points
     ]

@@ -1,6 +1,6 @@
-"""The figures of the papers: the scenarios that repeat them, what came of each, and the page that shows them.
+"""The figures of the papers: the scenarios that repeat them, their outcomes, and the page that shows them.
 
-Whatever there is to know of a figure stands in its scenario, under `figure`; here is what is said of the papers.
+The description of a figure is in its scenario, under `figure`; this module describes the papers.
 """
 
 import json
@@ -50,7 +50,7 @@ PAPERS = {
 AGREES, HALF, DIFFERS = "agrees", "partly", "differs"
 WORDS = ("number", "saw", "why", "quick")
 VERDICTS = "verdicts.json"
-"""The file in which outcomes are kept, beside the papers and beside the pictures."""
+"""The file with the outcomes, in the folder of the papers and in the folder of the pictures."""
 
 
 class Entry(NamedTuple):
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class FigureOutcome:
-    """What came of a figure: whether its trends agree with the paper's."""
+    """The outcome of a figure: whether its trends agree with the paper."""
 
     digest: str
     variants: int
@@ -96,7 +96,7 @@ def folder_of_papers() -> Path:
 
 
 def entries(names: Sequence[str] = (), *, quick: bool = False) -> list[Entry]:
-    """The figures whose names hold one of these, or all; only those that take seconds, if `quick`."""
+    """Return the figures whose names contain one of these, or all; with `quick`, only figures that take seconds."""
     listed = [entry for path in folder_of_papers().glob("*/*.yaml") if (entry := _entry(path)) is not None]
     order = list(PAPERS)
     listed.sort(key=lambda entry: (order.index(entry.paper) if entry.paper in order else len(order), entry.name))
@@ -112,7 +112,7 @@ def entries(names: Sequence[str] = (), *, quick: bool = False) -> list[Entry]:
 
 
 def _entry(path: Path) -> Entry | None:
-    """A scenario as a figure; None where it repeats none."""
+    """Return a scenario as a figure, or None if it repeats none."""
     source = read_source(path)
     if not isinstance(source.value, dict) or "figure" not in source.value:
         return None
@@ -130,7 +130,7 @@ def _digest(said: Mapping[str, Any]) -> str:
 
 
 def known_outcomes(folder: Path | None = None) -> dict[str, FigureOutcome]:
-    """What came of the figures when they were last run, by name: what comes with decloak, or what a folder has."""
+    """Return the outcomes of the last run of the figures, by name: from the package, or from a folder."""
     file = (folder or folder_of_papers()) / VERDICTS
     if not file.is_file():
         return {}
@@ -141,7 +141,7 @@ def known_outcomes(folder: Path | None = None) -> dict[str, FigureOutcome]:
 def outcome(
     entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = ()
 ) -> tuple[FigureOutcome, list[dict[str, Any]]]:
-    """Run a figure and judge its trends; with it the panels that show it. What is timed is run in one process."""
+    """Run a figure and judge its trends; with it the panels that show it. A timed figure runs in one process."""
     titles = metrics_by_key()
     if any(titles[trend.of].clock for trend in entry.figure.trends):
         jobs = 1

@@ -1,4 +1,4 @@
-"""The gallery page and its pictures: the figures of the papers beside the results of decloak."""
+"""Write the gallery page and its pictures: each figure of a paper next to the results of decloak."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

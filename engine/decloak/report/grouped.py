@@ -1,7 +1,6 @@
 """The figures of runs by family, each family a table of its own, with titles; only what says something.
 
-A column that is empty for all attacks is left out, and so are rows that repeat one for every attack: a family that says
-the same of all of them has one row.
+Columns without values are left out. A family with equal values for every attack has one row.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -118,10 +117,10 @@ def _value(figure: PooledFigure | None, metric: Metric) -> float | int | str | N
 
 
 def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Difference]:
-    """What is not the same in all runs that have it, several, by family, attack and figure.
+    """Return the figures that differ between runs, by family, attack and figure.
 
-    Whom they tell of cards say, and seconds no two runs have in common.
-    Of what strikes or gives everything is a finding, so that findings say nothing more of it.
+    People exposed are in the cards, and two runs never share their seconds. A measure of findings that covers every
+    claim makes the figures of its findings redundant.
     """
     attacks = list(dict.fromkeys(attack for figures in runs for _, attack in figures))
     found = []

@@ -1,4 +1,4 @@
-"""What an attacker has and knows, as a phrase, from what the scenario says."""
+"""Describe the attacker and the attacker's knowledge in a phrase, from the scenario."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _PERSONS = {
 
 
 def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
-    """Who attacks, by a step of the ladder, or by all that is related where none is known."""
+    """Describe the attacker by a knowledge level, or by all related items if the level is not recorded."""
     knowledge_levels = (
         set(knows.split(" + ")) if knows else {knowledge_level for knowledge_level, _ in _related(config)}
     )
@@ -53,13 +53,13 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
 
 
 def language_of(config: Mapping[str, Any]) -> list[str]:
-    """What somebody knows of language who goes by the measures of a scenario."""
+    """Describe the language knowledge behind the measures of a scenario."""
     phrases = (phrase for knowledge_level, phrase in _related(config) if knowledge_level == KnowledgeLevel.LANGUAGE)
     return list(dict.fromkeys(phrases))
 
 
 def _related(config: Mapping[str, Any]) -> Iterator[tuple[KnowledgeLevel, str]]:
-    """The rung of each measure, and what somebody knows who has it."""
+    """Return the knowledge level of each measure, and its description."""
     if (config.get("data") or {}).get("distances"):
         yield KnowledgeLevel.LANGUAGE, "has tables of how far items are apart"
     relate = config.get("relate")

@@ -19,7 +19,7 @@ def markdown_text(text: str) -> str:
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A table, columns of numbers to the right; numbers are as they are, and what is not there is an empty cell."""
+    """Return a Markdown table with columns of numbers to the right; an absent value is an empty cell."""
     held = [list(row) for row in rows]
     numeric = [
         bool(held) and all(isinstance(row[place], int | float | None) for row in held) for place in range(len(columns))

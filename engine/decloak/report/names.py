@@ -1,4 +1,4 @@
-"""Names of items taken out of what a page says: it is shown to people who are not to see them.
+"""Remove names of items from the texts of a page, because its readers may not see them.
 
 Notes name items in quotes, the first few of many; scenarios list them under a few keys.
 """
@@ -18,7 +18,7 @@ _NAMING = ("privacy", "quasi_identifiers", "sensitive", "sets", "utility")
 
 
 def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
-    """Notes with the number of items in place of their names, those that are alike then once.
+    """Return notes with the number of items in place of their names, each distinct note once.
 
     >>> nameless(["no score for 'gout', 'flu' and 5 more"], {"gout", "flu"})
     ['no score for 7 items']

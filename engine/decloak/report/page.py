@@ -22,7 +22,7 @@ from decloak.report.glossary import GLOSSARY, marked_terms
 __all__ = ["Drawn", "Finding", "Findings", "Page", "Section", "Table", "Tile", "TileRow", "rendered"]
 
 SIGNS = {"fails": "✗", "open": "?", "meets": "✓", "none": "–"}
-"""The sign of each state; a word is always beside it."""
+"""The sign of each state, always next to a word."""
 DOTS = 100
 """People of a line of a strip, which has ten lines."""
 
@@ -30,7 +30,7 @@ DOTS = 100
 class Table(NamedTuple):
     """Rows under headings; `numeric` are the columns that contain numbers.
 
-    `bars` are a share and its baseline for each row, drawn beside it. A `folded` table opens on request.
+    `bars` are a share and its baseline for each row, drawn next to it. A `folded` table opens on request.
     """
 
     caption: str
@@ -86,7 +86,7 @@ class Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page, in the order of the page; `half` sections are beside each other on a wide screen."""
+    """A part of the page, in the order of the page; two `half` sections share a row on a wide screen."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""What `decloak plot` draws: one object per picture, which gives its panels."""
+"""The pictures of `decloak plot`: one object per picture, which returns its panels."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ Options = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class Picture:
-    """A kind of picture: what it shows, what has to be said of it, and its panels by these and by the keys of --by."""
+    """A kind of picture: its description, its notes, and its panels by these and by the keys of --by."""
 
     name: str
     about: str

@@ -1,6 +1,6 @@
 """How far a run is: a few lines at the foot of a terminal, or a line for each variant that is done.
 
-There is no name of any item in it, and nothing that only the evaluator knows but how often attacks were right.
+Progress contains no item names, and of the ground truth only the precision of attacks.
 """
 
 import time
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
 
 SOON = 5.0
-"""Seconds for which nobody wants to be told anything."""
+"""Seconds without a message at the start."""
 OFTEN = 0.1
 """Seconds between two pictures of how far a run is."""
 MOST = 6
 """Variants at work that are shown."""
 RIGHT = {"precision": "eliminated", "accuracy": "assigned"}
-"""Figures that have a baseline, and what they are shares of."""
+"""Figures with a baseline, and their denominators."""
 
 Clock = Callable[[], float]
 
 
 def result_line(figures: Mapping[tuple[str, str], PooledFigure], knows: Mapping[str, str] | None = None) -> str | None:
-    """The attack with the most right beyond chance, None where none is compared with it.
+    """Return the attack with the most right claims above the baseline, or None without a baseline.
 
     `knows` is the knowledge level of each attack; a negative control is no attack.
     """
@@ -68,7 +68,7 @@ def _titled(variant: str) -> str:
 
 
 def time_left(spent: float, done: int, left: int) -> str | None:
-    """How long it takes if all goes on as it did, None where nobody can tell."""
+    """Estimate the remaining time from the time so far, or return None if it is too early."""
     if not done or not left:
         return None
     return f"{duration(spent / done * left)} left"
@@ -100,7 +100,7 @@ class ProgressLines(Progress):
 
 
 class StageTimes(Progress):
-    """A line for each variant that is done: how many stages of each kind it had, and what seconds they took."""
+    """Print a line for each finished variant: its number of stages of each kind, and their seconds."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -133,7 +133,7 @@ class StageTimes(Progress):
 
 
 class Screen(Progress):
-    """What is at work, at the foot of a terminal, drawn by whoever has something to tell."""
+    """Show the running stages at the foot of a terminal, drawn by the caller with news."""
 
     def __init__(self, live: "Live", clock: Clock = time.monotonic) -> None:
         self._live, self._clock = live, clock

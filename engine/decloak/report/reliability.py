@@ -29,7 +29,7 @@ Curve = Sequence[Sureness]
 
 
 def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequence[str]) -> list[dict[str, Any]]:
-    """A panel for each attack, and for each value of what `by` names."""
+    """Return a panel for each attack, and for each value of the keys in `by`."""
     study.check_keys("--by", by)
     curves = _curves(connection, study, [key for key in by if key != ATTACK])
     if not curves:
@@ -40,7 +40,7 @@ def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequenc
 
 
 def reliability_section(connection: sqlite3.Connection, study: Study) -> Section | None:
-    """Curves and the links that are nearly certain; None where nobody measured how sure attacks were."""
+    """Return the curves and the nearly certain links, or None if the runs measured no probabilities."""
     curves = _curves(connection, study)
     if not curves:
         return None
@@ -53,7 +53,7 @@ def reliability_section(connection: sqlite3.Connection, study: Study) -> Section
 
 
 def _curves(connection: sqlite3.Connection, study: Study, by: Sequence[str] = ()) -> Mapping[str, Curve]:
-    """The curve of every attack but controls, over all runs that have the same of what `by` names."""
+    """Return the curve of every attack except controls, over all runs with equal values of the keys in `by`."""
     sums: dict[tuple[str, ...], dict[int, Sureness]] = {}
     for run in study.runs:
         controls = {attack.label for attack in attacks_of(connection, run.run) if attack.control}
@@ -72,7 +72,7 @@ def _points(curve: Curve) -> list[tuple[float, float, bool]]:
 
 
 def _said(attack: str, curve: Curve) -> str:
-    """What a panel shows, in words: the tenth with most findings, and the surest."""
+    """Describe a panel in words: the tenth with most findings, and the tenth with the highest probability."""
     parts = dict.fromkeys([max(curve, key=lambda one: one.findings), curve[-1]])
     told = (f"{one.right / one.findings:.2f} of {one.findings:,.0f} given {one.p / one.findings:.2f}" for one in parts)
     return f"{attack}: right are {', and '.join(told)}"

@@ -1,8 +1,8 @@
 """The exposure card: how many people a release exposes, in the same rows for every published form.
 
-Each row has a cell: people exposed by the original data, by the release, after the attack that exposes most (attacks at
-random are the baseline and do not count), and the baseline. Where a figure is not known the cell says why. Every number
-is a figure of the store, or its mean over repetitions.
+Each row has a cell: people exposed by the original data, by the release, after the strongest attack, and the baseline.
+Random attacks are the baseline only. Where a figure is not known the cell says why. Every number is a figure of the
+store, or its mean over repetitions.
 """
 
 import sqlite3
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Row(NamedTuple):
-    """A row of every card: the figure, what it is called, and what a page calls its group."""
+    """A row of every card: the figure, its title, and its group on a page."""
 
     figure: str
     title: str
@@ -56,11 +56,11 @@ GUESSES = "not applicable to attacks"
 NOBODY = "no attack had anything to compare"
 UNSURE = "no attack gave probabilities"
 RELEASE, RANDOM = "release", "random"
-"""Sources of the figure after an attack, beside the attack itself."""
+"""Sources of the figure after an attack, in addition to the names of attacks."""
 WIDEST = 0.25
-"""The share of all items that a label stands for, on average, from which a release says nothing about its people."""
+"""The mean share of all items in a label from which a release reveals almost nothing of its people."""
 QUANTILE = NormalDist().inv_cdf(0.975)
-"""Of intervals of 95%."""
+"""The quantile of intervals of 95%."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Cell:
 
     @property
     def worst(self) -> Interval | None:
-        """The figure after the attack, which is never below the release; without an attack, that of the release."""
+        """Return the figure after the attack, or of the release without an attack; it is never below the release."""
         return self.release if self.after is None else self.after
 
 
@@ -99,24 +99,24 @@ class ExposureCard:
     releases: frozenset[int]
     """Their numbers in the store."""
     name: str
-    """What the variant is called beside others."""
+    """The name of the variant among others."""
     data_sets: int = 1
     """Over how many data sets of a kind its figures are means, one for each."""
     uniform: bool = False
-    """Whether a label of the release stands for so many items that it says nothing about its people."""
+    """Whether the labels of the release contain so many items that it reveals almost nothing of its people."""
     random: bool = False
-    """Whether another repetition would draw another release."""
+    """True if another repetition would draw another release."""
     taken_for_hidden: float | None = None
     """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
 
     @property
     def sampled(self) -> bool:
-        """Whether its people stand for more."""
+        """Return whether its people are a sample."""
         return self.people < self.records
 
     @property
     def untried(self) -> bool:
-        """Whether no attack that could have found people did anything."""
+        """Return whether every attack that can find people was idle."""
         published = [cell for cell in self.cells.values() if cell.release is not None]
         return all(cell.reason == NOBODY for cell in published if cell.reason != GUESSES)
 
@@ -126,7 +126,7 @@ class ExposureCard:
         return 0.0 if worst is None or worst.mean is None else worst.mean
 
     def bounds_of(self, count: float) -> tuple[float, float]:
-        """Wilson's interval of a count of its people, where they stand for more."""
+        """Return Wilson's interval of a count of its people, if they are a sample."""
         drawn = self.people * (self.records - 1) / (self.records - self.people)  # the more of all, the surer
         low, high = wilson(count / self.people, QUANTILE**2 / drawn)
         return low * self.people, high * self.people
@@ -168,7 +168,7 @@ def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[Exposur
 
 
 def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
-    """The cards of variants that differ in their data set alone, together, where these have as many people."""
+    """Pool the cards of variants that differ in their data set alone, if these have equally many people."""
     controls = controls_of(connection, study.runs)
     alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
     cards = (exposure_card(connection, study, name, runs, controls) for name, runs in alike)
@@ -180,7 +180,7 @@ def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureC
 
 
 def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
-    """The attacks that toss coins, or are spoilt: what others are compared with, and no attack to fear."""
+    """Return the random attacks and negative controls: comparisons, and no danger to people."""
     attacks = {attack.label: attack for run in runs for attack in attacks_of(connection, run.run)}
     return {
         label for label, attack in attacks.items() if attack.control is not None or parse_rule(attack.text).is_random
@@ -264,8 +264,8 @@ def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:
 
 
 def people_interval(values: Sequence[float | None], of: int, level: float = 0.95) -> Interval:
-    """The mean of counts of people with its interval, which reaches nobody, or all, where most of the counts are that:
-    of what is rare a few of them tell too much.
+    """Return the mean of counts of people with its interval. It includes zero, or all people, if most counts are at
+    that end, because rare events give too few counts.
     """
     mean = interval(values, level, Bounds(0.0, float(of)))
     present = [value for value in values if value is not None]

@@ -23,17 +23,17 @@ __all__ = [
 ]
 
 Costs = Mapping[str, Mapping[str, float | None]]
-"""What each variant costs, by the titles of figures."""
+"""The cost of each variant, by the titles of figures."""
 Table = tuple[list[str], list[list[str | None]]]
 
 ORIGINAL = "original"
 UNMARKED = "The release does not mark generalised items, so the share that it really hides is not known"
 COSTS = ("ncp", "tkd", "suppressed", "tlost")
-"""What a release loses, where it was measured: the figures by which those of several methods can be compared."""
+"""The loss of a release, if it was measured: figures that compare several methods."""
 
 
 def costs_of(study: Study) -> Costs:
-    """What each variant loses, means over repetitions."""
+    """Return the loss of each variant, as means over repetitions."""
     titles = metrics_by_key()
     costs: dict[str, dict[str, float | None]] = {}
     for variant, runs in study.groups:
@@ -63,7 +63,7 @@ def _line(card: ExposureCard, cell: Cell) -> list[str | None]:
 
 
 def remark(cards: Sequence[ExposureCard]) -> str | None:
-    """What one card hides, of whom cards are where they are a sample, and what their intervals are about."""
+    """Describe what a card omits, the sample behind its people, and the meaning of its intervals."""
     only, parts = (cards[0] if len(cards) == 1 else None), []
     if only and only.taken_for_hidden is not None:
         share = percent(only.taken_for_hidden)
@@ -80,7 +80,7 @@ def remark(cards: Sequence[ExposureCard]) -> str | None:
 
 
 def _drawn(card: ExposureCard, *, brackets: bool) -> str:
-    """Of whom a card is, and how far its counts may be from what all would give."""
+    """Describe the sample behind a card, and the error of its counts."""
     most = card.bounds_of(card.people / 2)[1] - card.people / 2
     off = "in brackets 95% intervals for all" if brackets else f"95% interval at most ±{most:,.0f}"
     return f"of {card.people:,} people drawn from {card.records:,}, {off}"
@@ -158,7 +158,7 @@ def _mean_of(count: Interval) -> str | None:
 
 
 def reasons(cards: Sequence[ExposureCard]) -> list[str]:
-    """Why cells of a comparison are empty, or no attack stands in them, each said once."""
+    """Explain the empty cells of a comparison, each reason once."""
     variants: dict[str, dict[str, None]] = {}
     for card in cards:
         for row in ROWS:

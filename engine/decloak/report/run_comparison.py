@@ -1,9 +1,7 @@
-"""Runs beside each other in figures: each on the mean over its repetitions, and of two how far the second is from the
-first.
+"""Compare the figures of runs: the mean over repetitions, and the change from the first run to the second.
 
-    pair     a repetition of each with the same number and seed: dealt the same hand, so that what a draw does to both
-             is taken out
-    change   the second less the first, on the mean over the pairs that have both, with Student's interval of these
+A pair is a repetition of each with the same number and seed. Both have the same random choices, which cancel out. The
+change is the second minus the first: the mean over the pairs that have both, with Student's interval.
 """
 
 import sqlite3
@@ -23,7 +21,7 @@ __all__ = ["FigureChange", "RunComparison", "compared_runs"]
 
 
 def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str, int]]) -> list[StudyRun]:
-    """Runs by what they are to be called, how they were named, and their number; of a variant all its repetitions."""
+    """Return runs with their titles and the names they were asked by; a variant has all its repetitions."""
     runs = []
     for title, name, number in named:
         (run,) = read_runs(connection, [number])
@@ -47,7 +45,7 @@ class FigureChange(NamedTuple):
 
 
 class RunComparison:
-    """Runs beside each other, each by its title with all its repetitions."""
+    """The runs to compare, each by its title with all its repetitions."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -94,7 +92,7 @@ class RunComparison:
         means: Sequence[PooledFigure | None],
         shares: bool,
     ) -> Interval | None:
-        """Over the pairs; where there is none that of the means, without an interval."""
+        """Return the difference over the pairs; without pairs the difference of the means, without an interval."""
         if len(means) != 2:
             return None
         paired = paired_difference(second, first, bounds=SIGNED if shares else REAL)
@@ -104,7 +102,7 @@ class RunComparison:
         return Interval(None if before is None or after is None else after - before, None, None, 0)
 
     def changes(self, measured: set[str], cards: Sequence[ExposureCard]) -> list[FigureChange]:
-        """What differs: of two also in people, by the cards."""
+        """Return the figures that differ; for two runs also the people of their cards."""
         differing = differences(self.figures, measured)
         return [
             *(self._in_people(*cards) if len(cards) == len(self._runs) == 2 else []),
@@ -115,7 +113,7 @@ class RunComparison:
         ]
 
     def _in_people(self, *cards: ExposureCard) -> list[FigureChange]:
-        """The rows of two cards that differ, by what tells of more people: the attack, or the release as published."""
+        """Return the rows of two cards that differ, by the larger figure: after the attack, or of the release."""
         rows = []
         for row in ROWS:
             ways = [self._way(row.figure, card.cells[row.figure]) for card in cards]
@@ -133,7 +131,7 @@ class RunComparison:
         return rows
 
     def _way(self, figure: str, cell: Cell) -> tuple[str, str | None] | None:
-        """The figure behind what a cell says at worst, and of which attack."""
+        """Return the figure behind the largest number of a cell, and its attack."""
         if cell.worst is None:
             return None
         return (f"{figure}_release", None) if cell.after is None else (figure, cell.attack)

@@ -180,7 +180,7 @@ def limits_section(notes: Sequence[str]) -> Section:
 def making_section(study: Study, store: str, names: Set[str]) -> Section:
     """Return the scenario without item names, and the command that repeats the report.
 
-    The page omits the seeds of the runs: they are digests of the original data, and would confirm a guess at it.
+    The page omits the seeds of the runs, because they are digests of the original data and would confirm a guess at it.
     """
     first = study.runs[0]
     counted = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
@@ -194,7 +194,7 @@ def making_section(study: Study, store: str, names: Set[str]) -> Section:
 
 
 def _said(value: Any) -> Any:
-    """A configuration without what says nothing."""
+    """Return a configuration without empty values."""
     if isinstance(value, list):
         return [_said(inner) for inner in value]
     if not isinstance(value, dict):
@@ -253,7 +253,7 @@ def _cells(
 
 
 def _means(study: Study, groups: Sequence[tuple[str, Numbers]]) -> str:
-    """What the figures of a table are, where they are of several repetitions, or over data sets."""
+    """Describe the figures of a table: means over repetitions, or over data sets."""
     most = _most_repetitions(study)
     one_set = any(name in dict(study.variants) for name, _ in groups)
     means = [f"means over {most} repetitions of one data set"] if most > 1 and one_set else []

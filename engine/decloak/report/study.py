@@ -1,7 +1,7 @@
-"""Figures of several runs as series: how one changes with what varies, over repetitions.
+"""Figures of several runs as series: a figure along a varied key, over repetitions.
 
-x: what lies across; by: what each panel is of; y: the figure. A point is the mean over repetitions with its interval,
-and what chance would have reached beside it, where the figure has such a level.
+x is the horizontal key, by the key of the panels, y the figure. A point is the mean over repetitions with its interval,
+and the mean of the baseline if the figure has one.
 """
 
 import sqlite3
@@ -22,14 +22,14 @@ from decloak.store.studies import StudyRun
 __all__ = ["ATTACK", "Numbers", "Point", "Series", "Study", "flat", "setting"]
 
 Numbers = Sequence[int] | Sequence[tuple[int, ...]]
-"""Runs that are repetitions of each other; or those of each data set of a kind, which count as one by their mean."""
+"""Runs that repeat each other, or the repetitions of several data sets, which count as one each by their mean."""
 
 WITH_BASELINE = ("precision", "accuracy")
 """The figures of which `chance` says what it would have reached."""
 
 
 class Point(NamedTuple):
-    """A figure at one place: its mean and interval over `n` repetitions, and the mean of what chance reaches."""
+    """A figure at one place: its mean and interval over `n` repetitions, and the mean of its baseline."""
 
     x: Any
     value: float | None
@@ -90,8 +90,8 @@ class Study:
 
     @cached_property
     def over_data(self) -> "Study | None":
-        """The same with a run for each data set of a kind, of the means over its repetitions: what it does not vary
-        with any more is the data set. None where data sets alone make no difference.
+        """Return the study with one run for each data set, of the means over its repetitions, so that the data set is
+        its only variation. Return None without several data sets.
         """
         runs, figures = {run.run: run for run in self.runs}, {}
         which = data_set_keys([{key: setting(run.config, key) for key in run.keys} for run in self.runs])
@@ -121,7 +121,7 @@ class Study:
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
     def values(self, runs: Numbers, measure: str, attack: str | None = None) -> list[float | None]:
-        """A figure in some runs: of an attack, or of the release alone, the same of every attack that has it."""
+        """Return a figure in some runs: of an attack, or of the release alone, which has one value for every attack."""
         return [
             interval([self._value(run, measure, attack) for run in numbers]).mean if isinstance(numbers, tuple)
             else self._value(numbers, measure, attack)
@@ -136,12 +136,12 @@ class Study:
         )
 
     def panel_keys(self, plot: Plot) -> Sequence[str]:
-        """The keys that a plot says, or all that differs beside what lies across."""
+        """Return the keys that a plot names, or all differing keys except the horizontal one."""
         several = [*([ATTACK] if len(self.attacks) > 1 else []), *self.varied]
         return [key for key in several if key != plot.x] if plot.panels is None else plot.panels
 
     def series(self, x: str, y: str, by: Sequence[str] = ()) -> list[Series]:
-        """The figure `y` along `x`, a series for each value of what `by` names."""
+        """Return the figure `y` along `x`, a series for each value of the keys in `by`."""
         self._check(x, y, by)
         having = [attack for attack in self.attacks if any((y, attack) in figures for figures in self.figures.values())]
         cells: dict[tuple[str, ...], dict[str, list[tuple[Any, float | None, float | None]]]] = {}
@@ -158,14 +158,14 @@ class Study:
         ]
 
     def panel(self, run: StudyRun, attack: str, by: Sequence[str]) -> tuple[str, ...]:
-        """What an attack and the settings of a run are called in the title of a panel, of those that `by` names."""
+        """Name an attack and the settings of a run in the title of a panel, by the keys in `by`."""
         names = [_named(key, self.named(run, attack, key)) for key in by]
         if ATTACK in by and self.knows.get((run.run, attack)) == "control":
             names[list(by).index(ATTACK)] += " (negative control)"
         return tuple(names)
 
     def named(self, run: StudyRun, attack: str, key: str) -> Any:
-        """Where a figure of a run lies on an axis: a number, or what a value is called among the others."""
+        """Return the place of a run on an axis: a number, or the name of its value."""
         if key == ATTACK:
             return attack
         value = setting(run.config, key)
@@ -180,7 +180,7 @@ class Study:
 
     @property
     def _several(self) -> list[str]:
-        """What differs between the runs."""
+        """The keys that differ between the runs."""
         return [*self.varied, *([ATTACK] if len(self.attacks) > 1 else [])]
 
     def check_keys(self, flag: str, keys: Iterable[str]) -> None:
@@ -208,7 +208,7 @@ def flat(runs: Numbers) -> list[int]:
 
 
 def setting(config: Mapping[str, Any], key: str) -> Any:
-    """The value of a dotted key, None where there is none."""
+    """Return the value of a dotted key, or None."""
     value: Any = config
     for name in key.split("."):
         if isinstance(value, list):

@@ -26,7 +26,7 @@ FIGURES = re.compile(r"[-–\d.,()→±%]+( (to|of|[-–\d.,()→±%]+))*")
 _DIGITS = re.compile(r"[-–\d.,]*")
 """A text that may be a name as well."""
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""What a formula begins with; in some spreadsheets also in wide characters, or behind a tab or a line end."""
+"""Characters that begin a formula; in some spreadsheets also wide characters, or after a tab or a line end."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ±[\d.]+)?", re.ASCII)
 
 
@@ -35,7 +35,8 @@ def emit(
 ) -> None:
     """Print `rows` under `columns`, in the `form` table, json, csv or md.
 
-    A table is at most `width` characters wide, and as wide as a terminal. Without a `width` a pipe has no edge.
+    A table is at most `width` characters wide, and as wide as a terminal. Without a `width`, output to a pipe has any
+    length.
     """
     if form == "json":
         if len(set(columns)) < len(columns):
@@ -52,7 +53,7 @@ def emit(
 
 
 def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """The same text as that of all rows as one value, each printed when it comes."""
+    """Yield the JSON text of all rows, each as soon as it exists."""
     before = "[\n "
     for row in rows:
         text = json_text(dict(zip(columns, map(_finite, row), strict=True)), indent=1, default=str)
@@ -85,7 +86,7 @@ def _finite(value: Any) -> Any:
 
 
 def emit_json(value: Any) -> None:
-    """Print one JSON value; bytes and the like as text."""
+    """Print one JSON value; bytes and similar types as text."""
     say_data(json_text(value, indent=1, default=str))
 
 
@@ -190,7 +191,7 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
 
 
 def _is_figure(value: Any, names: bool) -> bool:
-    """Say whether a value is a number, or several with what joins them."""
+    """Return whether a value is a number, or several with a separator."""
     if value is None or isinstance(value, (int, float)):
         return True
     return bool(FIGURES.fullmatch(str(value))) and not (names and _DIGITS.fullmatch(str(value)))

@@ -15,5 +15,5 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def say_data(text: str) -> None:
-    """Print JSON or XML, whose writers have escaped what a terminal would heed; blanks and line ends are part of it."""
+    """Print JSON or XML without changes; their writers have escaped control characters."""
     sys.stdout.write(text + "\n")

@@ -1,10 +1,9 @@
-"""Whether what was measured goes as a paper saw it: a trend along a key that varies, or beside another side.
+"""Compare a trend with the paper: along a varied key, or between two sides.
 
-A line: the values of a figure of one attack where all else that varies is alike, by repetition along a key. A line
-rises when its later half is above its earlier one and its last value above its first, falls the other way round, is
-level when no mean of it is further from the largest than `within`, and peaks when it rises to a value in between and
-falls after it. Differences are taken repetition by repetition: where chance decides, their 95% interval must lie on one
-side of zero, and where it does not nothing can be told.
+A line: the values of a figure of one attack by repetition along a key, all other keys fixed. A line rises if its later
+half is above its earlier half and its last value above its first; it falls in the opposite case. It is level if every
+mean is within `within` of the largest. It peaks if it rises to a value in between and falls after it. Differences are
+taken repetition by repetition. For random methods, their 95% interval must exclude zero, or the trend is undecided.
 """
 
 import math
@@ -22,7 +21,7 @@ from decloak.scenario.sweep import compact
 __all__ = ["Judged", "judged_trend"]
 
 SHOWN = 6
-"""Lines that are told of a trend."""
+"""The most lines that a trend lists."""
 
 Values = Sequence[float | None]
 """A figure, repetition by repetition."""
@@ -30,7 +29,7 @@ Holds = bool | None
 
 
 class Judged(NamedTuple):
-    """A trend: whether it holds everywhere, nowhere to be told where `holds` is None, and what was measured."""
+    """A trend: its result in all lines (`holds` is None if undecided), and the measured values."""
 
     says: str
     holds: Holds
@@ -176,7 +175,7 @@ class _Cell(NamedTuple):
 def _cells(
     study: Study, of: str, attacks: Sequence[str], where: Mapping[str, Any], trend: Trend
 ) -> dict[_Cell, list[float | None]]:
-    """The values of repetitions by attack and by what is left to vary."""
+    """Return the values of repetitions by attack and by the remaining keys."""
     fixed = {*trend.where, *(trend.than.where if isinstance(trend.than, ComparisonSide) else ())}
     free = [key for key in study.varied if not any(_covers(other, key) for other in fixed)]
     chosen = _selected(study, where)
@@ -191,7 +190,7 @@ def _cells(
 
 
 def _covers(fixed: str, key: str) -> bool:
-    """Whether to fix one key is to fix another: a key of a mapping that varies as a whole tells which one is meant."""
+    """Return whether fixing one key fixes another: a key inside a mapping that varies as a whole."""
     return fixed == key or fixed.startswith(f"{key}.")
 
 
@@ -213,7 +212,7 @@ def _differences(first: Values, second: Values) -> Iterator[float]:
 
 
 def _above(differences: Sequence[float]) -> Holds:
-    """Whether a difference is above zero: by its sign where there is one, by its interval where chance decides."""
+    """Return whether a difference is above zero: by its sign, or by its interval for random methods."""
     if not differences:
         return None
     mean = interval(differences)

@@ -1,10 +1,10 @@
-"""The decision table: figures of one release go in, an outcome comes out; the sentences are elsewhere.
+"""The decision table: from the figures of one release to an outcome. The sentences are elsewhere.
 
-    finding        something that exceeds its limit; the outcome is the most severe one
-    this release   does the attack do better here than a random attack? exact, so never inconclusive
-    other data     would it do better on other data of this kind? an interval, which may be inconclusive
+    finding        a figure above its limit; the outcome is the most severe finding
+    this release   whether the attack does better here than a random attack: exact, so never inconclusive
+    other data     whether it would do better on other data of this kind: an interval, so sometimes inconclusive
 
-A figure that was not measured is None. It is never taken for 0, and it never lets an outcome be lower risk.
+A figure without a value is None. This is never 0, and it excludes the outcome lower risk.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ LEVEL = 0.05
 MOST_ADVANTAGE = 0.02
 """The upper bound of an attack's advantage (precision − baseline) up to which the risk is lower."""
 MOST_INFERENCE = {"": 0.05, "_at_5": 0.10, "_at_1": 0.25}
-"""The same of the inference advantage: over all guesses, and over the surest 5% and 1% of them."""
+"""The limits of the inference advantage: over all guesses, and over the surest 5% and 1% of them."""
 LEAST_COVERAGE = 0.2
 """The share of the pairs an attack needs that the attacker must know something of; below it nothing was tested."""
 
@@ -71,7 +71,7 @@ class Status(StrEnum):
 
 
 class OnOtherData(StrEnum):
-    """Whether an attack has an advantage on other data of this kind."""
+    """The advantage of an attack on other data of this kind."""
 
     WORKS = "works"
     INCONCLUSIVE = "inconclusive"
@@ -80,10 +80,10 @@ class OnOtherData(StrEnum):
 
 @dataclass(frozen=True)
 class People:
-    """A number of people; `count` is None where it was not measured.
+    """A number of people; `count` is None if it was not measured.
 
-    `original` is the number in the original data, `high` the upper bound where the people are a sample, `attack` what
-    gives the count, where it is not the release alone. A figure that does not apply to the published form is within
+    `original` is the number in the original data. `high` is the upper bound if the people are a sample. `attack` is the
+    source of the count, if it is not the release alone. A figure that does not apply to the published form is within
     every limit.
     """
 
@@ -98,7 +98,7 @@ class People:
 
 @dataclass(frozen=True)
 class Advantage:
-    """An advantage with its interval; None where it was not measured, or has no bounds."""
+    """An advantage with its interval; None is an absent value or bound."""
 
     mean: float | None = None
     low: float | None = None
@@ -107,7 +107,7 @@ class Advantage:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What the method guarantees, and whether the release meets it; None where nobody checked."""
+    """The guarantee of a method, and whether the release meets it; None if it was not checked."""
 
     words: str
     met: bool | None
@@ -116,11 +116,11 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What one attack recovered, over all repetitions.
+    """The recovery of one attack, over all repetitions.
 
-    `p` has one probability for each release: that a random attack which claims as much is right as often. `coverage`
-    is the share of the pairs it needs that the attacker knows something of, None where that is not known.
-    `controls` are negative controls that do as well, so that nothing it learned is behind its advantage.
+    `p` has one probability for each release: that a random attack which claims as much is right as often. `coverage` is
+    the share of its pairs with scores, or None if it was not measured. `controls` are negative controls that do as
+    well, so that nothing it learned is behind its advantage.
     """
 
     attack: str
@@ -144,16 +144,16 @@ class Recovery:
 class Figures:
     """All that a decision needs of one release; every count is of `people`.
 
-    `singled_out`, `exposed` and `after_attack` (singled out by the release, an attack or a random one, whichever
-    is most) are by the number of known items, `inference` by the ending of the figure's name.
-    `comparisons` is the number of attacks, over all variants, for which probabilities are corrected.
+    `singled_out`, `exposed` and `after_attack` are by the number of known items, `inference` by the ending of the
+    figure's name. `after_attack` is the largest count of the release, an attack and a random attack. `comparisons` is
+    the number of attacks, over all variants, for which probabilities are corrected.
     """
 
     people: int
     identifiers: People = People()
     row_order: People = People()
     member_order: People = People(applies=False)
-    """People of whom the order of members in brackets reveals an original item."""
+    """People with an original item that the order of members in brackets reveals."""
     singled_out: Mapping[int, People] = field(default_factory=dict)
     exposed: Mapping[int, People] = field(default_factory=dict)
     after_attack: Mapping[int, People] = field(default_factory=dict)
@@ -190,7 +190,7 @@ CRITERIA = (
     Criterion(Outcome.AFTER_ATTACK, 2, 0.0, lambda figures: figures.after_attack.get(2, People())),
     Criterion(Outcome.AFTER_ATTACK, 3, 0.0, lambda figures: figures.after_attack.get(3, People())),
 )
-"""The most severe first; 1 in 11 and the shares of people exposed are those of the criteria `public`."""
+"""The most severe first; 1 in 11 and the shares of people exposed are from the criteria `public`."""
 
 
 def status_of(criterion: Criterion, figures: Figures) -> Status:
@@ -214,7 +214,7 @@ def inference_status(limit: float, advantage: Advantage) -> Status:
 
 
 def works_here(recovery: Recovery, comparisons: int) -> bool | None:
-    """Compare an attack with a random one on these releases; None where its probability is not known.
+    """Compare an attack with a random one on these releases; return None if its probability is unknown.
 
     It works where it does in more than half of the releases, each at the level divided by the number of comparisons.
     """
@@ -226,7 +226,7 @@ def works_here(recovery: Recovery, comparisons: int) -> bool | None:
 
 
 def on_other_data(recovery: Recovery) -> OnOtherData:
-    """Read the interval of the advantage; without bounds nothing is known of other data."""
+    """Read the interval of the advantage; without bounds the result is inconclusive."""
     low, high = recovery.advantage.low, recovery.advantage.high
     if high is not None and high <= MOST_ADVANTAGE:
         return OnOtherData.BELOW_LIMIT
@@ -236,7 +236,7 @@ def on_other_data(recovery: Recovery) -> OnOtherData:
 
 
 def tested(recovery: Recovery) -> bool | None:
-    """Say whether an attack had what it needs; None where its coverage is not known."""
+    """Return whether an attack had enough input, or None if its coverage was not measured."""
     if not recovery.tried:
         return False
     return None if recovery.coverage is None else recovery.coverage >= recovery.least
@@ -250,17 +250,17 @@ def recovers(recovery: Recovery, comparisons: int) -> bool:
 
 
 class Decision(NamedTuple):
-    """The outcome, and what it rests on."""
+    """The outcome, and its reasons."""
 
     outcome: Outcome
     criterion: Criterion | None
-    """The limit that the outcome is about; None where it is not about a number of people."""
+    """The limit that was exceeded; None if the outcome does not count people."""
     exceeded: tuple[Criterion, ...]
     unknown: tuple[Criterion, ...]
     strongest: Recovery | None
     """The attack that recovers most beyond its baseline; one that works before one that does not."""
     untested: tuple[str, ...]
-    """Attacks that had too little to go by."""
+    """Attacks with too little input."""
 
 
 def decide(figures: Figures) -> Decision:
@@ -314,7 +314,7 @@ def _inferences(figures: Figures) -> list[Status]:
 
 
 def _strongest(figures: Figures) -> Recovery | None:
-    """Find the attack to speak of: by what it recovers beyond its baseline, which few lucky claims do not make much."""
+    """Find the strongest attack: by its right claims above the baseline, so that a few lucky claims count little."""
 
     def rank(one: Recovery) -> tuple[bool, bool, float]:
         return recovers(one, figures.comparisons), tested(one) is not False, one.beyond

@@ -42,16 +42,16 @@ STATED = ("k", "m", "l")
 
 @dataclass(frozen=True)
 class Settings:
-    """What there is to say of a variant beside the figures that decide."""
+    """The settings of a variant that its verdict mentions."""
 
     name: str
     run: int
     """The newest run."""
     several: bool
-    """Whether other variants stand beside it."""
+    """True if there are other variants."""
     repetitions: int
     differing: bool
-    """Whether a further repetition would draw anything anew."""
+    """True if a further repetition would draw random numbers again."""
     originals: bool
     form: FormName
     card: ExposureCard | None
@@ -62,10 +62,10 @@ class Settings:
     """Attacks that were compared."""
     leads: Mapping[str, AttackAdvantage]
     claims: Mapping[str, float]
-    """What each attack claims, whether or not anybody can say what is right."""
+    """The number of claims of each attack, also without ground truth."""
 
     def repetitions_needed(self, attack: str) -> int | None:
-        """Return how many repetitions would decide on other data; None where they do not differ, or are too many."""
+        """Return how many repetitions would decide on other data; None if they do not differ, or are too many."""
         lead = self.leads.get(attack)
         if lead is None or not self.differing or len(lead.repetitions) < 2:
             return None
@@ -74,7 +74,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Judged:
-    """A variant with its figures and what they lead to."""
+    """A variant with its figures and its decision."""
 
     figures: Figures
     decision: Decision
@@ -193,7 +193,7 @@ class _Reader:
         return next((figure.whole for (name, _), figure in figures.items() if name == key), None)
 
     def _certain(self, runs: Sequence[int]) -> People:
-        """Read the people with a certain link; without an attack that gives probabilities there is none."""
+        """Read the people with a certain link; without an attack that has probabilities the count is zero."""
         found = self._by_attack(runs, "certain_links_people")
         given = knows_originals(self.connection, release_of(self.connection, runs[-1])) and self.attacks
         return People(applies=False) if found.count is None and given else found
@@ -238,7 +238,7 @@ class _Reader:
         return 1.0, LEAST_COVERAGE
 
     def _guarantees(self, runs: Sequence[int]) -> Iterator[Guarantee]:
-        """Read the guarantee of the method, and those that rules check."""
+        """Read the guarantee of the method, and the guarantees that rules check."""
         method, text = self.connection.execute(
             "select method, parameters from release where id = ?", (release_of(self.connection, runs[-1]),)
         ).fetchone()
@@ -258,7 +258,7 @@ class _Reader:
 
 
 def at_place(count: float | None, records: int) -> float | None:
-    """Count nobody where as few rows are at their original places as a random order may leave there."""
+    """Return zero if as few rows are at their original places as in a random order."""
     return 0.0 if count is not None and count < min(FEW_AT_PLACE, records) else count
 
 

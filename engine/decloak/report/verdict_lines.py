@@ -50,7 +50,7 @@ MEASURED = {
     Outcome.CERTAIN_LINKS: "links with certainty",
     Outcome.AFTER_ATTACK: "people singled out with {} known items after an attack",
 }
-"""What each criterion measures, with the number of known items."""
+"""The name of the figure of each criterion, with the number of known items."""
 
 
 class Line(NamedTuple):
@@ -157,7 +157,7 @@ def _singled(judged: Judged) -> str:
 
 
 def _after(judged: Judged, people: People) -> str:
-    """Say by what more people are singled out than by the release alone."""
+    """Name the step that singles out more people than the release alone."""
     chunks = judged.settings.form == FormName.DISASSOCIATED
     if people.attack == RANDOM:
         return "when parts are joined at random" if chunks else "when members are eliminated at random"
@@ -341,7 +341,7 @@ def _without_attack(judged: Judged) -> str:
 
 
 def _claims(judged: Judged, attack: Recovery) -> str:
-    """Say what an attack did, how precisely, and what is expected of a random one."""
+    """Describe the claims of an attack, their precision, and the baseline."""
     releases = max(1, judged.settings.repetitions)
     tried, right = attack.tried / releases, attack.right / releases
     many = "" if releases == 1 else f" in each of {releases} repetitions, on average,"
@@ -470,7 +470,7 @@ def _unmeasured_lines(judged: Judged) -> Iterator[Line]:
 
 
 def _unknown(judged: Judged) -> list[str]:
-    """Name what was not measured, or not surely enough."""
+    """Name the figures that are missing or too uncertain."""
     names = [_measured(criterion) for criterion in judged.decision.unknown]
     if any(advantage.mean is None for advantage in judged.figures.inference.values()):
         names.append("inference advantage")

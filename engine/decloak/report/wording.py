@@ -26,7 +26,7 @@ def count(value: float | None) -> str:
 
 
 def whole(value: float | None) -> str | None:
-    """Write the same, or return None where there is none."""
+    """Write a number of things, or return None."""
     if value is None:
         return None
     return f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
@@ -40,7 +40,7 @@ def people(value: Interval | None) -> str | None:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Write a share; little is not nothing, and nearly all is not all.
+    """Write a share; a small one is never 0%, and a large one never 100%.
 
     >>> percent(0.004), percent(0.996), percent(0.153, 1), percent(-0.02)
     ('<1%', '>99%', '15.3%', '-2%')
