@@ -13,26 +13,33 @@ demo: $(VENV)/shown
 	@rm -f demo.html
 	$(BIN)/decloak report last --store store.db -o demo.html
 
-test: $(VENV)/tested
-	$(BIN)/python -m pytest
+# A process for each core, at most eight; WORKERS=0 runs all in one. Each takes a stretch of the tests, so that those of a
+# file share what they start from, and from the others when it has done its own.
+WORKERS ?= auto
+AT_ONCE := -n $(WORKERS) --maxprocesses 8 --dist worksteal
+ALL := -m "" --hypothesis-profile=all
 
+test: $(VENV)/tested
+	$(BIN)/python -m pytest $(AT_ONCE) $(TESTS)
+
+# The slow tests too, and all the examples of Hypothesis, of which the others draw a fifth.
 test-all: $(VENV)/tested
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest $(AT_ONCE) $(ALL) $(TESTS)
 
 # The lines and branches of the engine that `make test` does not reach.
 coverage: $(VENV)/developed
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest $(AT_ONCE) --cov --cov-report=term
 
 # With the least versions that pyproject.toml declares of everything; TESTS may name files, all of them otherwise.
 test-lowest: $(LOWEST)/tested
-	$(LOWEST)/bin/python -m pytest $(TESTS)
+	$(LOWEST)/bin/python -m pytest $(AT_ONCE) $(TESTS)
 
 # The files that meet other packages at their edges: pydantic, click and rich, sqlite-utils and networkx, pandas, polars,
 # pyarrow and openpyxl, HanTa and wn, jinja2 and vl-convert, dask, numba, numpy and scipy. The others go by arrays alone.
 EDGES := $(foreach name,pydantic scenario bad_input rules_load cli store stored_arrays graph readers tables writing text wordnet searchlog \
 	report dask generalise strategies recovery lead transport statistics mining quickstart worked_example,$(wildcard tests/test_$(name).py tests/*/test_$(name).py))
 test-edges: $(LOWEST)/tested
-	$(LOWEST)/bin/python -m pytest $(EDGES)
+	$(LOWEST)/bin/python -m pytest $(AT_ONCE) $(EDGES)
 
 # The promises of docs/explanation/trust.md, SECONDS each, some half an hour in all; writes how often each was tried.
 # TESTS may name some of them: `make trust TESTS="-k 'damaged or refused'"`.

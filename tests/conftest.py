@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 import decloak
 from decloak import cli
-from tries import pytest_sessionfinish, tries
+from tries import SECONDS, pytest_sessionfinish, tries
 
 # The machines are noisy, so no example has a deadline; `.ci/run` draws the same examples each time, others new ones.
-settings.register_profile("decloak", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("decloak")
+settings.register_profile("fifth", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("all", settings.get_profile("fifth"))
+settings.load_profile("fifth")
+FEWEST = 10
 
 __all__ = ["pytest_sessionfinish", "tries"]
 
@@ -42,6 +44,20 @@ attacker: {context: 1}
 attack: [mda, tba, wba, gba, rba]
 measure: [recovery, {coverage: {least: 0.2}}]
 """
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw a fifth of the examples that a test asks for; `make test-all` and `make trust` draw all of them.
+
+    A profile alone cannot say so: Hypothesis takes what a test asks for before it takes what a profile does.
+    """
+    if SECONDS or config.getoption("--hypothesis-profile") == "all":
+        return
+    for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
+        if is_hypothesis_test(test):
+            asked = test._hypothesis_internal_use_settings
+            fewer = max(min(asked.max_examples, FEWEST), asked.max_examples // 5)
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
 
 
 @pytest.fixture(scope="session")
