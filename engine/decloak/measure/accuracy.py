@@ -1,4 +1,4 @@
-"""How much of what a disassociated release took apart an attack put back where it belongs, by cluster and pooled."""
+"""The share of sub-records that an attack on a disassociated release re-associates correctly, by cluster and pooled."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What cover problems tell an attacker: quantitative privacy breach detection, and whom it hits."""
+"""Quantitative privacy breach detection: the cover problems that an attacker sees, and the people they affect."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ class BreachSettings(ConfigSection):
 
 
 def _measure(attacked: AttackResult[StoredDisassociation], *, reading: str) -> MetricResult:
-    """The QPBD breach_total, items and records that are vulnerable, by what the attack found."""
+    """Return the QPBD breach_total, and the vulnerable items and records, from the findings of an attack."""
     from decloak.attack.breach import breach_total, hit_records, risky_items
     from decloak.attack.cover import build_covers
     from decloak.store.reading import read_covers

@@ -1,4 +1,4 @@
-"""The coverage of an attack: the share of what it needs that its attacker has scores for; measured of every attack."""
+"""The coverage of every attack: the share of its pairs with scores."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class CoverageSettings(ConfigSection):
 
 
 class Tested(NamedTuple):
-    """Whether an attack tests a release, and why not."""
+    """Whether an attack tests a release, and the reason if it does not."""
 
     tested: bool
     reason: str | None = None
@@ -36,7 +36,7 @@ def assess_coverage(figures: Mapping[str, float | None], least: float = LEAST) -
     """Decide from the figures of an attack whether the attack tests a release.
 
     `figures` are values by key. `coverage_least` among them replaces `least`. Where an attack has no pairs, as on given
-    distance tables, the occurrences decide. An attack without any coverage goes by no scores, and is tested.
+    distance tables, the occurrences decide. An attack without coverage needs no scores, so it tests the release.
 
     >>> assess_coverage({"coverage_pairs": 0.19})
     Tested(tested=False, reason='not tested: the attacker has scores for 19% of the pairs that the attack needs, and \

@@ -64,7 +64,7 @@ def _row_of(held: StoredRelease) -> Ints:
 
 
 def after_attack(held: StoredRelease, attacked: AttackResult[Any]) -> Published | None:
-    """Return the release without the members that an attack eliminated, None where it eliminated nothing."""
+    """Return the release without the members that an attack eliminated, or None if it eliminated none."""
     done = strikes_of(held, attacked) if isinstance(held, StoredSetRelease) else None
     if done is None:
         return None

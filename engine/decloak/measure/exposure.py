@@ -49,7 +49,7 @@ def _of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> Recor
 
 
 def _measure(attacked: AttackResult[StoredRelease], **settings: Any) -> MetricResult:
-    """Measure all figures of exposure; `settings` are those of the guesses."""
+    """Measure all figures of exposure; `settings` are the settings of the guesses."""
     parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
     return [value for values, _ in parts for value in values], "; ".join(notes) or None

@@ -1,8 +1,8 @@
-"""Exposure of the records of a disassociated release: who is singled out, what is inferred and what is implied.
+"""Exposure of the records of a disassociated release: people singled out, items inferred and items implied.
 
 People are rows: records behind the same anchor of a cluster cannot be distinguished. In the release a row may have the
-items of its anchor and all that its cluster publishes elsewhere; after an attack, those of its anchor and what the
-attack gave it.
+items of its anchor and all items that its cluster publishes elsewhere. After an attack it may have the items of its
+anchor and the assigned ones.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ __all__ = ["exposure_of_chunks"]
 
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> RecordExposure:
-    """Measure a release, and an attack on it; nothing where the records behind its rows are not known."""
+    """Measure a release, and an attack on it; return an empty result without ground truth."""
     people = held.kept(_people)
     if people is None:
         return RecordExposure(sum(cluster.size for cluster in held.published.clusters), changes())
@@ -72,7 +72,7 @@ class _People:
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
     def exposure(self, given: AssignedUnits | None, sure: Candidates | None) -> RecordExposure:
-        """Measure the release, and what an attack gave, if anything; `sure` are its gifts with their probabilities."""
+        """Measure the release, and the assignments of an attack; `sure` adds their probabilities."""
         after = baseline = None
         inferred = Change(None, self._guessed())
         if given is not None:
@@ -109,7 +109,7 @@ class _People:
 
     @cached_property
     def _known(self) -> Ints:
-        """The same without what is not looked for of people with very many."""
+        """Return the items without those of people with very many items, which the search leaves out."""
         return keep_rarest_items(self._all_known, self.rows.items, np.bincount(self.rows.held % self.rows.items))
 
     @cached_property
@@ -153,7 +153,7 @@ class _People:
         return SinglingOutSearch(self._holders(entries), self.targets).expected_singled_out(self.rows.of_row)
 
     def _baseline(self, given: AssignedUnits) -> tuple[list[float], float]:
-        """Measure what is given at random instead: once for all attacks that give the same to as many rows."""
+        """Measure random assignments: once for all attacks with equal assignments to equally many rows."""
         key = sha256(b"".join(map(bytes, (given.cluster, given.times, given.begin, given.end, given.item)))).hexdigest()
         if key not in self._baselines:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
@@ -186,7 +186,7 @@ class _People:
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
 
     def _guessed(self, given: Candidates | None = None) -> float:
-        """Return how many people have an item known, or guessed rightly at once, after what an attack gave."""
+        """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""
         right = best_guesses(self.rows, self._hidden, self._published, given)
         person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._held))
         left_out = self._held - self._shown - np.bincount(person, minlength=len(everybody))
@@ -211,6 +211,6 @@ class _People:
 
     @cached_property
     def hidden(self) -> float | None:
-        """Return the share of item occurrences that anchors do not show; None without any item."""
+        """Return the share of item occurrences outside the anchors, or None without items."""
         held = (self.whole or self)._held
         return 1 - float(self._shown.sum() / held.sum()) if held.any() else None

@@ -1,8 +1,7 @@
 """The exposure figures of one release.
 
-Every figure has a key. The key alone is the figure after an attack; `<key>_original`, `<key>_release`,
-`<key>_baseline` and `<key>_control` are the same figure of the original data, of the release, after random guessing,
-and of people who are not in the data.
+Every figure has a key. The key alone is the figure after an attack. An ending gives its source: `_original` for the
+original data, `_release`, `_baseline` for random guessing, and `_control` for people outside the data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ __all__ = ["Change", "RecordExposure", "changes"]
 
 
 class Change(NamedTuple):
-    """People in the original data, in the release, after an attack, and after random guessing; None: not known."""
+    """People in the original data, in the release, after an attack, and after random guessing; None if not measured."""
 
     original: float | None = None
     release: float | None = None
@@ -29,7 +28,7 @@ class Change(NamedTuple):
 
 
 class RecordExposure(NamedTuple):
-    """Exposure of single records, of `people` people; a figure that is not known is None.
+    """Exposure of single records, of `people` people; a figure that was not measured is None.
 
     `singled_out` has one change for each number of known items; `hidden` is the share of item occurrences that the
     release does not show with their record.

@@ -1,7 +1,7 @@
 """Exposure to an attacker who knows some random items of a person: records found, items inferred, membership.
 
 Targets are people of the original data; a control is people who are not in it. Both are numbered in one vocabulary: the
-items of the originals, then those that only the control has.
+items of the originals, then further items of the control.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,8 +61,9 @@ class ExposureSettings(ConfigSection):
     targets: Annotated[int, Field(ge=1_000)] | Literal["all"] = 1_000
     """How many people are looked up, 1,000 or more; or all."""
     control: Literal["held_out"] | File | Auxiliary | None = None
-    """People who are not in the data: a file of their records, or `held_out` to keep a tenth of the records (500 to
-    5,000, and never more than half) out of the release."""
+    """People outside the data: a file of their records, or `held_out` to keep a tenth of the records out of the release
+    (at least 500, at most 5,000 or half).
+    """
     seed: int = Field(0, ge=0)
     """The seed for the sample of people and their known items."""
 
@@ -115,13 +116,13 @@ class _People(NamedTuple):
     items: Signatures
 
     def draw(self, known: int, least: int, most: int | None, seed: int) -> tuple[Ints, Ints]:
-        """Draw people with at least so many items, and the known items of each: places, and known × people."""
+        """Draw people with enough items, and the known items of each: places, and known × people."""
         places = drawn_people(np.diff(self.records.indptr), least, most, seed)
         return places, known_items(self.records[places], self.items, places, known, seed)
 
 
 class _LookedUp:
-    """The figures of one release, and what is needed for those after an attack."""
+    """The figures of one release, and the input for the figures after an attack."""
 
     def __init__(
         self, held: StoredRelease, most: int | None, seed: int, control: Dataset | None, *, held_out: bool
@@ -141,7 +142,7 @@ class _LookedUp:
 
     @property
     def note(self) -> str | None:
-        """What to know of these figures."""
+        """Return the note on these figures."""
         people = self.people.records.shape[0]
         notes = []
         if self.most is not None and self.most < people:
@@ -174,7 +175,7 @@ class _LookedUp:
 
     @cached_property
     def guesses(self) -> list[MetricValue]:
-        """The people for whom a further item, or their membership, is guessed."""
+        """Return the people for whom the attacker guesses a further item, or their membership."""
         return [*chain.from_iterable(map(self._inferred, LEVELS)), *self._membership()]
 
     def _exposed(self) -> Iterator[MetricValue]:
@@ -242,7 +243,7 @@ def _in_vocabulary(rows: CodedRows[str], names: list[str]) -> Matrix:
 
 
 def _renumbered(records: Matrix, number: Ints, items: int) -> Matrix:
-    """Return the same records with other numbers for items, without the items that have none."""
+    """Return the records with other numbers for items; items without a number are left out."""
     row = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     column = number[records.indices]
     there = column >= 0

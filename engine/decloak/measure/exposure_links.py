@@ -1,7 +1,7 @@
 """The links that an attack is nearly certain of, and rightly: a part of the exposure family.
 
-A link is a member that the attack eliminates, right where the record does not have it, or a sub-record that the attack
-gives to a row, right where the record behind the row has it.
+A link is a member that the attack eliminates, right if the record lacks it. Or it is a sub-record that the attack
+assigns to a row, right if the record of the row has it.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ CERTAIN = 0.8
 Links = tuple[Floats, Floats, Ints]
 """The probability of every link, how likely it is right, and the row of the release that it is about.
 
-A link is right or not, but rows that nobody can distinguish share it: then it is right for the share that truly has it.
+Identical rows share a link: it is right for the share of them that truly has it.
 """
 
 
 def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links | None:
     """Return the links of an attack with a probability of at least `least`.
 
-    None where the attack gives no probabilities, or where nobody knows which links are right.
+    Return None if the attack gives no probabilities, or the release has no ground truth.
     """
     p = probabilities(attacked.connection, attacked.number)
     if p is None or attacked.release.original is None:

@@ -1,4 +1,4 @@
-"""Exposure of the records of a release that shows generalised items: who is singled out, what is inferred and implied.
+"""Exposure of the records of a release with generalised items: people singled out, items inferred and items implied.
 
 People are rows of the release, and items have numbers. The item `item` of the row `row` is the number
 `row * items + item`; an item of a person is numbered in the same way.
@@ -73,10 +73,10 @@ def _mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class _Hidden:
-    """What is hidden of the people asked for: members of generalised elements, by the thing that stands for them.
+    """The hidden items of some people: members of generalised items, by their generalised item.
 
-    Of a thing is known whose it is, and how many of its members are meant; of everybody, how many items are `shown` and
-    `left_out`; `share` is what is not shown, of all that their records hold, if that is anything.
+    Each generalised item has its person and its number of original members. Each person has the numbers `shown` and
+    `left_out`. `share` is the hidden share of all item occurrences, if there are any.
     """
 
     items: int
@@ -99,7 +99,7 @@ class _Hidden:
         return held
 
     def expected_known(self, struck: StruckCells | None = None) -> float:
-        """Return how many people have an item known, or guessed rightly at once, after an attack."""
+        """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""
         left = np.ones(len(self.cell), np.bool_)
         if struck is not None:
             left = ~among(self.cell, struck.rows * self.items + struck.items)
@@ -116,7 +116,7 @@ class _Hidden:
 class _People:
     """The people of a release, for an attacker who knows a few of their items.
 
-    `place` is the number of an item among those that can be known, -1 of others.
+    `place` is the number of an item among the items that an attacker can know, or -1.
     """
 
     elements: Elements
@@ -223,7 +223,7 @@ def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
 
 
 def _hidden(elements: Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
-    """What is hidden of some people, given what their records show and truly hold."""
+    """Return the hidden items of some people, from their published and their original records."""
     generalised = ~elements.plain[taken.codes]
     person = taken.row_of_code[generalised]
     item, thing = elements.members(taken.codes[generalised].astype(np.int64))

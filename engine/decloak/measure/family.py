@@ -1,7 +1,7 @@
-"""What a family of measures is: its figures in words, its settings, what it fits, and the function that measures it.
+"""A family of measures: its figures in words, its settings, the releases it fits, and its function.
 
-A module of this folder holds one beside its function; `registry` lists them, and all else that there is to know of
-them is derived from it: what a scenario may measure, columns of tables, texts of help.
+A module of this folder has one beside its function, and `registry` lists them. Scenario keys, columns of tables and
+help texts are derived from it.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTA
 """The forms whose transactions show generalised items."""
 
 CHUNKS = frozenset({FormName.DISASSOCIATED})
-"""The form whose records lie in chunks."""
+"""The form whose records are split into chunks."""
 
 
 class MetricLine(NamedTuple):
@@ -70,12 +70,12 @@ class MetricLine(NamedTuple):
 class Family:
     """Figures that are measured together.
 
-    `measure` takes an `AttackResult` and the settings by name. `rule_forms` are those of rules whose findings it
-    says something of, None for any; `columns` are what a relation must have for that. One of `strikes` says something
-    of every rule that strikes members, be it by the facts of a query. Of one that is `of_release` all attacks have the
-    same figures; of one that is `knowing` they depend on what the attacker knows. What is
-    `always` measured a scenario lists for its settings only, what is `usual` is measured where it lists nothing. What
-    is shown `in_lines` has one for a figure, its ways side by side.
+    `measure` takes an `AttackResult` and the settings by name. `rule_forms` are the forms of rules whose findings it
+    measures, None for any; `columns` are the columns that it needs in their relation. One of `strikes` says something
+    of every rule that strikes members, be it by the facts of a query. A family `of_release` has equal figures for all
+    attacks; a family `knowing` depends on the attacker's knowledge. Each run measures an `always` family, and a
+    scenario lists it only for its settings. A run measures a `usual` family if the scenario lists none. A family shown
+    `in_lines` has a line per figure, with its ways side by side.
     """
 
     name: str
@@ -113,11 +113,11 @@ class Family:
 
     @property
     def discerning(self) -> bool:
-        """Whether it says something of some attacks alone."""
+        """Return whether it measures some attacks only."""
         return bool(self.rule_forms or self.columns or self.of_release)
 
     def undefined(self, figures: Sequence[MetricValue]) -> list[MetricValue]:
-        """The same without the values that an attack with nothing to do cannot have: a zero would pass for safety."""
+        """Return the figures without the values that an idle attack cannot have: a zero would look like safety."""
         of_release = {metric.key for metric in self.metrics if metric.of_release}
         return [
             (scope, name, value if name in of_release else None, part, whole)
@@ -125,7 +125,7 @@ class Family:
         ]
 
     def says_of(self, rule_form: str, columns: Collection[str]) -> bool:
-        """Whether it says something of the findings of a rule, given by its form and what its relation has."""
+        """Return whether it measures the findings of a rule, given by its form and the columns of its relation."""
         if self.strikes:
             return rule_form == "eliminate" or STRIKES.issubset(columns)
         return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
@@ -148,11 +148,11 @@ class AttackResult(Generic[Held]):
     listed: Collection[str] = ()
     """The families that the scenario lists: of others no figure is missed."""
     assigned: AssignmentList | None = None
-    """Who got what, where whoever made the attack still has it."""
+    """The assignments, while the attack still has them."""
 
     @cached_property
     def idle(self) -> str | None:
-        """Why it had nothing to do, None where it had: what it did not find then says nothing."""
+        """Return why it had nothing to do, or None."""
         return idle(self.connection, self.number)
 
     @cached_property

@@ -25,7 +25,7 @@ def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
 
 
 def _violations(held: StoredRelease, k: int, m: int) -> int | None:
-    """Count what violates the k and m that somebody else's release states; at most one."""
+    """Count violations of the k and m that a foreign release states; at most one."""
     if isinstance(held, StoredDisassociation):
         return _first(Disassociation(k, m), held.published)
     return _first(KmAnonymity(k, m), held.labels) if isinstance(held, StoredSetRelease) else None

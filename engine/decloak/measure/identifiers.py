@@ -37,7 +37,7 @@ def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
 
 
 def _by_members(held: StoredSetRelease, people: int) -> list[MetricValue]:
-    """Return the people of whom the order of members in brackets reveals an item, as the import of a file noted it."""
+    """Return the people with items that the order of members reveals, as the import of a file noted it."""
     revealed = held.making.loss.get(MEMBERS_BY_ORDER, (0, 0.0))  # releases of decloak have members in one order
     if revealed is None:
         return []
@@ -46,7 +46,7 @@ def _by_members(held: StoredSetRelease, people: int) -> list[MetricValue]:
 
 
 def _label_share(held: StoredSetRelease) -> float | None:
-    """Average the share of all items that what rows show stands for; None of few items, where any label is wide."""
+    """Return the mean share of all items in a published element; None for few items, where each label is wide."""
     shown = [
         {element} if isinstance(element, str) else element for row in held.published.transactions for element in row
     ]
@@ -66,7 +66,7 @@ def _by_id(held: StoredSetRelease) -> int:
 
 
 def _by_order(held: StoredSetRelease) -> int | None:
-    """Count the rows at the place of their original record, where the order is not a function of what rows show."""
+    """Count the rows at the place of their original record, if the order depends on more than the content of rows."""
     if held.making.parameters.get("order") == "sorted":
         return 0
     rows = held.labels.transactions

@@ -22,9 +22,9 @@ WAYS = {
     "_low": "lower end of the 95% interval",
     "_high": "upper end of the 95% interval",
 }
-"""Endings of a key, and what the figure is then measured on. The control is people who are not in the data."""
+"""Endings of a key, and the data behind the figure. The control is people who are not in the data."""
 PUBLISHED = ("_original", "_release", "_control", "_low", "_high")
-"""The ways that need no attack."""
+"""The ways without an attack."""
 
 
 class Direction(StrEnum):
@@ -55,9 +55,9 @@ UNITS = {
 class Metric:
     """A figure. Its `unit` is one of `UNITS`, or the name of the things that it counts.
 
-    `families` measure it, in all of the `ways`. With `column` the table of a run has it; `decloak show` always does.
-    A figure `of_release` is known although an attack had nothing to do. With `per_table` there is one figure for each
-    distance table or cluster, besides the pooled one.
+    `families` measure it, in all of the `ways`. With `column` the table of a run has it; `decloak show` always does. A
+    figure `of_release` is known although an attack had nothing to do. With `per_table` there is one figure for each
+    distance table or cluster, in addition to the pooled one.
     """
 
     key: str
@@ -85,12 +85,12 @@ class Metric:
 
     @property
     def bounds(self) -> Bounds:
-        """Return the least and the largest value that is possible at all."""
+        """Return the least and the largest possible value."""
         return UNITS.get(self.unit, COUNT)
 
     @property
     def before(self) -> str | None:
-        """Return the key of the same figure before the attack, None where there is none."""
+        """Return the key of the figure before the attack, or None."""
         return f"{self.key}_release" if self.way == "" and "_release" in self.ways else None
 
     def bounds_of(self, of: float | None, baselines: Sequence[float | None] = ()) -> Bounds:
@@ -313,10 +313,10 @@ RENAMED = {
         for ending, people in {"": "", "_right": "", "_people": "_people"}.items()
     },
 }
-"""Old keys, and what a scenario writes instead; ATTACK stands for the name of an attack."""
+"""Old keys, and their replacements in a scenario; ATTACK is replaced by the name of an attack."""
 
 
 def new_name(old: str, attack: str = "ATTACK") -> str | None:
-    """Return what a scenario writes in place of the key `old` of an attack, None where the key was never in use."""
+    """Return the replacement of the old key `old` of an attack, or None if the key was never in use."""
     new = RENAMED.get(old)
     return None if new is None else new.replace("ATTACK", attack)

@@ -1,4 +1,4 @@
-"""The guarantee against pairs of items: nobody who knows a pair finds its record with a probability above 1/k."""
+"""The guarantee against pairs of items: a known pair finds its record with a probability of at most 1/k."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ __all__ = ["PairLinks"]
 
 @dataclass(frozen=True)
 class PairLinks(Disassociation):
-    """A guarantee about pairs, which disassociation does not give. It is checked by the release alone, and with the
-    algorithm known.
+    """A guarantee about pairs, which disassociation does not give. It is checked for an attacker without the algorithm,
+    and for one with the algorithm.
     """
 
     columns: ClassVar = ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error")

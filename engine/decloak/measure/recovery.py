@@ -1,4 +1,4 @@
-"""How much of what a set-generalisation hides an attack struck out, by distance table and of all together."""
+"""The hidden members of a set-generalised release that an attack eliminates, by distance table and pooled."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ __all__ = ["FAMILY"]
 
 
 def _measure(attacked: AttackResult[StoredSetRelease]) -> MetricResult:
-    """Precision and the like, per table and pooled; only the number of strikes when originals are unknown."""
+    """Measure precision, recall and related figures; without ground truth only the number of claims."""
     from decloak.measure.kernels.recovery import mean_density, pool, recovery
 
     has_originals = knows_originals(attacked.connection, attacked.release.number)

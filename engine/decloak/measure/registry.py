@@ -48,22 +48,22 @@ def by_name(name: str) -> Family:
 
 
 def choosable() -> tuple[Family, ...]:
-    """What a scenario may list: a family that is always measured only for its settings."""
+    """Return the families that a scenario may list; an `always` family only if it has settings."""
     return tuple(family for family in FAMILIES if not family.always or family.settings is not None)
 
 
 def always() -> tuple[Family, ...]:
-    """What is measured whatever a scenario lists."""
+    """Return the families that every run measures."""
     return tuple(family for family in FAMILIES if family.always)
 
 
 def fitting(form: FormName) -> tuple[str, ...]:
-    """What a scenario may list of a release of this form, by name."""
+    """Return the families that fit a release of this form, by name."""
     return tuple(family.name for family in choosable() if form in family.fits)
 
 
 def usual(form: FormName) -> tuple[str, ...]:
-    """What is measured of a release of this form where a scenario lists nothing, by name."""
+    """Return the families that a run measures by default for a release of this form, by name."""
     return tuple(name for name in fitting(form) if by_name(name).usual)
 
 
@@ -78,7 +78,7 @@ def metrics_by_key() -> dict[str, Metric]:
 
 
 def words_of_columns() -> dict[str, str]:
-    """What there is to say of columns of the store."""
+    """Return the descriptions of columns of the store."""
     return {"measurement.family": ", ".join(family.name for family in FAMILIES)}
 
 

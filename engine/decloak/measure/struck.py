@@ -1,4 +1,4 @@
-"""What an attack struck of a release whose transactions show generalised items, cell by cell, as items of its rows."""
+"""The members that an attack eliminated from a release with generalised items, cell by cell, as items of its rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class StruckCells(NamedTuple):
 
 
 def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
-    """The tables of an attack and what it struck of each, None where it is none that strikes, or had nothing to do."""
+    """Return the tables of an attack and its eliminated members; None for an idle attack or another kind."""
     if attacked.idle:
         return None
     struck = [(outcome.table, outcome.order >= 0) for outcome in held.outcomes(attacked.number, attacked.derives)]
@@ -29,7 +29,7 @@ def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[lis
 
 
 def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
-    """What was struck of tables, items by number; those without a number are left out."""
+    """Return the eliminated members of tables, as items by number; items without a number are left out."""
     items: list[Ints] = [np.zeros(0, np.int64)]
     rows: list[Ints] = [np.zeros(0, np.int64)]
     most = max(1, len(number))

@@ -1,4 +1,4 @@
-"""What an attack took, and the detection of the breaches that it found; no two runs have that in common."""
+"""The time of an attack, and of detecting its breaches; it differs from run to run."""
 
 from time import process_time
 
@@ -25,7 +25,7 @@ def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
 
 
 def _detection(attacked: AttackResult[StoredRelease], release: StoredDisassociation) -> float | None:
-    """CPU seconds of going through cover problems with what the attacker knows."""
+    """Return CPU seconds of the search for cover problems, with the attacker's knowledge."""
     from decloak.attack.breach import breach_total
     from decloak.attack.cover import build_covers
 

@@ -1,4 +1,4 @@
-"""What a release keeps for its readers: counts of itemsets, frequent itemsets, and items at all."""
+"""The utility of a release for its readers: counts of itemsets, frequent itemsets, and remaining items."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ class UtilitySettings(ConfigSection):
     """The share of the records below which the count of an itemset counts as this share, so that errors at rare
     itemsets do not outweigh all others."""
     seed: int = Field(0, ge=0)
-    """What itemsets are drawn from."""
+    """The seed of random itemsets."""
 
 
 def _measure(
@@ -51,7 +51,7 @@ def _measure(
 def _of_estimates(
     held: StoredRelease, published: Published, queries: int, itemsets: int, bound: float, seed: int
 ) -> Iterator[MetricValue]:
-    """Yield the errors of counts by size and over all sizes, and what is left of the frequent itemsets."""
+    """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain."""
     from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
     from decloak.measure.kernels.estimate.known import signatures

@@ -37,7 +37,7 @@ def _measure(attacked: AttackResult[StoredDisassociation], *, vectors: str) -> M
 
 
 def _vectors(path: FilePath, *transactions: Records) -> Mapping[str, Sequence[float]]:
-    """The vectors of items: those of a file of them, or by the words of a file of word vectors."""
+    """Return the vectors of items, from a file of them, or from the word vectors of their words."""
     from decloak.relate.vectors_file import is_vectors_file
     from decloak.relate.word_vectors import vectors_of
 

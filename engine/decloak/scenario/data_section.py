@@ -53,5 +53,5 @@ class DataPart(ConfigSection):
         return ()
 
     def read_header(self, folder: Folder) -> Header | None:
-        """Return the header of the release file in `folder`, None if there is none."""
+        """Return the header of the release file in `folder`, or None."""
         return None

@@ -55,7 +55,7 @@ class Document:
         return self.cases[0].scenario
 
     def file(self, name: str) -> Path:
-        """Return the path of the file `name` beside the scenario."""
+        """Return the path of the file `name` in the folder of the scenario."""
         return self.path.parent / name
 
 

@@ -1,8 +1,8 @@
 """Expectations: `precision(rba) > 0.8 and not exposed(gba) > 10`, judged in three values.
 
-A measure may be undefined (precision when nothing was struck, recall when the originals are unknown): None.
-Arithmetic and comparisons with None give None, and so do `and`, `or`, `not` unless the rest decides
-(Kleene's logic). Numbers within EPSILON are equal, as they are everywhere in decloak.
+A figure may be undefined, which is None: for example precision without claims, or recall without originals. Arithmetic
+and comparisons with None give None, and so do `and`, `or`, `not` unless the rest decides (Kleene's logic). Numbers
+within EPSILON are equal, as they are everywhere in decloak.
 
 A number with a percent sign is a share: compared with it, a count is divided by what it is counted of. A figure of
 exposure, or of the release alone, needs no attack, `exposed_3 <= 1%`: it is that of the attack by which it is the

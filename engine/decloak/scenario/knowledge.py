@@ -25,7 +25,7 @@ def related_by(relate: Relatedness | None, attacker: Attacker, form: Form[Any, A
 
 
 def knowledge_errors(relate: Relatedness | None, attacker: Attacker, *, made_here: bool) -> ConfigErrors:
-    """Yield errors for knowledge levels without a source, and for a sample that does not exist.
+    """Yield errors for knowledge levels without a source, and for an absent sample.
 
     `relate` are the measures, `made_here` is True if the scenario anonymises the data itself.
     """

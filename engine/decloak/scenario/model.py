@@ -91,7 +91,7 @@ class Varying(ConfigSection):
     report: Plots = Plots()
     """The plots of `decloak report`."""
     figure: Annotated[Figure | None, Field(exclude=True)] = None
-    """The figure of a paper that the scenario reproduces, for `decloak gallery`. It does not affect a run."""
+    """The figure of a paper that the scenario reproduces, for `decloak gallery`. A run ignores it."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield errors for plots and trends over keys that do not vary."""
@@ -241,7 +241,7 @@ class Scenario(Varying):
         return fitting(self.form.name)
 
     def settings_part(self, family: str) -> ConfigSection | None:
-        """Return the settings of the family `family`, None if it has none."""
+        """Return the settings of the family `family`, or None."""
         return settings_part(family, self.measure or ())
 
     def settings_of(self, family: str) -> dict[str, Any]:
@@ -304,7 +304,7 @@ class Scenario(Varying):
 
     @property
     def _measured(self) -> list[str]:
-        """The figures of the measured families, and those that are always counted."""
+        """Return the figures of the measured families, and the figures that every run counts."""
         families = (by_name(name) for name in (*self.families, "findings"))
         return [metric.key for family in families for metric in family.metrics]
 

@@ -107,7 +107,7 @@ class Figure(ConfigSection):
     """True if it takes seconds. Then the tests run it."""
 
     def reference_errors(self, attacks: Iterable[str], measured: Iterable[str]) -> ConfigErrors:
-        """Yield errors for figures that are not `measured` and for names that are not among `attacks`."""
+        """Yield errors for figures outside `measured` and for names outside `attacks`."""
         attacks, measured = tuple(attacks), tuple(measured)
         for loc, name in self._figures():
             if name not in measured:

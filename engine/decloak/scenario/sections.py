@@ -52,7 +52,7 @@ class Attack(ConfigSection):
 
 
 def with_controls(attacks: Sequence[str]) -> tuple[str, ...]:
-    """Return the names `attacks`, and those of their negative controls."""
+    """Return the names `attacks`, and the names of their negative controls."""
     return (*attacks, *(f"{attack}_{control}" for attack in attacks for control in CONTROLS))
 
 
@@ -115,9 +115,7 @@ def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str])
 
 
 def settings_part(name: str, measures: Sequence[str | ConfigSection]) -> ConfigSection | None:
-    """Return the settings of the family `name` in `measures`, or its defaults; None if it has no settings, or required
-    ones.
-    """
+    """Return the settings of the family `name` in `measures`, or its defaults; None for a family that has no defaults."""
     family = by_name(name)
     for measure in measures:
         if isinstance(measure, ConfigSection) and family_of(measure) == name:

@@ -31,7 +31,7 @@ SPLIT = ("attack", "measure", "expect")
 
 
 def published_form(data: Data, method: AnyMethod | None) -> FormName:
-    """Return the form of the release of `method`, or that of published `data`."""
+    """Return the form of the release of `method`, or the form of published `data`."""
     return data.form if method is None or data.is_published else method.form
 
 
@@ -110,7 +110,7 @@ class _FormFilter:
 
 
 def _filtered(variant: Source, key: str, stays: Callable[[Any], bool]) -> Source:
-    """Return a variant with some entries of a list; without the key if none is left; unchanged if it has no list."""
+    """Return a variant with some entries of a list, without the key if the list becomes empty."""
     node = variant.root.children.get(key)
     if node is None or not isinstance(node.value, list):
         return variant

@@ -71,8 +71,8 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
 def merged_faults(variants: Sequence[Source], faults: Sequence[Sequence[Fault]]) -> Faults:
     """Return the faults of all variants of a document as one error, in the order of the file.
 
-    `faults` has those of each of `variants`. Faults of all variants are reported once, those of some with the settings
-    that make the difference.
+    `faults` has the faults of each of `variants`. A fault of all variants is reported once; other faults are reported
+    with the settings that cause them.
     """
     places: dict[str, Fault] = {}
     having: dict[str, list[Source]] = {}

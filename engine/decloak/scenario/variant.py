@@ -1,8 +1,8 @@
 """Variants of a scenario: every combination of the settings that vary, repeated, each with its own seed.
 
-A seed depends only on the content of the data, `repeat.seed` and the repetition, not on a path or a format. So variants
-that are compared use the same random choices, whatever varies: two measures of relatedness are tested on the same
-release, two values of k in the same random hierarchy. A further attack changes nothing for the others.
+A seed depends only on the content of the data, `repeat.seed` and the repetition, not on a path or a format. So compared
+variants use the same random choices: two measures of relatedness attack the same release, two values of k use the same
+random hierarchy. A further attack changes nothing for the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence

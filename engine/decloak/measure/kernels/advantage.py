@@ -9,9 +9,9 @@ L)^2, and the interval is Wilson's for the equivalent number of independent stri
 of one kind, of which the tables of this release are a sample; for further releases of the same data set it is wider
 than needed.
 
-Few strikes that all happen to be right do not differ from each other, which proves little. So no half width is below
-that of as many independent strikes with two right and two wrong ones added. But strikes of one table are drawn without
-replacement, so s strikes count as s (1 + s / 50), over repetitions as s (1 + s / 20).
+Few strikes that all happen to be right do not differ from each other, which proves little. So each half width is at
+least that of the same number of independent strikes with two right and two wrong ones added. But strikes of one table
+are drawn without replacement, so s strikes count as s (1 + s / 50), over repetitions as s (1 + s / 20).
 
 Two attacks are compared by the hidden members that they recovered beyond the baseline: of h hidden members, (c - e) /
 h. The difference is paired, by repetition or, for one release, by table: with D that of all tables and D_i that without
@@ -62,7 +62,7 @@ class StrikeCounts(NamedTuple):
 
     @property
     def advantage(self) -> float | None:
-        """Return the precision minus the baseline; None where nothing was tried."""
+        """Return the precision minus the baseline, or None without claims."""
         return (self.right - self.expected) / self.tried if self.tried else None
 
 
@@ -74,7 +74,7 @@ class Advantage(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Return the recall advantage; None where nothing is hidden."""
+        """Return the recall advantage, or None if nothing is hidden."""
         return self.beyond / self.hidden if self.hidden else None
 
 
@@ -207,7 +207,7 @@ def difference_over_repetitions(
 def jackknife_difference(first: Sequence[Advantage], second: Sequence[Advantage], level: float = 0.95) -> Interval:
     """Return the difference in recall advantage, `first` minus `second`, over the tables of one release, at `level`.
 
-    Each table, or cluster, is left out once; those that hide nothing are missing.
+    Each table, or cluster, is left out once; tables that hide nothing are missing.
 
     >>> first, second = [Advantage(8, 10), Advantage(7, 10)], [Advantage(5, 10), Advantage(5, 10)]
     >>> [round(x, 2) for x in jackknife_difference(first, second, 0.5)[:3]]

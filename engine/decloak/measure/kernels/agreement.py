@@ -1,8 +1,9 @@
 """Agreement of a relatedness measure with human judgements: correlations with confidence intervals.
 
-r is Pearson's correlation and rho Spearman's: that of the ranks, where ties share their mean rank. By Fisher's
-transform atanh(r) is approximately normal with the variance 1 / (n - 3), atanh(rho) with 1.06 / (n - 3) (Fieller,
-Hartley and Pearson 1957). There is no correlation for fewer than four pairs, or for values that are all equal.
+r is Pearson's correlation and rho Spearman's: the correlation of the ranks, where ties share their mean rank. By
+Fisher's transform atanh(r) is approximately normal with the variance 1 / (n - 3), atanh(rho) with 1.06 / (n - 3)
+(Fieller, Hartley and Pearson 1957). There is no correlation for fewer than four pairs, or for values that are all
+equal.
 """
 
 import math
@@ -40,8 +41,7 @@ LEVEL = 0.95
 
 
 def agreement(human: Sequence[float], scores: Sequence[float | None]) -> Agreement:
-    """Compare `human` judgements with `scores` of the same pairs, larger is closer, None is no score; return
-    correlations.
+    """Compare `human` judgements with `scores` of the same pairs; larger is closer, None is an absent score.
 
     >>> found = agreement([0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 2.0, None, 4.0, 8.0])
     >>> found.pairs, round(found.pearson.value, 3), found.spearman.value

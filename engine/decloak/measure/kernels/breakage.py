@@ -1,10 +1,10 @@
 """Breakage of a disassociated release: the records and the protected itemsets that an attack exposes.
 
 Transaction breakage counts records that got at least one item which they really have. By *row* only the record of the
-row itself counts; by *class*, as many as a maximum matching of the rows with the records of the same anchor can have
-right. k^m breakage counts itemsets. An itemset of 2..m items is protected when fewer than k records have it and some
-record has it across chunks of its cluster (items of one record chunk are published together; shared chunks are not
-consulted). It is exposed by row when such a record was given it, by class when the row of an identical anchor was.
+row itself counts. By *class* the count is a maximum matching of the rows with the records of the same anchor. k^m
+breakage counts itemsets. An itemset of 2..m items is protected if fewer than k records have it, and some record has it
+across chunks of its cluster. Items of one record chunk are published together, and shared chunks are ignored. It is
+exposed by row when such a record was given it, by class when the row of an identical anchor was.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 PIECE = 1 << 20
-"""Pairs of items of records that are processed at once, about; all pairs of one first item go together."""
+"""Approximate pairs of items of records that are processed together; all pairs of one first item stay together."""
 
 
 class TransactionBreakage(NamedTuple):
@@ -50,9 +50,7 @@ class KmBreakage(NamedTuple):
 
 
 def transaction_breakage_of(rows: TrueRows, given: AssignedUnits) -> TransactionBreakage:
-    """Count the records behind `rows` that got an item they have, in what an attack has `given`;
-    return the breakage.
-    """
+    """Count the records behind `rows` that got an item they have, in what an attack has `given`."""
     added = given.added
     right = added[among(added, rows.held)]
     by_row = len(distinct(right // rows.items))
@@ -74,7 +72,7 @@ def _incidence(row: Ints, column: Ints, rows: TrueRows, columns: int) -> sparse.
 
 
 def km_breakage_of(rows: TrueRows, given: AssignedUnits, *, k: int, m: int, piece: int = PIECE) -> KmBreakage:
-    """Count the protected itemsets of at most `m` items in `rows`, and those that the attack put together again.
+    """Count the protected itemsets of at most `m` items in `rows`, and the itemsets that the attack re-associates.
 
     `given` is what the attack assigned. An itemset is protected if fewer than `k` records have it. `piece` bounds the
     memory. Return the breakage.

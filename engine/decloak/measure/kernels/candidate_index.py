@@ -1,12 +1,12 @@
 """Index of the records that may have, or certainly have, some items: the candidates for known items.
 
-A record *may have* an item that it shows, or that one of its labels stands for. Candidates for several items are the
-records that may have all of them. The elements of a record are items, or labels that stand for several items.
+A record *may have* an item that it shows, or that one of its labels contains. Candidates for several items are the
+records that may have all of them. The elements of a record are items, or labels that contain several items.
 
-Records are processed in windows, small ones first: an itemset with two candidates among the first few thousand records
-needs no further search, and most itemsets are like this. In a window each item that is still searched is a row of words
-of 64 records. So memory depends neither on the number of records nor on that of items. If all words of all items are
-few they are made once.
+Records are processed in windows, small ones first. An itemset with two candidates in the first few thousand records
+needs no further search, and most itemsets have them. In a window each item that is still searched is a row of words of
+64 records. So memory does not grow with the number of records or items. If all words of all items are few they are made
+once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ __all__ = ["CandidateIndex"]
 Words = NDArray[np.uint64]
 
 FIRST, WIDER = 64, 8
-"""Words of the first window, and how many times as many each further one has."""
+"""Words of the first window, and the factor by which each further one grows."""
 MOST_WORDS = 1 << 22
 """Words of all items in a window, unless the first has more."""
 FEW_WORDS = 1 << 24
@@ -134,7 +134,7 @@ class CandidateIndex:
     def implies(self, shows: "CandidateIndex", itemsets: Ints, thirds: Ints) -> Mask:
         """Return for each of `itemsets` whether it has candidates and all of them certainly have the item in `thirds`.
 
-        `shows` is the index of what records certainly have.
+        `shows` is the index of the items that records certainly have.
         """
         alike, any_there = np.ones(len(thirds), np.bool_), np.zeros(len(thirds), np.bool_)
         for window in self._windows(itemsets, alike):

@@ -14,9 +14,7 @@ __all__ = ["ReliabilityBin", "brier", "miscalibration", "reliability_bins"]
 
 
 def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
-    """Return the Brier score of the probabilities `p` of findings, and of their share that is `right`; None of no
-    findings.
-    """
+    """Return the Brier score of the probabilities `p` of findings, and their share that is `right`, or None."""
     chances, truly = np.asarray(p, float), np.asarray(right, float)
     if not len(chances):
         return None, None
@@ -25,9 +23,7 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
 
 
 class ReliabilityBin(NamedTuple):
-    """Findings with a probability from number / 10 up to the next tenth: their number, the sum of p, and how many are
-    right.
-    """
+    """Findings with a probability from number / 10 to the next tenth: number, sum of p, and right ones."""
 
     number: int
     findings: int

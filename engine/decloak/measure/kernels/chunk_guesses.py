@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Candidates(NamedTuple):
-    """Items that rows may have: an item of a row that stands for its group, and the weight."""
+    """Items that rows may have: an item of the row that represents its group, and the weight."""
 
     entry: Ints
     weight: Floats
@@ -50,7 +50,7 @@ class _Best(NamedTuple):
 def published_candidates(rows: TrueRows) -> Candidates:
     """Return the candidates of each cluster of `rows`, with the share of its rows that has them.
 
-    The first row of a cluster stands for it. Any term of a cluster is in equally many rows, as far as the release
+    The first row of a cluster represents it. Any term of a cluster is in equally many rows, as far as the release
     shows.
     """
     code = {name: number for number, name in enumerate(rows.names)}
@@ -107,8 +107,8 @@ def best_guesses(rows: TrueRows, hidden: Ints, candidates: Candidates, given: Ca
     """Return for each hidden item of a row the probability that the one guess at its part is right.
 
     `rows` are the rows of the release. `hidden` are items of rows, all that a part hides of a row or none of them.
-    `candidates` are those of the release and `given` those of an attack, which decide where they have any for the part
-    and the anchor. A guess is right if the row has the guessed item.
+    `candidates` are the candidates of the release. `given` are the candidates of an attack, which decide if it has any
+    for the part and the anchor. A guess is right if the row has the guessed item.
     """
     right = _chance_right(rows, hidden, rows.cluster, candidates)
     if given is not None:

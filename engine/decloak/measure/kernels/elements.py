@@ -1,4 +1,4 @@
-"""Elements of published rows by number: plain items, and labels that stand for several items."""
+"""Elements of published rows by number: plain items, and labels that contain several items."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,7 +1,8 @@
 """Equivalence classes of rows: rows that show the same are indistinguishable.
 
-The *signature* of a record is a word of bits, some of which each of its elements sets at random. Records that show the
-same have the same signature, and few others have it. So few records are compared in full, however many there are.
+The *signature* of a record is a word of bits, some of which each of its elements sets pseudo-randomly. Records that
+show the same have the same signature, and few others have it. So few records are compared in full, however many there
+are.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""People of whom two known items imply a third, in a disassociated release.
+"""People for whom two known items imply a third, in a disassociated release.
 
 An attacker who knows two items of a person considers every cluster that may have both: in one chunk, if a sub-record
 has both; in different chunks, if each has one. In such a cluster the two items imply all items that the sub-records
@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 
 def implied_in_chunks(release: Disassociated, known: Iterable[tuple[int, Iterable[str]]]) -> int:
-    """Return the number of people of whom two known items imply a third.
+    """Return the number of people for whom two known items imply a third.
 
     `release` is the disassociated release; `known` has the cluster and the known items of each person.
 
@@ -86,7 +86,7 @@ class _Clusters:
 
 
 def _common(chunk: Iterable[frozenset[str]], items: tuple[str, ...]) -> frozenset[str] | None:
-    """Return the items common to all sub-records that have some items, None where none has them."""
+    """Return the items common to all sub-records that have some items, or None without such sub-records."""
     holding = [subrecord for subrecord in chunk if subrecord.issuperset(items)]
     return frozenset.intersection(*holding) if holding else None
 

@@ -1,17 +1,17 @@
 """Probability that an attacker who knows an itemset of a person in a cluster finds the record of the person there.
 
-s: the number of records of a reconstruction that have the known itemset; the attacker finds the right record with
-probability 1/s. E[1/s] is the mean over the reconstructions that have the itemset at all, where labelled placements are
-equally likely: over all reconstructions that the release allows (a term lies on 1..n rows), and over those that agree
-with the algorithm (a term lies on 1..k-1 rows; see decloak.attack.reconstruction). Disassociation guarantees that s >=
-k in one of them; a probability above 1/k is allowed by this guarantee.
+s is the number of records of a reconstruction that have the known itemset. The attacker finds the right record with
+probability 1/s. E[1/s] is the mean over the reconstructions that have the itemset, where labelled placements are
+equally likely. There are two means: over all reconstructions that the release allows (a term is on 1..n rows), and over
+reconstructions that agree with the algorithm (a term is on 1..k-1 rows; see decloak.attack.reconstruction).
+Disassociation guarantees that s >= k in one of them; a probability above 1/k is allowed by this guarantee.
 
 No row may stay empty, which inclusion and exclusion count: over the rows that are forced to stay empty, with
 alternating signs. `ways[s]` is a number of placements by s. A further chunk, t of whose sub-records have the chunk's
 part of the itemset, on n rows of which s have the rest, leaves s' of these in C(s, s') C(n-s, t-s') / C(n, t) of the
 chunk's placements.
 
-All counts are exact integers. Only the algorithm-consistent ones of large clusters are sampled: in BATCHES independent
+All counts are exact integers. For large clusters the algorithm-consistent ones are sampled in BATCHES independent
 populations, whose spread gives the standard error of a ratio of means.
 """
 
@@ -52,7 +52,7 @@ Tally = Counter[tuple[int, int]]
 
 
 class LinkProbability(NamedTuple):
-    """E[1/s] of an itemset; None when no reconstruction has it, or none that agrees with the algorithm was found.
+    """E[1/s] of an itemset; None if every reconstruction lacks it, or if the sample has no consistent one.
 
     `least` and `most` are the extremes of s among the reconstructions that agree. If these were sampled, `error` is the
     standard error of `algorithm`, and the extremes are those seen; if it is None, all is exact.
@@ -78,9 +78,9 @@ def link_probabilities(
 ) -> list[LinkProbability]:
     """Return E[1/s] of these `itemsets`, or of every pair of items that may occur in the `cluster`.
 
-    `k` and `m` are those of the algorithm. `empty_rows` allows rows without any item, as in a cluster whose records
-    shared chunks may fill. Beyond `tables` tables of interchangeable rows the consistent reconstructions are sampled
-    with `seed`.
+    `k` and `m` are the parameters of the algorithm. `empty_rows` allows rows without any item, as in a cluster whose
+    records shared chunks may fill. Beyond `tables` tables of interchangeable rows the consistent reconstructions are
+    sampled with `seed`.
 
     >>> chunks = (Chunk(("a", "b"), (("a",), ("a", "b"), ("a", "b"))), Chunk(("e",), (("e",), ("e",))))
     >>> link_probabilities(Cluster(3, chunks, ()), k=2, m=2, itemsets=[("b", "e")])[0]
@@ -170,7 +170,7 @@ def algorithm_ways(
     """Return for each of `itemsets` the placements of a `cluster` that agree with the algorithm.
 
     There is one list if they are exact, or BATCHES lists of samples. `k`, `m`, `empty_rows`, `seed` and `tables` are
-    those of `link_probabilities`.
+    the parameters of `link_probabilities`.
     """
     apart = pieces(cluster, k, m)
     terms = frozenset(cluster.term_chunk)
@@ -207,7 +207,7 @@ def _tallies(apart: Pieces, parts: Sequence[frozenset[str]], tables: Iterable[tu
 
 
 def _columns(apart: Pieces) -> list[Mask]:
-    """Return for each chunk the items of each distinct sub-record; the last row is that of no sub-record."""
+    """Return for each chunk the items of each distinct sub-record; the last row is the empty sub-record."""
     return [
         np.array([[item in subrecord for item in sorted(_union(kinds))] for subrecord in (*kinds, frozenset())], bool)
         for kinds in apart.distinct
@@ -255,7 +255,7 @@ def _start(rows: int, s: int) -> Ways:
 
 
 def _lay_chunk(ways: Ways, placements: int, holders: int | None) -> Ways:
-    """Lay a chunk with so many labelled placements; None means that it has nothing of the itemset."""
+    """Lay a chunk with `placements` labelled placements; None means that it has no item of the itemset."""
     rows = len(ways) - 1
     if holders is None:
         return [count * placements for count in ways]
@@ -284,7 +284,7 @@ def _placements(chunk: Chunk, rows: int) -> int:
 
 
 def _subrecords_with(chunk: Chunk, itemset: frozenset[str]) -> int | None:
-    """Return the number of sub-records with the chunk's part of the itemset; None if the chunk has no part of it."""
+    """Return the number of sub-records with the chunk's part of the itemset, or None if the chunk lacks it."""
     part = itemset.intersection(chunk.items)
     return sum(part.issubset(subrecord) for subrecord in chunk.subrecords) if part else None
 

@@ -1,7 +1,7 @@
 """Loss of a generalised release for analysts: labels, information, and supports of items.
 
-An element is a published item, or a label that stands for several items. An item of a record that none of its elements
-stands for was suppressed.
+An element is a published item, or a label that contains several items. An item of a record is suppressed if none of its
+elements contains it.
 """
 
 from collections.abc import Iterable
@@ -34,8 +34,8 @@ class LabelCount(NamedTuple):
 def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
     """Count the labels that occur in `release`; a low information loss may hide that they are few.
 
-    `items` are those that no label may stand for: suppressed ones, and those of the hierarchy without a transaction.
-    Return the count.
+    `items` are outside every label: suppressed ones, and items of the hierarchy without a transaction. Return the
+    count.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
     LabelCount(left=2, widest=0.6666666666666666)
@@ -49,8 +49,8 @@ def information_loss(original: Dataset, release: Release) -> ExactRatio | None:
     """Return the NCP of `release`: the mean over occurrences in `original` of the size of the published label, in
     shares.
 
-    It is 0 for an item that is published unchanged, and 1 for a suppressed item. If several labels stand for an item,
-    the narrowest counts. None without any occurrence.
+    The loss is 0 for an item that is published unchanged, and 1 for a suppressed item. If several labels contain an
+    item, the narrowest counts. Return None without any occurrence.
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
     >>> information_loss(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
@@ -74,10 +74,10 @@ def information_loss(original: Dataset, release: Release) -> ExactRatio | None:
 
 
 def support_error(original: Dataset, release: Release) -> float | None:
-    """Return the mean of |e - s| / s over the items of `original`; None without any.
+    """Return the mean of |e - s| / s over the items of `original`, or None without any.
 
     s is the number of transactions with the item. e is the estimate of an analyst who divides the support of every
-    label of `release` evenly among its items: the sum of support / items over the labels above the item.
+    label of `release` evenly among its items.
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))
     >>> support_error(Dataset((("knee", "flu"), ("knee",)), ("1", "2")), release)
@@ -102,14 +102,14 @@ def _members(element: Element) -> tuple[str, ...]:
 
 
 def _items(release: Release) -> set[str]:
-    """Return all items that labels stand for; of a `Published` only labels that occur are known."""
+    """Return all items in labels; of a `Published` only labels that occur are known."""
     if isinstance(release, Generalised):
         return set(release.items)
     return {item for element in release.rows.used_names for item in _members(element)}
 
 
 def _above(elements: Iterable[Element]) -> dict[str, list[Element]]:
-    """Return the elements that stand for each item, narrow ones first."""
+    """Return the elements that contain each item, narrow ones first."""
     above: dict[str, list[Element]] = {}
     for element in sorted(set(elements), key=lambda label: len(_members(label))):
         for item in _members(element):

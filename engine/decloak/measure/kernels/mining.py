@@ -1,10 +1,10 @@
 """Loss of multiple-level mining in a generalised release: ML², dML², and the top itemsets.
 
-D at level i replaces each item by the highest node above it of level i or less, and each published label likewise;
-labels above level i are not seen at level i. FI_i(D) are the sets of nodes, of any size, that `minsup` or more records
-then have. D' is the release, h the level of the root, which itself is left out of the sums over i. ML² = 1 -
-Σ|FI_i(D')| / Σ|FI_i(D)|. For every set of FI_i(D), dML² counts the levels by which it has to be raised until it is in
-FI_j(D'), over all sets (the paper's Formula 2), and over those that are not in FI_i(D') (its experiments).
+D at level i replaces each item, and each published label, by the highest node above it of level i or less. Level i
+hides labels above it. FI_i(D) are the sets of nodes, of any size, that `minsup` or more records then have. D' is the
+release, h the level of the root, which itself is left out of the sums over i. ML² = 1 - Σ|FI_i(D')| / Σ|FI_i(D)|. dML²
+counts the levels by which a set of FI_i(D) has to be raised until it is in FI_j(D'). The paper's Formula 2 takes the
+mean over all sets, its experiments over sets outside FI_i(D').
 """
 
 import math
@@ -43,7 +43,7 @@ class Level(NamedTuple):
 
 
 class Ml2(NamedTuple):
-    """Loss of multiple-level mining; a mean over nothing is None."""
+    """Loss of multiple-level mining; a mean over an empty set is None."""
 
     ml2: ExactRatio | None
     levels: tuple[Level, ...]
@@ -177,9 +177,9 @@ def _is_among(sets: Sets, among: Sets) -> Mask:
 
 
 def tkd_labels(release: Generalised, records: Records, top: int) -> float | None:
-    """Return the share of the `top` most frequent itemsets of `records` that are not among those of `release`.
+    """Return the share of the `top` most frequent itemsets of `records` that `release` loses.
 
-    It is defined as in `tkd_chunks`. Labels that stand for several items rank with the others, and equal no item.
+    The share is defined as in `tkd_chunks`. Labels with several items rank with the others, and equal no item.
     """
     plain = {label for label, members in release.members.items() if members == (label,)}
     # No name has a zero character, so that no label is taken for the item of the same name.

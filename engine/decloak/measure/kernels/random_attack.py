@@ -1,4 +1,4 @@
-"""Probability that a random attack with as many findings does as well on this release.
+"""Probability that a random attack with the same number of findings does equally well on this release.
 
 Vocabulary:
     table   a distance table: N cells that the attack could eliminate, of which A were added; it eliminates s of them
@@ -7,9 +7,9 @@ Vocabulary:
             anchors are indistinguishable
     p       the probability of at least as many right findings
 
-A random attack eliminates s cells of each table, drawn without replacement: the number of right ones has a
-hypergeometric distribution, and that of all tables is the convolution. A random attack on a cluster assigns the same to
-the same number of rows in random order: c[i, pi(i)] is summed over the rows for a random permutation pi of each block.
+A random attack eliminates s cells of each table, drawn without replacement. The number of right ones has a
+hypergeometric distribution, and the total of all tables has its convolution. A random attack on a cluster assigns the
+same sub-records in random order: c[i, pi(i)] is summed over the rows for a random permutation pi of each block.
 """
 
 import math
@@ -37,15 +37,15 @@ MOST_EXACT = 20_000
 used.
 """
 MOST_PERMUTED = 500
-"""Rows of blocks up to which permutations are drawn; beyond, the gamma distribution with the exact moments is used,
-whose upper tail is heavier.
+"""The most rows of blocks for which permutations are drawn. Larger blocks use the gamma distribution with the exact
+moments, whose upper tail is heavier.
 """
 PERMUTATIONS = 9_999
 ROUNDING = 1e-9
 
 
 class Table(NamedTuple):
-    """Cells of a table that an attack could eliminate, those of them that were added, and those that it eliminated."""
+    """Cells of a table that an attack could eliminate, the added ones among them, and the eliminated ones."""
 
     cells: int
     added: int
@@ -66,7 +66,7 @@ class Table(NamedTuple):
 def eliminations_p(tables: Iterable[Table], right: int) -> float | None:
     """Return the probability that a random attack eliminates at least `right` added cells of `tables`.
 
-    None if the attack eliminates nothing.
+    Return None if the attack eliminates nothing.
 
     >>> round(eliminations_p([Table(4, 1, 2)], 1), 6)
     0.5
@@ -109,11 +109,11 @@ def _normal_tail(right: float, mean: float, variance: float) -> float:
 
 
 class BlockAssignments(NamedTuple):
-    """Assignments of an attack: block, row and unit of each (unit -1: no record has it).
+    """Assignments of an attack: block, row and sub-record of each (-1: absent from every record).
 
     `shares` is a matrix of units and classes of records: the share of the class that truly has the unit. `behind` is
-    the class of every row, `sizes` the number of rows of every class, `home` its cluster; `cluster` is that of every
-    block.
+    the class of every row, `sizes` the number of rows of every class, `home` its cluster; `cluster` is the cluster of
+    every block.
     """
 
     block: Ints
@@ -166,7 +166,7 @@ def _sum_right(c: "sparse.csr_array", row: Ints, behind: Ints) -> float:
 
 
 def reassociation_p(gifts: BlockAssignments, seed: int = 0) -> float | None:
-    """Return the probability that `gifts` to random rows are right as often; None where nothing was assigned.
+    """Return the probability that `gifts` to random rows are right equally often, or None without assignments.
 
     `seed` decides the permutations.
     """

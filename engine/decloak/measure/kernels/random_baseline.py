@@ -1,7 +1,7 @@
-"""Random baseline of an elimination attack: as many members eliminated at random as the attack eliminated.
+"""Random baseline of an elimination attack: the same number of members eliminated at random.
 
-In every table as many scored cells are eliminated at random as the attack eliminated there. Each row keeps one member,
-as an attack leaves one. The draws depend only on the tables and on these numbers.
+In every table the baseline eliminates the same number of scored cells as the attack. Each row keeps one member, as an
+attack leaves one. The draws depend only on the tables and on these numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ DRAWN, MOST_DRAWS = 1000, 10
 
 
 def draws_for(people: int) -> int:
-    """Return the number of draws of the baseline for `people`: the fewer people, the more the draws differ.
+    """Return the number of draws of the baseline for `people`; few people need many draws.
 
     >>> draws_for(24), draws_for(300), draws_for(50_000)
     (10, 3, 1)

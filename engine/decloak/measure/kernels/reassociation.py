@@ -1,8 +1,8 @@
 """Accuracy of re-association: the parts of a disassociated release that an attack assigned to their records.
 
-Rows are those of the attack; truth[cluster][row] is the row index of the record. A unit is truly in a row when the
-record, restricted to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same anchor), a
-rows of the class were assigned the unit and t truly have it:
+Rows are in the order of the attack; truth[cluster][row] is the row index of the record. A unit is truly in a row when
+the record, restricted to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same
+anchor), a rows of the class were assigned the unit and t truly have it:
 
 correct_row = assigned rows that truly have it; correct_class = sum of min(a, t), where any record behind an identical
 anchor is right; correct_exp = sum of a t / |class|, the expected number for an attacker who cannot distinguish
@@ -40,9 +40,9 @@ __all__ = [
 class Accuracy:
     """The counts of a release; a measure is None where its divisor is 0.
 
-    `expected` is the number of rows that would be correct if as many were drawn at random for every unit. Of the rows
-    that have a unit (`true`), those are `reachable` that have an anchor in their cluster: attacks never assign the
-    units of clusters without a record chunk.
+    `expected` is the number of right rows if the same number is drawn at random for every unit. Of the rows that have a
+    unit (`true`), `reachable` ones have an anchor in their cluster. Attacks ignore the units of clusters without a
+    record chunk.
     """
 
     assigned: int
@@ -75,9 +75,7 @@ class Accuracy:
 
     @property
     def gain(self) -> float | None:
-        """Return the normalised advantage: the share of rows right that the baseline has wrong; below 0 worse than
-        random.
-        """
+        """Return the normalised advantage: the share right of what the baseline has wrong; 0 is random."""
         whole = self.assigned - self.expected
         return float(self.won / whole) if whole else None
 
@@ -88,7 +86,7 @@ class Accuracy:
 
     @property
     def chance(self) -> float | None:
-        """Return the baseline: the accuracy of as many rows drawn at random."""
+        """Return the baseline: the accuracy of the same number of rows drawn at random."""
         return _ratio(self.expected, self.assigned)
 
 
@@ -107,7 +105,7 @@ def _ratio(part: Fraction | int, whole: int) -> float | None:
 
 
 def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
-    """Count the `assignments` that are right for `rows`; units that were not assigned count as true all the same.
+    """Count the `assignments` that are right for `rows`; units that were not assigned count as true too.
 
     Return the accuracy.
 
@@ -161,7 +159,7 @@ def block_assignments(rows: TrueRows, assignments: Sequence[Assignment]) -> Bloc
 
 
 class _ClassCounts(NamedTuple):
-    """Counts of a class: `part` of `whole` units were assigned; how many of `size` rows truly have the unit."""
+    """Counts of a class: `part` of `whole` units were assigned, and `true` of `size` rows have the unit."""
 
     part: Ints
     whole: Ints
@@ -209,7 +207,7 @@ def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> li
 def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[Assignment]) -> list[frozenset[str]]:
     """Return every record as the attack reconstructs it, its anchor and the added items, in the order of the records.
 
-    `release`, `truth` and `assignments` are those of `accuracy_of`.
+    `release`, `truth` and `assignments` are the arguments of `accuracy_of`.
     """
     rebuilt: dict[int, frozenset[str]] = {}
     for numbers, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):

@@ -25,10 +25,10 @@ EPSILON = 1e-9
 class Recovery:
     """The counts of one table, or of many pooled; every measure is None where its divisor is 0.
 
-    `expected` is the number of eliminations that would be correct if as many scored cells of each table were eliminated
-    at random. `pairs` are the pairs of a scored added and a scored original cell of one table; `concordance` counts 2
-    for a pair whose added cell is more suspicious, 1 for a tie. `alone` are the rows with one member left; in
-    `alone_right` of them it is original; `alone_expected` is that number if it were a random member.
+    `expected` is the number of right eliminations if the same number of scored cells of each table is eliminated at
+    random. `pairs` are the pairs of a scored added and a scored original cell of one table. `concordance` counts 2 for
+    a pair whose added cell is more suspicious, 1 for a tie. `alone` are the rows with one member left; in `alone_right`
+    of them it is original. `alone_expected` is the expected number for a random member.
     """
 
     cells: int = 0
@@ -69,14 +69,12 @@ class Recovery:
 
     @property
     def chance_precision(self) -> float | None:
-        """Return the baseline: the precision of as many random eliminations."""
+        """Return the baseline: the precision of the same number of random eliminations."""
         return _ratio(self.expected, self.struck)
 
     @property
     def gain(self) -> float | None:
-        """Return the normalised advantage: the share of eliminations right that the baseline has wrong; below 0 worse
-        than random.
-        """
+        """Return the normalised advantage: the share right of what the baseline has wrong; 0 is random."""
         return _ratio(self.correct - self.expected, self.struck - self.expected)
 
     @property
@@ -117,7 +115,7 @@ def recovery(
     `order` is the time when a cell was eliminated, from 0, and -1 if it is left; only `scored` cells may be eliminated.
     `original` are the original cells. `weight` is the weight w of the cells left when the attack stopped, larger is
     more suspicious; without it they all tie. In the ranking for `auc` an eliminated cell precedes those left, an
-    earlier one a later one. A table that is not `whole` lacks members, so that no row has one left.
+    earlier one a later one. A table that is not `whole` lacks members, so its rows never count as `alone`.
 
     >>> order = np.array([[-1, -1], [-1, 0]])
     >>> found = recovery(order, np.array([[True, True], [True, False]]), np.ones((2, 2), bool))
@@ -174,7 +172,7 @@ def _concordance(ranks: Ints, hidden: Mask) -> tuple[int, int]:
 
 
 def pool(tables: Iterable[Recovery]) -> Recovery:
-    """Return the summed counts of `tables`: the precision of the sum is that of all eliminations together.
+    """Return the summed counts of `tables`: the precision of the sum is the precision of all eliminations together.
 
     >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
     0.25

@@ -1,4 +1,4 @@
-"""Singling out: people for whom a few known items have exactly one candidate record, their own.
+"""Singling out: people for whom a few known items have one candidate record only, their own.
 
 A person is *singled out* if there is one candidate for the known items, and it is the person's own record. Records of
 one equivalence class are indistinguishable: if the candidate is in the person's class, the person is found with the
@@ -35,7 +35,8 @@ class SinglingOutSearch:
     def expected_singled_out(self, classes: Ints | None = None) -> list[float]:
         """Return the number of people expected to be singled out with up to 1, 2 and 3 of their items.
 
-        `classes` has the equivalence class of each record; without it all records differ, and -1 is nobody's record.
+        `classes` has the equivalence class of each record. Without it all records differ. -1 is the class of an absent
+        record.
 
         >>> may = CandidateIndex.of(3, 2, np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
         >>> SinglingOutSearch(may, Targets(np.arange(3), 2, np.array([0, 2, 3, 5]))).expected_singled_out()
@@ -66,10 +67,10 @@ class SinglingOutSearch:
         return only
 
     def implied(self, shows: CandidateIndex, shown: Ints) -> int:
-        """Return the number of people of whom two known items imply a third.
+        """Return the number of people for whom two known items imply a third.
 
-        `shows` is the index of what records certainly have. `shown` are the items that people's records certainly have,
-        in the form of the known items: only these can be implied.
+        `shows` is the index of the items that records certainly have. `shown` are the items that people's records
+        certainly have, in the form of the known items: only these can be implied.
 
         >>> both = CandidateIndex.of(2, 3, np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3))
         >>> SinglingOutSearch(both, Targets(np.arange(2), 3, np.arange(6))).implied(both, np.arange(6))

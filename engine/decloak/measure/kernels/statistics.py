@@ -1,9 +1,9 @@
 """Means over repetitions, with confidence intervals that stay within the possible values.
 
-n: the number of values; s: their standard deviation (divisor n - 1); t: a quantile of Student's distribution with n - 1
+n is the number of values, s their standard deviation (divisor n - 1), t a quantile of Student's distribution with n - 1
 degrees of freedom. On a scale without bounds the mean x has the interval x -+ t s / sqrt(n). If a figure has bounds,
-the interval is computed on a scale g without bounds, and transformed back: g is the logit of the position between both
-bounds, or the logarithm of the distance from the only one; to first order g(x) has the half width t s g'(x) / sqrt(n).
+the interval is computed on a scale g without bounds, and transformed back. g is the logit of the position between both
+bounds, or the logarithm of the distance from the only one. To first order g(x) has the half width t s g'(x) / sqrt(n).
 So the mean always lies inside, and no bound is ever crossed.
 """
 
@@ -47,10 +47,9 @@ GAIN = Bounds(None, 1.0)
 
 
 class Interval(NamedTuple):
-    """A mean with its interval; `mean` is None without a value, and the bounds are None where values do not differ.
+    """A mean with its interval; `mean` is None without a value, and the bounds are None if all values are equal.
 
-    `n` values counted, `missing` were None and did not. One value, or equal ones, give no interval: no variation so far
-    does not prove that there never will be any.
+    `n` values counted, `missing` ones were None. Equal values give no interval: their variation may appear later.
     """
 
     mean: float | None
@@ -146,7 +145,7 @@ def paired_difference(
     left out.
 
     Pairing removes what a seed does to both, so it detects differences that two separate intervals hide. `bounds` are
-    those of the difference; for two shares they are SIGNED.
+    the bounds of the difference; for two shares they are SIGNED.
 
     >>> paired_difference([0.9, 0.5, None], [0.8, 0.2, 0.1]).missing
     1

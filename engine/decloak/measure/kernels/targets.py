@@ -1,7 +1,7 @@
 """Target people of an attacker, and the itemsets of one, two and three items that the attacker may know of each.
 
-If there are very many people, a sample stands for all: as large as WORK allows, drawn with a seed that depends only on
-the number of records. Of a person with more than MOST_ITEMS items, an attacker knows those with the lowest support.
+Very many people are represented by a sample: the largest that WORK allows, drawn with a seed that depends only on the
+number of records. If a person has more than MOST_ITEMS items, an attacker knows the items with the lowest support.
 
 An item of a person is the number `person * items + item`; people are numbered in the order of the sample.
 """

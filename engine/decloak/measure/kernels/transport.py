@@ -1,13 +1,13 @@
-"""Word Mover's Distance: the cost of moving the words of a record to those of its reconstruction.
+"""Word Mover's Distance: the cost of moving the words of a record to the words of its reconstruction.
 
-Of a words of one set and b of the other each weighs 1/a and 1/b; a unit of weight moved from one word to another costs
-the Euclidean distance of their vectors; the distance is the cost of the cheapest way to move everything. Weights are
-multiplied by a b here, so that they are whole numbers.
+A set of a words and one of b words give each word the weight 1/a and 1/b. A unit of weight moved from one word to
+another costs the Euclidean distance of their vectors. The distance is the cost of the cheapest way to move everything.
+Weights are multiplied by a b here, so that they are whole numbers.
 
-Exact short cuts. A word of both sets does not move, as far as its weights agree: a detour never pays (triangle
-inequality). The relaxed bound moves every word of one set to the nearest of the other, whatever arrives there; if
-exactly the required weight arrives, the bound is the distance. The rest is solved: a small problem as an assignment of
-words copied by their weights, a large one as a linear programme, by POT if it is installed.
+Exact short cuts. A word of both sets stays, up to its smaller weight: a detour is never cheaper (triangle inequality).
+The relaxed bound moves every word of one set to the nearest of the other. If exactly the required weight arrives, the
+bound is the distance. Otherwise the problem is solved: a small one as an assignment of words copied by their weights, a
+large one as a linear programme, by POT if it is installed.
 """
 
 import math
@@ -30,7 +30,7 @@ COPIES = 200
 
 
 class MeanDistance(NamedTuple):
-    """The mean over the compared records, None without any; the others have nothing that every attack can use."""
+    """The mean over the compared records, or None; other records have no word that every attack can use."""
 
     mean: float | None
     compared: int
@@ -77,8 +77,8 @@ def mean_distance(
     """Return the mean distance between `records` and their reconstructions `rebuilt`; words without a vector are
     dropped.
 
-    Compared are the records that have a word in `vectors`, and whose anchors have one: every reconstruction contains
-    the anchor. So all attacks on a release are compared over the same records. Without `anchors` the reconstructions
+    It compares the records that have a word in `vectors`, and whose anchors have one: every reconstruction contains the
+    anchor. So all attacks on a release are compared over the same records. Without `anchors` the reconstructions
     replace them.
 
     >>> mean_distance([["a"], ["?"]], [["b"], ["b"]], {"a": [0, 0], "b": [3, 4]})

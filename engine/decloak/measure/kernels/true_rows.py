@@ -1,9 +1,9 @@
 """Rows of a disassociated release with their original records, and the assignments of an attack, as arrays.
 
 Rows are numbered through all clusters, and so are classes (the rows of one anchor); items are numbered in the order of
-their names. An item of a row is the number `row * items + item`, and one of a class or a cluster likewise, so that the
-items of rows can be looked up. A unit is truly in a row when the record, restricted to the items of the unit's chunk,
-is the unit.
+their names. An item of a row is the number `row * items + item`. Items of classes and clusters have numbers of the same
+kind, so that the items of rows can be looked up. A unit is truly in a row when the record, restricted to the items of
+the unit's chunk, is the unit.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
 """The row index of the record of every row of every cluster."""
 TERM, NOWHERE, SHARED = -1, -2, -3
-"""The chunk of an item that is in the term chunk, of one that its cluster publishes nowhere, and of one in the first
-shared chunk; those of further ones lie below.
+"""The chunk of an item in the term chunk, of an item that its cluster never publishes, and of an item in the first
+shared chunk. Further shared chunks are below.
 """
 
 
@@ -69,7 +69,7 @@ class Spread(NamedTuple):
 class TrueRows:
     """A release, and the row index of the record of every row; the first row of a cluster is `first[cluster]`.
 
-    `held` are the items of rows in their records, `anchors` those of classes, both ascending.
+    `held` are the items of rows in their records, `anchors` the items of classes, both ascending.
     """
 
     def __init__(self, release: Disassociated, records: Records, truth: Truth) -> None:
@@ -117,7 +117,7 @@ class TrueRows:
 
     @cached_property
     def anchor_items(self) -> Ints:
-        """Return the items that rows show, those of their anchors."""
+        """Return the items of the anchors of rows."""
         start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
         begin, end = start[self.of_row], start[self.of_row + 1]
         return crossed(np.arange(self.rows), begin, end, self.anchors % self.items, self.items)
@@ -155,7 +155,7 @@ class TrueRows:
         return key, np.array(chunks[::-1], np.int64)[first]
 
     def chunk_of(self, entries: Ints) -> Ints:
-        """Return the record chunk, or TERM, of each of `entries`, items of rows; NOWHERE if it is in none."""
+        """Return the record chunk, TERM, or NOWHERE of each of `entries`, items of rows."""
         row, item = np.divmod(entries, self.items)
         key, chunk = self._chunks
         place, there = places_in(key, self.cluster[row] * self.items + item)
@@ -244,7 +244,7 @@ class TrueRows:
     def reachable(self, *, shared: bool) -> Ints:
         """Return the number of rows of units of each cluster that an attack could have assigned.
 
-        These are those of clusters with anchors, and with `shared` also those of shared chunks.
+        It counts the units of clusters with anchors, and with `shared` also the units of shared chunks.
         """
         anchored = np.array([bool(cluster.record_chunks) for cluster in self.release.clusters], np.bool_)
         cluster = self.cluster[self.true % max(1, self.rows)]
@@ -320,8 +320,8 @@ class TrueRows:
         """Return the probability that each of `gifts`, of one row each, is right, given what an attacker can
         distinguish.
 
-        It is the share of the rows with the same anchor that truly have the unit, or of the rows in `ties` that share
-        its last places.
+        It is the share of the rows with the same anchor that truly have the unit, or of the rows in `ties` with equal
+        probability.
         """
         given = self.assigned_units(gifts)
         right = self._share_right(given.unit[given.assignment], given.row)

@@ -1,4 +1,4 @@
-"""Utility of a disassociated release: frequent itemsets, pairs, and items that are published at all.
+"""Utility of a disassociated release: frequent itemsets, pairs, and remaining items.
 
 "Chunks" in a name means that the records are compared with the sub-records of record and shared chunks, each as a row
 of its own. s and s' are the supports of an itemset in the records and in these rows.
@@ -33,18 +33,15 @@ def chunk_rows(release: Disassociated) -> list[tuple[str, ...]]:
 
 
 def tkd_chunks(release: Disassociated, records: Records, top: int) -> float | None:
-    """Return tKd of `release`: the share of the `top` itemsets of `records` that are not among those of its
-    sub-records.
-    """
+    """Return tKd of `release`: the share of the `top` itemsets of `records` that its sub-records lose."""
     return tkd(chunk_rows(release), records, top)
 
 
 def tkd(rows: Records, records: Records, top: int) -> float | None:
-    """Return the share of the `top` most frequent itemsets of `records` that are not among those of the published
-    `rows`.
+    """Return the share of the `top` most frequent itemsets of `records` that the published `rows` lose.
 
-    Itemsets of 1 to 3 items are ranked by support, then the smaller, then by name; there may be fewer than `top`. None
-    without records.
+    Itemsets of 1 to 3 items are ranked by support, then the smaller, then by name; there may be fewer than `top`.
+    Return None without records.
     """
     if top < 1:
         raise DecloakError(f"the top {top} itemsets", hint="ask for at least 1")
@@ -71,9 +68,7 @@ def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low:
 
 
 def re_chunks(release: Disassociated, records: Records) -> float | None:
-    """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items that occur in `release` or `records`; None if
-    none does.
-    """
+    """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items in `release` or `records`, or None."""
     rows = chunk_rows(release)
     matrix, _ = coded_items([*records, *rows])
     kept, published = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
@@ -90,7 +85,7 @@ def _pairs(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
 def tlost(release: Disassociated, records: Records, k: int) -> float | None:
     """Return the share of the items with a support of `k` or more in `records` that no chunk of `release` shows.
 
-    None without such items.
+    Return None without such items.
 
     >>> from decloak.data.disassociated import Chunk, Cluster
     >>> release = Disassociated((Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",)),))

@@ -2,10 +2,10 @@
 
 n: the records of a cluster. A cluster publishes an item in one of its record chunks, in its term chunk, or in a shared
 chunk of the innermost joint cluster that has the item. The chunks of a cluster are independent of each other, and its
-terms too. A record has a sub-record with all of some items of a chunk with the probability: such sub-records / rows,
-where the rows are n, or those of the joint cluster. It has a term with the probability min(1, tau / n). With published
-totals, tau is what the chunks do not show of the total of the item / clusters with the item as a term. Without, and for
-items that are rarer than published totals, tau = k / 2: a term is in 1 to k - 1 records.
+terms too. A record has a sub-record with all of some items of a chunk with the probability: such sub-records / rows.
+The rows are n, or the rows of the joint cluster. A record has a term with the probability min(1, tau / n). With
+published totals, tau is what the chunks do not show of the total of the item / clusters with the item as a term.
+Without, and for items that are rarer than published totals, tau = k / 2: a term is in 1 to k - 1 records.
 
 The estimate of K is the sum over the clusters that publish all of K of n times the product of the probabilities of the
 touched chunks. Records are rows: each has an anchor, its sub-record of the first record chunk, or none. w(row, K) is
@@ -70,7 +70,8 @@ class ChunkEstimates:
     from `begin[chunk]` to `begin[chunk + 1]` of `holds` (sub-records × items); `rows_of[chunk]` is the number of its
     rows. `places` (items × clusters) has the place of an item + 1. `units` are pairs of a cluster and a place of it,
     `cluster * (term + 1) + place`, ascending; `shares` (units × items) are the probabilities of single items.
-    `first[cluster]` is the first record chunk, or -1; `own` is the number of record chunks. `tau` is that of each item.
+    `first[cluster]` is the first record chunk, or -1; `own` is the number of record chunks. `tau` has a value for each
+    item.
     """
 
     sizes: Ints

@@ -25,14 +25,14 @@ __all__ = [
 LARGEST = 3
 """The most items of a frequent itemset."""
 WIDER = 4
-"""How many times as many original itemsets are candidates for those with the largest estimates."""
+"""The ratio of candidate itemsets to the itemsets with the largest estimates."""
 
 
 def drawn_queries(records: Matrix, items: Signatures, size: int, queries: int, seed: int) -> Ints:
     """Draw random items of random records, `size` of each: size × queries, the numbers of columns.
 
-    A record may be drawn several times. The draws do not depend on the names of items; see `known`. None where no
-    record is long enough.
+    A record may be drawn several times. The draws do not depend on the names of items; see `known`. Return None if all
+    records are too short.
     """
     there = drawn_people(np.diff(records.indptr), size, None, seed)
     if not len(there):
@@ -94,16 +94,16 @@ def frequent_itemsets(records: Matrix, most: int) -> list[Frequent]:
 
 
 class Kept(NamedTuple):
-    """The share of the most frequent itemsets that a release loses, and the F1 of what it shows as that frequent."""
+    """The share of the most frequent itemsets that a release loses, and the F1 of those it shows as frequent."""
 
     lost: float
     f1: float
 
 
 def kept_itemsets(estimates: Floats, counts: Ints, top: int) -> Kept | None:
-    """Compare the `top` first of some itemsets, which are in the order of frequency, with those of largest estimates.
+    """Compare the first `top` itemsets, in the order of frequency, with the itemsets of the largest estimates.
 
-    None without itemsets. `counts` are their original counts. F1 is at the count of the last of the `top`.
+    Return None without itemsets. `counts` are their original counts. F1 is at the count of the last of the `top`.
 
     >>> kept_itemsets(np.array([5.0, 1.0, 4.0]), np.array([6, 5, 4]), 2)
     Kept(lost=0.5, f1=0.6666666666666666)

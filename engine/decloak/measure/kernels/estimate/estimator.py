@@ -51,8 +51,8 @@ def best_guesses(estimator: Estimator, itemsets: Ints, held: Mask | None = None)
     """Return the probability of the best guess at one more item, and how often that guess is right.
 
     The guess is the item with the largest estimate of `estimator` in addition to the known `itemsets`. Items with equal
-    estimates share the guess. `held` says which items each person has: people × items. An itemset that nobody seems to
-    have gives no guess.
+    estimates share the guess. `held` says which items each person has: people × items. An itemset that is absent from
+    the release gives no guess.
     """
     supports = estimator.supports(itemsets)
     extended = estimator.extended(itemsets)

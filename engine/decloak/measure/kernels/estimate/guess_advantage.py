@@ -40,8 +40,7 @@ class GuessAdvantage(NamedTuple):
 
 
 def guess_advantage(data: RightGuesses, control: RightGuesses) -> GuessAdvantage | None:
-    """Return the advantage of `data` over `control`; None where there are no guesses, or where all are right in the
-    control.
+    """Return the advantage of `data` over `control`; None without guesses, or if all are right in the control.
 
     >>> [round(x, 2) for x in guess_advantage(RightGuesses(60, 100), RightGuesses(20, 100))]
     [0.5, 0.36, 0.62]

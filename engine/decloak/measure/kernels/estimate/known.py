@@ -1,7 +1,7 @@
 """Draw people, and random items that an attacker knows of each.
 
-The draws depend on the seed, on the places of records and on which items stand together in which records. They do not
-depend on the names of items: each item has a signature, a number made of the signatures of the records that have it.
+The draws depend on the seed, on the places of records and on the items of each record. The names of items are
+irrelevant: each item has a signature, a number made of the signatures of the records that have it.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ def drawn_people(lengths: Ints, least: int, most: int | None, seed: int) -> Ints
 
 
 def known_items(records: Matrix, items: Signatures, places: Ints, known: int, seed: int) -> Ints:
-    """Draw `known` items of each record, which has as many; return known × records, the numbers of columns.
+    """Draw `known` items of each record, which has enough; return known × records, the numbers of columns.
 
     `records` is records × items, `items` are signatures, `places` number the records for the draws, and `seed` decides
     them. An attacker who knows more items of a record knows the same ones and others.

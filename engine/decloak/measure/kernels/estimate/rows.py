@@ -1,8 +1,8 @@
-"""Estimates from records that show items, or labels that stand for several items.
+"""Estimates from records that show items, or labels that contain several items.
 
-p(record, item): 1 if the record shows the item; 1 / n if a label of the record stands for it and n of the members of
-the label are left; else 0. The largest counts where several things of a record stand for one item.
-w(record, K): the product of p over K. The estimate of K is the sum of w over the records.
+p(record, item): 1 if the record shows the item; 1 / n if a label of the record contains it and n of the members of the
+label are left; else 0. If several elements of a record contain an item, the largest value counts. w(record, K): the
+product of p over K. The estimate of K is the sum of w over the records.
 
 p is `standing` (records × things, what one member of each thing is worth) times `members` (things × items, 0 or 1) plus
 `corrections` (records × items), which take off eliminated members and what overlapping things count twice. So a label
@@ -126,7 +126,7 @@ class RowEstimates:
 
 
 def _things(standing: Matrix, elements: Elements, row: Ints, item: Ints) -> tuple[Ints, Ints]:
-    """Return the entries of `standing` that stand for items in rows, and the place of the row and item of each."""
+    """Return the entries of `standing` for items in rows, and the place of the row and item of each."""
     of_item, items = _by_item(elements)
     at, place = runs(np.searchsorted(items, item), np.searchsorted(items, item, side="right"))
     element = of_item[at]
@@ -144,7 +144,7 @@ def _by_item(elements: Elements) -> tuple[Ints, Ints]:
 
 
 def _eliminated(standing: Matrix, elements: Elements, eliminated: tuple[Ints, Ints] | None) -> Ints:
-    """Set the values of `standing` to what one member is worth; return what was eliminated, `row * items + item`."""
+    """Set the values of `standing` to the value of one member; return the eliminated members, `row * items + item`."""
     left: Floats = elements.size[standing.indices].astype(np.float64)
     gone: Ints = np.zeros(0, np.int64)
     if eliminated is not None and len(eliminated[0]):
