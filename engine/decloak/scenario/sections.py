@@ -115,7 +115,7 @@ def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str])
 
 
 def settings_part(name: str, measures: Sequence[str | ConfigSection]) -> ConfigSection | None:
-    """Return the settings of the family `name` in `measures`, or its defaults; None for a family that has no defaults."""
+    """Return the settings of the family `name` in `measures`, or its defaults; None if it has no defaults."""
     family = by_name(name)
     for measure in measures:
         if isinstance(measure, ConfigSection) and family_of(measure) == name:
