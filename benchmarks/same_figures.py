@@ -10,7 +10,7 @@ exit code is 1 where anything differs.
 
 Figures that were renamed are compared under their new keys, those that were removed are not compared. OLD runs its own
 copy of a scenario, NEW the copy at the same path of NEW, so that a scenario may name figures by their keys of the time.
-The program knows the command line and the store alone, so that modules may move between the two.
+The program knows the command line and the tables of the store alone, so that modules may move between the two.
 """
 
 import argparse
@@ -47,8 +47,12 @@ SHOWN = 8
 """Differences printed of one scenario."""
 STORE = "store.db"
 FIGURES = """
-select 'figure', v.variant, v.repetition, v.attack, v."table", v.measure, v.value, v.part, v.whole
-from result v where v.measure not in (?, ?, ?, ?, ?)
+select 'figure', r.variant, r.repetition, a.label, v.scope, v.name, v.value, v.part, v.whole
+from run r join run_attack a on a.run = r.id
+join run_measurement x on x.run = r.id
+join measurement m on m.id = x.measurement and m.attack = a.attack
+join measure v on v.measurement = m.id
+where v.name not in (?, ?, ?, ?, ?)
 """
 SEEDS = "select 'seed', variant, repetition, seed from run"
 FINDINGS = """

@@ -86,7 +86,7 @@ MEASURE = '''
 
 from decloak.data.forms import FormName
 from decloak.measure.family import POOLED, Family
-from decloak.measure.metrics import Direction, Metric
+from decloak.figures import Direction, Metric
 
 
 def _measure(attacked):

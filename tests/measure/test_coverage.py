@@ -15,6 +15,7 @@ from statistics import fmean
 import pytest
 
 from clinic_draws import draws
+from decloak.figures import COUNT, GAIN, SHARE
 from decloak.measure.kernels.advantage import (
     Advantage,
     StrikeCounts,
@@ -24,7 +25,7 @@ from decloak.measure.kernels.advantage import (
     jackknife_difference,
     total,
 )
-from decloak.measure.kernels.statistics import COUNT, GAIN, SHARE, interval
+from decloak.measure.kernels.statistics import interval
 
 pytestmark = pytest.mark.slow
 DRAWS, EXPERIMENTS = 1000, 4000

@@ -13,7 +13,7 @@ from decloak.attack.breach import breach_total, hit_records, risky_items
 from decloak.attack.cover import covers
 from decloak.cli import _code
 from decloak.errors import DecloakError
-from decloak.measure.metrics import WAYS
+from decloak.figures import WAYS
 from decloak.measure.registry import FAMILIES, always, by_name, choosable, metrics_by_key
 from decloak.releases import stored
 from decloak.report.attack_table import attack_tables, release_rows
@@ -217,7 +217,7 @@ import sys
 from decloak.data.forms import FormName
 from decloak.measure import registry
 from decloak.measure.family import Family
-from decloak.measure.metrics import Direction, Metric
+from decloak.figures import Direction, Metric
 figure = Metric("width", "widest attack", "rows", "how wide it is", Direction.NONE, ("width",), column=True)
 registry.FAMILIES += (
     Family("width", "How wide an attack is", (figure,), lambda attacked: ([(-1, "width", 7.0, None, None)], None),

@@ -8,16 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.statistics import (
-    COUNT,
-    GAIN,
-    SHARE,
-    Bounds,
-    Interval,
-    interval,
-    paired_difference,
-    quantile,
-)
+from decloak.figures import COUNT, GAIN, SHARE, Bounds
+from decloak.measure.kernels.statistics import Interval, interval, paired_difference, quantile
 from decloak.measure.registry import metrics_by_key
 
 NUMBERS = st.floats(-1e6, 1e6)

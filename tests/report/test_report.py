@@ -109,9 +109,7 @@ def test_the_figures_of_the_page_are_those_of_the_store(sweep, call, tmp_path):
     text = report(call, sweep, tmp_path / "page.html")
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["figures"]
     with closing(connect_readonly(sweep)) as connection:
-        stored = connection.execute(
-            'select run, attack, measure, value from result where "table" = -1 order by 1, 2, 3'
-        ).fetchall()
+        stored = connection.execute("select run, attack, measure, value from result order by 1, 2, 3").fetchall()
     at = {name: number for number, name in enumerate(data["columns"])}
     on_page = {
         (row[at["run"]], row[at["attack"]], name): row[number]
@@ -449,7 +447,7 @@ def test_a_point_is_the_mean_over_repetitions_beside_chance(sweep):
     with closing(connect_readonly(sweep)) as connection:
         study = Study.of(connection, chosen_runs(connection, ["last"]))
         values = connection.execute(
-            'select avg(value) from result where "table" = -1 and measure = ? and attack = ? and variant = ?',
+            "select avg(value) from result where measure = ? and attack = ? and variant = ?",
             ("precision", "rba", "anonymise.k=3"),
         ).fetchone()
     (line,) = [line for line in study.series("anonymise.k", "precision", ["attack"]) if line.by == "rba"]

@@ -6,7 +6,8 @@ from contextlib import closing
 import pytest
 
 import decloak
-from decloak.measure.kernels.statistics import Bounds, interval
+from decloak.figures import Bounds
+from decloak.measure.kernels.statistics import interval
 from decloak.report.attack_comparison import attack_pairs
 from decloak.report.risk_card import people_interval, pooled_cards
 from decloak.report.study import Study

@@ -18,7 +18,7 @@ from decloak.store.pair_scores import read_pair_scores
 from decloak.store.reading import read_dataset, read_set_generalised
 from stores import GOLDEN, old_store, rows_of, whole
 
-OLD = [1, 5, 8]
+OLD = [1, 5, 8, 10]
 """Versions whose schema is in tests/golden."""
 FIRST = """\
 scenario: clusters of a clinic

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlite_utils import Database
 
+import decloak
 from decloak.errors import DecloakError
 from decloak.store.documentation import schema_markdown, schema_tables
 from decloak.store.inserting import insert, insert_rows
@@ -413,7 +414,7 @@ def test_deleting_a_data_set_leaves_nothing_of_it(store):
             if one.kind == "table"
         }
     assert {name for name, count in rows.items() if count} == {
-        "item", "relatedness", "scored_item", "number", "rule", "seal",
+        "item", "relatedness", "scored_item", "number", "rule", "seal", "figure",
     }  # fmt: skip
 
 
@@ -440,3 +441,49 @@ def test_more_rows_than_are_gathered_at_once_are_inserted_in_order():
         connection.execute("create table t (a)")
         insert_rows(connection, "t (a)", ((number,) for number in range(30_001)))
         assert [a for (a,) in connection.execute("select a from t order by rowid")] == list(range(30_001))
+
+
+def test_the_dictionary_of_figures_explains_every_result(store):
+    with closing(connect_readonly(store)) as connection:
+        unexplained = (
+            "select measure from result union select measure from result_by_table except select key from figure"
+        )
+        assert connection.execute(unexplained).fetchall() == []
+        columns = "key, title, unit, direction, base, way"
+        rows = connection.execute(f"select {columns} from figure where key like 'precision%'").fetchall()
+        (definitions,) = connection.execute("select count(*) from figure where definition = ''").fetchone()
+    assert rows == [("precision", "precision", "share", "more is exposed", "precision", None)]
+    assert definitions == 0
+
+
+def test_results_of_a_run_and_of_its_tables_are_apart(store):
+    with closing(connect_readonly(store)) as connection:
+        measured = "select count(*) from run_measurement join measure using (measurement) where scope"
+        for view, which in {"result": "= -1", "result_by_table": ">= 0"}.items():
+            count = connection.execute(f"{measured} {which}").fetchone()
+            assert connection.execute(f"select count(*) from {view}").fetchone() == count > (0,)
+        twice = "select 1 from result group by run, attack, measure having count(*) > 1"
+        assert connection.execute(twice).fetchall() == []
+        assert connection.execute("select min(scope) from result_by_table").fetchone() >= (0,)
+
+
+def test_a_run_brings_the_dictionary_of_an_older_decloak_up_to_date(example, tmp_path):
+    scenario, path = example / "scenario.yaml", tmp_path / "store.db"
+    decloak.run(scenario, store=path)
+    with closing(sqlite3.connect(path)) as connection:
+        before = connection.execute("select * from figure order by key").fetchall()
+        connection.execute("delete from figure where key = 'recall'")
+        connection.execute("update figure set title = 'old' where key = 'precision'")
+        connection.execute("insert into figure values ('gone', 999, 'g', 'share', '', 'gone', 'gone', null, '[]')")
+        connection.commit()
+    decloak.run(scenario, store=path)
+    with closing(connect_readonly(path)) as connection:
+        after = connection.execute("select * from figure where key <> 'gone' order by key").fetchall()
+        assert connection.execute("select title from figure where key = 'gone'").fetchone() == ("g",)
+    assert after == before
+
+
+def test_a_published_store_has_no_figures(store, tmp_path, call):
+    assert call("publish", "last", tmp_path / "p.db", "--store", store).code == 0
+    with closing(connect_readonly(tmp_path / "p.db")) as connection:
+        assert connection.execute("select count(*) from figure").fetchone() == (0,)

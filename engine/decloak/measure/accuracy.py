@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 
 __all__ = ["FAMILY"]

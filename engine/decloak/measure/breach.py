@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.store.relations import COVER_COLUMNS

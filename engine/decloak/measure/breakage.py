@@ -1,7 +1,7 @@
 """How many records, and how many protected itemsets, an attack on a disassociated release lays open."""
 
+from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 
 __all__ = ["FAMILY"]

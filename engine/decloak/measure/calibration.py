@@ -1,9 +1,9 @@
 """The calibration of an attack: how far the probabilities that it gives are from the shares that are right."""
 
 from decloak.data.forms import FormName
+from decloak.figures import metrics_of
 from decloak.measure.exposure_links import links_of
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredRelease
 from decloak.store.probabilities import no_probabilities, probabilities
 

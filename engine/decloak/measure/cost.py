@@ -1,7 +1,7 @@
 """Cost of making a release."""
 
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredRelease
 
 __all__ = ["FAMILY"]

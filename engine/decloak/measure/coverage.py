@@ -6,8 +6,8 @@ from typing import NamedTuple
 from pydantic import Field
 
 from decloak.data.forms import FormName
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredRelease
 from decloak.store.reading import coverage_of
 from decloak.yaml.section import ConfigSection

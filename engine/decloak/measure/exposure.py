@@ -7,11 +7,10 @@ from functools import singledispatch
 from typing import Any
 
 from decloak.data.forms import FormName
+from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RecordExposure
 from decloak.measure.family import AttackResult, Family, MetricResult
-from decloak.measure.kernels.targets import MOST_KNOWN
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]

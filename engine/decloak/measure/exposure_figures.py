@@ -7,8 +7,8 @@ original data, `_release`, `_baseline` for random guessing, and `_control` for p
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from decloak.figures import MOST_KNOWN
 from decloak.measure.family import POOLED, MetricValue
-from decloak.measure.kernels.targets import MOST_KNOWN
 
 __all__ = ["Change", "RecordExposure", "changes"]
 

@@ -17,6 +17,7 @@ from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
 from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
+from decloak.figures import MOST_KNOWN
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, after_attack, published_by
 from decloak.measure.family import POOLED, AttackResult, MetricResult, MetricValue
@@ -26,7 +27,6 @@ from decloak.measure.kernels.estimate.estimator import Matrix
 from decloak.measure.kernels.estimate.figures import Shares, guess_items, membership_scores, reidentified
 from decloak.measure.kernels.estimate.guess_advantage import Z, auc, guess_advantage, surest, true_positives
 from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
-from decloak.measure.kernels.targets import MOST_KNOWN
 from decloak.releases.attacker import Auxiliary
 from decloak.releases.stored import StoredRelease, StoredSetRelease
 from decloak.yaml.section import ConfigSection, File

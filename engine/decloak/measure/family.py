@@ -14,7 +14,7 @@ from decloak.data.assignment import AssignmentList
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.measure.metrics import WAYS, Metric
+from decloak.figures import WAYS, Metric
 from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
@@ -98,8 +98,7 @@ class Family:
         """Group the metrics by their key in the dictionary."""
         lines: dict[str, dict[str, Metric]] = {}
         for metric in self.metrics:
-            key = metric.key.removesuffix(metric.way)
-            lines.setdefault(key, {})[metric.way] = metric
+            lines.setdefault(metric.base, {})[metric.way] = metric
         return tuple(MetricLine(key, ways) for key, ways in lines.items())
 
     @property

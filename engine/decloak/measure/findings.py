@@ -1,8 +1,8 @@
 """How much a rule found, whatever its form: counted of every attack."""
 
 from decloak.data.forms import FormName
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredRelease
 from decloak.store.probabilities import findings_count
 from decloak.store.reading import hides_nothing, lacks_context

@@ -5,8 +5,8 @@ from typing import Any
 from decloak.counting.guarantees import Disassociation, Guarantee, KmAnonymity
 from decloak.data.forms import FormName
 from decloak.data.release import Release
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]

@@ -3,8 +3,8 @@
 from decloak.attack.written_order import MEMBERS_BY_ORDER
 from decloak.data.forms import FormName
 from decloak.data.rows import RowLabels
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredRelease, StoredSetRelease
 from decloak.store.record_links import read_origins
 

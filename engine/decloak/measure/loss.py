@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from decloak.data.dataset import Dataset
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.yaml.section import ConfigSection
 

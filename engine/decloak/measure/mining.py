@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.yaml.section import ConfigSection
 

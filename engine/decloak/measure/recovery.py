@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.store.reading import knows_originals
 

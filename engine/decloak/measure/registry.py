@@ -1,6 +1,7 @@
 """The families of measures, in the order of tables and texts. A further one is a module, and its name here."""
 
 from decloak.data.forms import FormName
+from decloak.figures import WAYS, Metric
 from decloak.measure import (
     accuracy,
     breach,
@@ -20,7 +21,6 @@ from decloak.measure import (
     wmd,
 )
 from decloak.measure.family import Family
-from decloak.measure.metrics import WAYS, Metric
 
 __all__ = [
     "FAMILIES",

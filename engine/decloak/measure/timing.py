@@ -3,9 +3,9 @@
 from time import process_time
 
 from decloak.data.forms import FormName
+from decloak.figures import metrics_of
 from decloak.measure.breach import FAMILY as BREACH
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import StoredDisassociation, StoredRelease
 from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.store.reading import read_covers, seconds_of

@@ -6,9 +6,9 @@ import numpy as np
 from pydantic import Field
 
 from decloak.data.forms import FormName
+from decloak.figures import metrics_of
 from decloak.measure.estimates import Published, published_by
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection
 

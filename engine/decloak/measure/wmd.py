@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from decloak.data.formats.delimited import read_number, records
 from decloak.data.formats.lines import FilePath, read_lines
+from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult
-from decloak.measure.metrics import metrics_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.yaml.section import ConfigSection, File
 

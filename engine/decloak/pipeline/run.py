@@ -10,8 +10,8 @@ from typing import NamedTuple
 from decloak import ending
 from decloak.data.formats.lines import location
 from decloak.errors import NoRelease, escape_control
+from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.metrics import Metric
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.cluster import check_address, cluster_at
 from decloak.pipeline.inputs import Inputs
@@ -28,6 +28,7 @@ from decloak.scenario.expect import Expectation
 from decloak.scenario.randomness import identical_repetitions
 from decloak.scenario.variant import pool_variants
 from decloak.store.counts import kept_counts
+from decloak.store.documentation import unwritten_figures, write_figures
 from decloak.store.inserting import find
 from decloak.store.opening import Store, open_store
 from decloak.store.results import PooledFigure, attacks_of, last_requests, notes_of, pooled_figures
@@ -157,14 +158,16 @@ def run(
             workspace = Workspace(opened, inputs, None if requests else cluster)
             workspace.checked |= checked
             runs, missing = _executed(planned, workspace, listener, 1 if requests else jobs, memory)
-        _note_requests(opened, [variant.run for variant in runs])
+        _note_run(opened, [variant.run for variant in runs])
     return _summed_up(document, Path(store), planned, runs, missing, whole=only is None)
 
 
-def _note_requests(store: Store, runs: Sequence[int]) -> None:
-    """Note that `runs` were asked for last, unless `store` says so already."""
-    if last_requests(store.connection, len(runs)) != runs:
+def _note_run(store: Store, runs: Sequence[int]) -> None:
+    """Note that `runs` were asked for last, and what their figures mean, unless `store` says so already."""
+    metrics = ({metric.key: metric for metric in all_metrics()} | metrics_by_key()).values()
+    if last_requests(store.connection, len(runs)) != runs or unwritten_figures(store.connection, metrics):
         with store.stage() as connection:
+            write_figures(connection, metrics)
             write_requests(connection, runs)
 
 

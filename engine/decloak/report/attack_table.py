@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from decloak.figures import DICTIONARY, Metric
 from decloak.measure.coverage import assess_coverage
-from decloak.measure.metrics import DICTIONARY, Metric
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.knowledge import listed
 from decloak.report.risk_tables import short_titles

@@ -6,8 +6,8 @@ Columns without values are left out. A family with equal values for every attack
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from decloak.figures import Metric
 from decloak.measure.family import Family
-from decloak.measure.metrics import Metric
 from decloak.measure.registry import FAMILIES
 from decloak.report.risk_card import ROWS
 from decloak.store.results import PooledFigure

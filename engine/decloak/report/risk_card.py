@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+from decloak.figures import Bounds
 from decloak.measure.kernels.advantage import wilson
-from decloak.measure.kernels.statistics import Bounds, Interval, interval
+from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
 from decloak.scenario.randomness import is_random

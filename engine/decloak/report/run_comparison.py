@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from decloak.measure.kernels.statistics import REAL, SHARE, SIGNED, Interval, interval, paired_difference
+from decloak.figures import REAL, SHARE, SIGNED
+from decloak.measure.kernels.statistics import Interval, interval, paired_difference
 from decloak.measure.registry import metrics_by_key
 from decloak.report.grouped import differences
 from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from decloak.errors import DecloakError
+from decloak.figures import Metric
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.metrics import Metric
 from decloak.measure.registry import FAMILIES, by_name, metrics_by_key
 from decloak.report import charts
 from decloak.report.attack_comparison import AttackPair, all_pairs, basis

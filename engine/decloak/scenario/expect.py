@@ -19,8 +19,8 @@ from difflib import get_close_matches
 from keyword import iskeyword
 
 from decloak.errors import DecloakError, quote, suggest
+from decloak.figures import new_name
 from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, parse, walk
-from decloak.measure.metrics import new_name
 from decloak.rules.load import bundled_names
 
 __all__ = ["Expectation", "MeasuredValues"]

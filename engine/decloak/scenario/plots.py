@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from decloak.errors import DecloakError, quote, suggest
-from decloak.measure.metrics import RENAMED
+from decloak.figures import RENAMED
 from decloak.measure.registry import metrics_by_key
 from decloak.scenario.sections import missing_family
 from decloak.yaml.section import ConfigErrors, ConfigSection

@@ -1,14 +1,19 @@
 """The descriptions in schema.sql: tables, views and columns with their meaning."""
 
+import json
 import re
+import sqlite3
 import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
+from decloak.figures import WAYS, Metric
+
 __all__ = [
     "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_statements", "schema_tables", "schema_text",
+    "unwritten_figures", "write_figures",
 ]  # fmt: skip
 
 
@@ -93,3 +98,22 @@ def schema_markdown(chosen: Iterable[SchemaTable]) -> str:
         parts += [f"| {column.name} | {column.type.lower()} | {column.meaning} |" for column in table.columns]
         parts.append("")
     return "\n".join(parts)
+
+
+def unwritten_figures(connection: sqlite3.Connection, metrics: Iterable[Metric]) -> list[tuple[object, ...]]:
+    """Return the rows of the table figure for `metrics` that the store does not have yet."""
+    rows = [
+        (
+            *(one.key, position, one.title, one.unit, str(one.direction), one.definition, one.base),
+            *(WAYS[one.way] if len(one.ways) > 1 else None, json.dumps(one.families)),
+        )
+        for position, one in enumerate(metrics)
+    ]
+    written = set(connection.execute("select * from figure"))
+    return [row for row in rows if row not in written]
+
+
+def write_figures(connection: sqlite3.Connection, metrics: Iterable[Metric]) -> None:
+    """Write the dictionary of figures: a row for each of `metrics`. Keys of older runs stay."""
+    rows = unwritten_figures(connection, metrics)
+    connection.executemany("insert or replace into figure values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

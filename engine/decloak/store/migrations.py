@@ -1,10 +1,12 @@
 """Steps that take a store from one version to the next; a new store gets schema.sql, which is the last version."""
 
+import sqlite3
 import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from decloak.errors import DecloakError
+from decloak.figures import all_metrics
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -71,10 +73,24 @@ def _seal_stages(database: "Database") -> None:
     seal_new(database.conn)
 
 
+def _write_dictionary(database: "Database") -> None:
+    """Write the dictionary of figures into `database`, and tell pooled figures from those of tables."""
+    from decloak.store.documentation import schema_statements, write_figures
+
+    connection: sqlite3.Connection = database.conn
+    connection.execute(dict(schema_statements("TABLE"))["figure"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    for view in ("result", "result_by_table"):
+        connection.execute(f"drop view if exists {view}")
+        connection.execute(dict(schema_statements("VIEW"))[view])
+    if connection.execute("select exists (select 1 from run)").fetchone()[0]:  # a published store has no figures
+        write_figures(connection, all_metrics())
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _wait),
     8: _keep_requests,
     9: _write_lists,
     10: _seal_stages,
+    11: _write_dictionary,
 }
 """By the version they lead to."""

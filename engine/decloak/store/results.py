@@ -191,7 +191,7 @@ class PooledFigure(NamedTuple):
 def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], PooledFigure]:
     """The pooled figures of a run by (measure, attack), in the order of its attacks."""
     rows = connection.execute(
-        'select v.measure, v.attack, v.value, v.part, v.whole from result v where v.run = ? and v."table" = -1 '
+        "select v.measure, v.attack, v.value, v.part, v.whole from result v where v.run = ? "
         "order by (select position from run_attack a where a.run = v.run and a.label = v.attack)",
         (run,),
     )
@@ -215,11 +215,10 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
 def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
     """The figures of a run: attack, table, measure, value, and the counts of the ratio."""
     return connection.execute(
-        'select v.attack, v."table", v.measure, v.value, v.part, v.whole from result v where v.run = ?1 '
-        'and (v."table" >= 0) = ?2 '
-        "order by (select position from run_attack a where a.run = v.run and a.label = v.attack), "
-        'v."table", v.measure',
-        (run, tables),
+        f"select v.attack, {'v.scope' if tables else -1} as scope, v.measure, v.value, v.part, v.whole "
+        f"from {'result_by_table' if tables else 'result'} v where v.run = ? "
+        "order by (select position from run_attack a where a.run = v.run and a.label = v.attack), scope, v.measure",
+        (run,),
     ).fetchall()
 
 
@@ -235,7 +234,7 @@ class ClaimCount(NamedTuple):
 
 def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
     """Return the claims of every attack of a run that has ground truth."""
-    claims = "r.measure in ('precision', 'accuracy') and r.whole > 0"
+    claims = "r.name in ('precision', 'accuracy') and r.whole > 0"
     return [ClaimCount(*row) for row in _with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims)]
 
 
@@ -251,7 +250,7 @@ class WonBack(NamedTuple):
 
 def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
     """Return the recovery of every attack of a run that made claims."""
-    recall = "r.measure = 'recall' and r.value is not null"
+    recall = "r.name = 'recall' and r.value is not null"
     return [WonBack(*row) for row in _with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall)]
 
 
@@ -267,16 +266,16 @@ class Sureness(NamedTuple):
 
 def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
     """The reliability curve of every attack of a run that was measured with `certain`."""
-    tenths = "r.measure = 'tenth_p' and r.whole > 0"
+    tenths = "r.name = 'tenth_p' and r.whole > 0"
     return [Sureness(*row) for row in _with_beside(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
 
 
 def _with_beside(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
     """Pair the counts of some figures with the figure `beside`, for the same attack and table, where both exist."""
     rows = connection.execute(
-        f'select r.attack, r."table", {counts} from result r join result b '
-        'on b.run = r.run and b.attack = r.attack and b."table" = r."table" and b.measure = ? '
-        f"where r.run = ? and {which}",
+        f"select a.label, r.scope, {counts} from run_attack a join measurement m on m.attack = a.attack "
+        "join run_measurement x on x.run = a.run and x.measurement = m.id join measure r on r.measurement = m.id "
+        f"join measure b on b.measurement = m.id and b.scope = r.scope and b.name = ? where a.run = ? and {which}",
         (beside, run),
     )
     return [row for row in rows if None not in row]

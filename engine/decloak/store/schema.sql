@@ -371,6 +371,19 @@ CREATE TABLE run_attack (
   PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 
+-- The dictionary of figures: what each key in the column measure of the views result and result_by_table means.
+CREATE TABLE figure (
+  key TEXT PRIMARY KEY,          -- the key of the figure, as in scenarios and in the column measure
+  position INTEGER NOT NULL,     -- place in tables and texts, from 0
+  title TEXT NOT NULL,           -- how it is printed
+  unit TEXT NOT NULL,            -- share, ratio, seconds and the like, or the things that it counts, such as people
+  direction TEXT NOT NULL,       -- the meaning of a higher value: more is exposed, more is lost, it takes longer; empty where a higher value is neither
+  definition TEXT NOT NULL,      -- the definition in a few words
+  base TEXT NOT NULL,            -- the key of the same figure without the ending of its way, such as precision for precision_baseline
+  way TEXT,                      -- when it is measured, such as baseline or release; null for a figure that is measured in one way only
+  families TEXT NOT NULL         -- the families that measure it, as a JSON list
+) STRICT, WITHOUT ROWID;
+
 -- One family of measures taken of one attack.
 CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,        -- number of the measurement
@@ -673,7 +686,7 @@ CROSS JOIN record o ON o.id = s.txn
 CROSS JOIN dataset d ON d.id = o.dataset
 CROSS JOIN cluster c ON c.id = o.cluster;
 
--- Every measured figure of every run.
+-- Every figure of every run that is about all of its tables, clusters and tenths of probability together.
 CREATE VIEW result AS
 SELECT
   r.id AS run,                   -- the run
@@ -681,8 +694,7 @@ SELECT
   r.variant AS variant,          -- the variant's name
   r.repetition AS repetition,    -- the repetition
   ra.label AS attack,            -- the name the scenario gives the attack
-  m.scope AS "table",            -- number of the distance table, cluster or tenth of probability, -1 for all pooled
-  m.name AS measure,             -- the figure
+  m.name AS measure,             -- the figure, by its key in the table figure
   m.value AS value,              -- its value, null where it is undefined
   m.part AS part,                -- the count above the line of a ratio
   m.whole AS whole               -- the count below the line of a ratio
@@ -690,7 +702,26 @@ FROM run r
 JOIN run_attack ra ON ra.run = r.id
 JOIN run_measurement rm ON rm.run = r.id
 JOIN measurement e ON e.id = rm.measurement AND e.attack = ra.attack
-JOIN measure m ON m.measurement = e.id;
+JOIN measure m ON m.measurement = e.id AND m.scope = -1;
+
+-- Every figure of every run that is about one distance table, one cluster or one tenth of probability.
+CREATE VIEW result_by_table AS
+SELECT
+  r.id AS run,                   -- the run
+  r.scenario AS scenario,        -- the scenario's title
+  r.variant AS variant,          -- the variant's name
+  r.repetition AS repetition,    -- the repetition
+  ra.label AS attack,            -- the name the scenario gives the attack
+  m.scope AS scope,              -- number of the distance table, cluster or tenth of probability
+  m.name AS measure,             -- the figure, by its key in the table figure
+  m.value AS value,              -- its value, null where it is undefined
+  m.part AS part,                -- the count above the line of a ratio
+  m.whole AS whole               -- the count below the line of a ratio
+FROM run r
+JOIN run_attack ra ON ra.run = r.id
+JOIN run_measurement rm ON rm.run = r.id
+JOIN measurement e ON e.id = rm.measurement AND e.attack = ra.attack
+JOIN measure m ON m.measurement = e.id AND m.scope >= 0;
 
 -- Evidence edges of a finding: the record, the eliminated member and the context items its distance was calculated from;
 -- of an assigned unit the record and the items.

@@ -23,9 +23,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from decloak.figures import SIGNED, Bounds
 from decloak.measure.kernels.statistics import (
-    SIGNED,
-    Bounds,
     Interval,
     all_equal,
     paired_difference,

@@ -14,14 +14,9 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from decloak.errors import DecloakError
+from decloak.figures import REAL, Bounds
 
 __all__ = [
-    "COUNT",
-    "GAIN",
-    "REAL",
-    "SHARE",
-    "SIGNED",
-    "Bounds",
     "Interval",
     "all_equal",
     "interval",
@@ -30,20 +25,6 @@ __all__ = [
     "tail_of",
     "transformed_interval",
 ]
-
-
-class Bounds(NamedTuple):
-    """The smallest and the largest possible value of a figure; None if there is no such bound."""
-
-    low: float | None = None
-    high: float | None = None
-
-
-REAL = Bounds()
-SHARE = Bounds(0.0, 1.0)
-SIGNED = Bounds(-1.0, 1.0)
-COUNT = Bounds(0.0)
-GAIN = Bounds(None, 1.0)
 
 
 class Interval(NamedTuple):

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.figures import MOST_KNOWN
 
-__all__ = ["MOST_KNOWN", "Itemsets", "Targets", "keep_rarest_items", "sample_targets"]
+__all__ = ["Itemsets", "Targets", "keep_rarest_items", "sample_targets"]
 
-MOST_KNOWN = 3
-"""Items that an attacker knows of a person, at most."""
 MOST_ITEMS = 24
 """Items of a person from which the known items are taken."""
 WORK = 200_000_000

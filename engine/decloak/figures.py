@@ -1,17 +1,49 @@
 """The dictionary of figures: the key, title, unit, direction and definition of everything that decloak measures.
 
-Help, columns, keys of `expect`, plots, pages and the reference are made from `DICTIONARY`. A figure that is measured in
-several ways (before and after an attack, say) has one entry, and an ending of its key for each way.
+Help, columns, keys of `expect`, plots, pages, the reference and the table `figure` of a store are made from
+`DICTIONARY`. A figure that is measured in several ways (before and after an attack, say) has one entry, and an ending
+of its key for each way.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from decloak.measure.kernels.statistics import COUNT, GAIN, REAL, SHARE, Bounds
-from decloak.measure.kernels.targets import MOST_KNOWN
+__all__ = [
+    "COUNT",
+    "DICTIONARY",
+    "GAIN",
+    "MOST_KNOWN",
+    "REAL",
+    "RENAMED",
+    "SHARE",
+    "SIGNED",
+    "WAYS",
+    "Bounds",
+    "Direction",
+    "Metric",
+    "all_metrics",
+    "metrics_of",
+    "new_name",
+]
 
-__all__ = ["DICTIONARY", "RENAMED", "WAYS", "Direction", "Metric", "metrics_of", "new_name"]
+
+class Bounds(NamedTuple):
+    """The smallest and the largest possible value of a figure; None if there is no such bound."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+REAL = Bounds()
+SHARE = Bounds(0.0, 1.0)
+SIGNED = Bounds(-1.0, 1.0)
+COUNT = Bounds(0.0)
+GAIN = Bounds(None, 1.0)
+
+MOST_KNOWN = 3
+"""Items that an attacker knows of a person, at most."""
 
 WAYS = {
     "_original": "original data",
@@ -89,6 +121,11 @@ class Metric:
         return UNITS.get(self.unit, COUNT)
 
     @property
+    def base(self) -> str:
+        """Return the key without the ending of the way."""
+        return self.key.removesuffix(self.way)
+
+    @property
     def before(self) -> str | None:
         """Return the key of the figure before the attack, or None."""
         return f"{self.key}_release" if self.way == "" and "_release" in self.ways else None
@@ -109,7 +146,7 @@ class Metric:
                 self,
                 key=f"{self.key}{ending}",
                 title=f"{self.title}, {WAYS[ending]}" if ending else self.title,
-                definition=self.definition if not number else f"{WAYS[ending]} of the figure above",
+                definition=self.definition if not number else f"{self.definition} ({WAYS[ending]})",
                 of_release=self.of_release or ending in PUBLISHED,
                 way=ending,
             )
@@ -288,9 +325,14 @@ DICTIONARY: tuple[Metric, ...] = (
 """All figures, in the order of tables and texts."""
 
 
+def all_metrics() -> Iterator[Metric]:
+    """Yield the metrics of the dictionary, one for each way, by the keys of the store."""
+    return (one for metric in DICTIONARY for one in metric.in_each_way())
+
+
 def metrics_of(family: str) -> tuple[Metric, ...]:
     """Return the metrics of a `family`, one for each way, by the keys of the store."""
-    return tuple(one for metric in DICTIONARY if family in metric.families for one in metric.in_each_way())
+    return tuple(metric for metric in all_metrics() if family in metric.families)
 
 
 RENAMED = {
