@@ -266,7 +266,7 @@ DICTIONARY: tuple[Metric, ...] = (
     Metric("optimum", "optimum", "share", "the least NCP of any cut of the hierarchy", _NONE, ("loss",), column=True),
     Metric("labels", "labels", "labels", "labels left, items among them", _NONE, ("loss",), column=True),
     Metric("largest", "largest", "share", "the share of items of the widest label", _LOSES, ("loss",), column=True),
-    Metric("suppressed", "suppressed", "items", "items that COAT suppressed", _LOSES, ("loss",), column=True),
+    Metric("suppressed", "suppressed", "items", "items that the method suppressed", _LOSES, ("loss",), column=True),
     Metric("support_error", "support error", "ratio", "mean error of supports estimated from the release", _LOSES,
            ("loss",), column=True),
     Metric("ul_log10", "log10 UL", "log10", "utility loss of COAT, as a logarithm", _LOSES, ("loss",), column=True),

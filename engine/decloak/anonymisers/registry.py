@@ -19,6 +19,7 @@ from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
 from decloak.anonymisers.method import Method, OrderedInput
 from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
+from decloak.anonymisers.suppression import SuppressionMethod
 from decloak.counting.guarantees import Guarantee
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -32,7 +33,7 @@ __all__ = ["METHODS", "ONE_CUT", "AnyMethod", "anonymise", "guarantee_of", "publ
 
 ENTRIES: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
-    CoatMethod,
+    CoatMethod, SuppressionMethod,
 )  # fmt: skip
 PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The section of each method, by name."""
@@ -67,6 +68,8 @@ def anonymise(
     order: Order = "sorted",
 ) -> Disassociated: ...
 @overload
+def anonymise(data: Data, method: str, *, suppress: str, k: int, m: int, order: Order = "sorted") -> Published: ...
+@overload
 def anonymise(
     data: Data, method: str, *, hierarchy: Hierarchy, order: Order = "sorted", **options: Any
 ) -> Generalised: ...
@@ -91,6 +94,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
     - `coat`: k, privacy, utility, suppress and items.
     - `disassociation`: k, m, refine, cover, totals and max_cluster. The default of max_cluster is a quarter of the
       records, at most 1,000 and at least k.
+    - `suppression`: k, m, and suppress, which is items or cells.
     - `sets`: sets, which replace their items.
 
     With `order` "sorted", the release has a new order and new numbers, which reveal nothing about the records. With

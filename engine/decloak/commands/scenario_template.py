@@ -23,7 +23,8 @@ relate: {measure: ngd, source: release}
 """
 ORIGINAL = f"""\
 # `decloak advise FILE` tries methods and settings on these data, and compares them with criteria.
-# Other methods: cut (with a hierarchy), coat, sets; see docs/how-to/generalise.md. A larger k hides each record better.
+# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. A larger k hides each
+# record better.
 anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 25}}
 {RELATE}\
 # What the attacker knows of records: strong, moderate or weak.

@@ -1,0 +1,93 @@
+"""Itemsets whose proper subsets are all in k records, by size, with their supports.
+
+An itemset of one item more is a frequent itemset and a later item. Its support is an entry of a product: the records
+that have the frequent itemset, times the matrix of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Ints, Mask
+from decloak.lazy import sparse
+
+__all__ = ["Grown", "grown_sets", "select_entries", "set_keys"]
+
+PIECE = 1 << 21
+"""Number of occurrences, and of entries of a product, in one step."""
+
+
+class Grown(NamedTuple):
+    """Itemsets of one size that some record has, as ascending rows of columns in lexicographic order."""
+
+    itemsets: Ints
+    supports: Ints
+
+
+def grown_sets(records: sparse.csr_array[Any], k: int, m: int) -> Iterator[Grown]:
+    """Yield for each size up to `m` the itemsets whose proper subsets are all in at least `k` of the `records`.
+
+    >>> [grown.itemsets.tolist() for grown in grown_sets(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 2)]
+    [[[0], [1], [2]], [[0, 1]]]
+    """
+    matrix = sparse.csr_array((np.ones(records.nnz, np.int32), records.indices, records.indptr), records.shape)
+    columns = sparse.csr_array(matrix.T)
+    support = np.diff(columns.indptr)
+    used = np.flatnonzero(support)
+    grown = Grown(used[:, None], support[used].astype(np.int64))
+    yield grown
+    frequent = support >= k
+    matrix = select_entries(matrix, frequent[matrix.indices])
+    for size in range(2, m + 1):
+        base = grown.itemsets[grown.supports >= k]
+        keys = set_keys(base, records.shape[1])
+        parts = [_extended(matrix, columns, part, keys) for part in _pieces(base, support, records.shape[1])]
+        itemsets = np.concatenate([np.zeros((0, size), np.int64), *(part.itemsets for part in parts)])
+        grown = Grown(itemsets, np.concatenate([np.zeros(0, np.int64), *(part.supports for part in parts)]))
+        yield grown
+
+
+def set_keys(itemsets: Ints, items: int) -> Ints:
+    """Return a number for each of `itemsets` of `items` items, in lexicographic order.
+
+    >>> set_keys(np.array([[0, 1], [0, 2]]), 3).tolist()
+    [1, 2]
+    """
+    keys: Ints = itemsets @ (items ** np.arange(itemsets.shape[1], dtype=np.int64)[::-1])
+    return keys
+
+
+def select_entries(matrix: sparse.csr_array[Any], kept: Mask) -> sparse.csr_array[Any]:
+    """Return `matrix` with the entries of the mask `kept` alone."""
+    start = np.append(0, np.cumsum(kept))[matrix.indptr]
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], start), matrix.shape)
+
+
+def _pieces(base: Ints, support: Ints, items: int) -> Iterator[Ints]:
+    """Yield runs of itemsets with a bounded number of records and of products."""
+    if not len(base):
+        return
+    cost = np.cumsum(np.maximum(support[base[:, 0]], items))
+    yield from np.split(base, np.flatnonzero(np.diff(cost // PIECE)) + 1)
+
+
+def _extended(matrix: sparse.csr_array[Any], columns: sparse.csr_array[Any], base: Ints, keys: Ints) -> Grown:
+    """Count the itemsets of one item more than those of `base`; `keys` are the numbers of all frequent itemsets."""
+    items = matrix.shape[1]
+    holding = columns[base[:, 0]]
+    for column in base.T[1:]:
+        holding = sparse.csr_array(holding.multiply(columns[column]))
+    counted = sparse.csr_array(holding @ matrix)
+    counted.sort_indices()
+    lengths = np.diff(counted.indptr)
+    row, last = np.repeat(np.arange(len(base)), lengths), np.repeat(base[:, -1], lengths)
+    later = np.flatnonzero(counted.indices > last)
+    itemsets = np.column_stack((base[row[later]], counted.indices[later]))
+    there = np.ones(len(itemsets), np.bool_)
+    for place in range(base.shape[1]):
+        key = set_keys(np.delete(itemsets, place, axis=1), items)
+        there &= keys[np.minimum(np.searchsorted(keys, key), len(keys) - 1)] == key
+    return Grown(itemsets[there], counted.data[later][there].astype(np.int64))
