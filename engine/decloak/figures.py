@@ -212,6 +212,12 @@ def _utility() -> Iterator[Metric]:
                  of_release=True)  # fmt: skip
     yield Metric("count_error_95", "count error, 95th percentile", "ratio", "5% of the counts have a larger error",
                  _LOSES, family, of_release=True)  # fmt: skip
+    yield Metric("count_error_within", "count error, constraints", "ratio", "error inside utility constraints",
+                 _LOSES, family, of_release=True, per_table=True)  # fmt: skip
+    yield Metric("count_error_within_most", "count error, worst constraint", "ratio", "the largest such error",
+                 _LOSES, family, of_release=True)  # fmt: skip
+    yield Metric("classification", "class predicted", "share", "people of the control whose class is predicted", _NONE,
+                 family, ("_original", "_release", "_baseline"), of_release=True)  # fmt: skip
     yield Metric("itemsets_lost", "itemsets lost", "share", "frequent itemsets lost, by estimates", _LOSES, family,
                  of_release=True)  # fmt: skip
     yield Metric("itemsets_f1", "itemsets F1", "share", "frequent itemsets found by estimates", _NONE, family,

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import decloak
 import naive_counts as naive
 from decloak.counting.itemsets import coded_items
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.estimate.classify import class_of, classified, joint_counts
 from decloak.measure.kernels.estimate.counts import (
     count_errors,
     drawn_queries,
@@ -135,3 +137,51 @@ def test_every_form_has_the_same_figures(tmp_path, monkeypatch):
     assert pairs["itemsets_f1"] > one_set["itemsets_f1"]
     assert "tkd" in chunks
     assert "tkd" not in pairs
+
+
+@settings(max_examples=100)
+@given(RECORDS.filter(lambda records: len(set().union(*records)) > 2), RECORDS, st.integers(1, 2))
+def test_classification_equals_the_naive_twin(records, others, classes):
+    matrix, items = coded_items(records)
+    counted = joint_counts(plain_records(matrix), np.arange(len(items)), range(classes), len(records))
+    known = [[items.index(item) for item in record if item in items] for record in others]
+    row = [at for at, record in enumerate(known) for _ in record]
+    column = [item for record in known for item in record]
+    people = sparse.csr_array((np.ones(len(row)), (row, column)), (len(others), len(items)))
+
+    def count_of(itemset):
+        return naive.count(records, itemset)
+
+    expected = [naive.predicted(count_of, items, items[:classes], len(records), record) for record in others]
+    assert classified(counted, people, range(classes)).tolist() == expected
+    true = [next((at for at in range(classes) if items[at] in record), classes) for record in others]
+    assert class_of(people, range(classes)).tolist() == true
+
+
+def test_constraints_and_classes_have_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chance = np.random.default_rng(2)
+    lines = []
+    for _ in range(1200):
+        flu = chance.random() < 0.4
+        lines.append(
+            [*(["flu", "fever"] if flu else []), *(item for item in "abcdef" if chance.random() < 0.3)] or ["a"]
+        )
+    Path("data.txt").write_text("\n".join(map(", ".join, lines)))
+    Path("sets.txt").write_text("a, b\nflu, fever\nnone\n")
+    Path("s.yaml").write_text(
+        "scenario: s\ndata: {file: data.txt, format: basket}\nattack: [km_violation]\n"
+        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 50, totals: true}\n"
+        "measure: [{exposure: {control: held_out}}, {utility: {constraints: sets.txt, classify: flu, queries: 50}}]\n"
+    )
+    (one,) = decloak.run("s.yaml", store="s.db").variants
+    figures = {name: value for (name, _), value in one.measures.items()}
+    assert 0 < figures["count_error_within"] < figures["count_error_within_most"]
+    assert figures["classification_original"] == 1.0
+    assert figures["classification_release"] > figures["classification_baseline"] + 0.2
+    (other,) = decloak.run("s.yaml", store="s.db", overrides=["measure=[{utility: {classify: flu}}]"]).variants
+    assert any("nothing is classified without people to predict" in note for note in other.notes)
+    (other,) = decloak.run(
+        "s.yaml", store="s.db", overrides=["measure=[{exposure: {control: held_out}}, {utility: {classify: flue}}]"]
+    ).variants
+    assert any("nothing is classified: no record has 'flue'" in note for note in other.notes)

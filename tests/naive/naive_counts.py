@@ -1,6 +1,7 @@
 """Errors of counts and lost itemsets on plain sets; slow and literal."""
 
 from itertools import combinations
+from math import log
 
 
 def count(records, items):
@@ -29,3 +30,19 @@ def kept(records, estimate, top):
     least = candidates[len(first) - 1][0]
     there = {one for _, one in candidates if estimate(one) >= least * (1 - 1e-9)}
     return lost, 2 * len(there & set(first)) / (len(first) + len(there))
+
+
+def predicted(count_of, items, classes, total, record):
+    """The class of a record by multinomial naive Bayes with add-one smoothing, from counts of itemsets alone."""
+    plain = [item for item in items if item not in classes]
+    own = [max(0.0, count_of((one,))) for one in classes]
+    sizes = [*own, max(0.0, total - sum(own))]
+    scores = []
+    for place, size in enumerate(sizes):
+        with_item = {}
+        for item in plain:
+            pairs = [max(0.0, count_of((one, item))) for one in classes]
+            with_item[item] = pairs[place] if place < len(classes) else max(0.0, count_of((item,)) - sum(pairs))
+        every = sum(with_item.values()) + len(plain)
+        scores.append(log(size + 1) + sum(log((with_item[item] + 1) / every) for item in record if item in with_item))
+    return max(range(len(scores)), key=lambda place: round(scores[place], 9))

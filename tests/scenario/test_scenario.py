@@ -152,13 +152,15 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["scenario: 3"], "s.yaml:1:11: expected text that is not empty, found 3; put it in quotes"),
         (["data: visits.csv"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
-         "a mapping with published, a mapping with distances, a mapping with release, a mapping with generate and "
+         "a mapping with published, a mapping with distances, a mapping with release, a mapping with release and "
+         "original and rows, a mapping with generate and "
          "transactions, a mapping with text or a mapping with searchlog, found 'visits.csv'; write {file: visits.csv, "
          "format: ...}")),
         (["anonymise: cut"], "s.yaml:3:12: expected a mapping with the key 'method', found 'cut'; write {method: cut}"),
         (["data: {}"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
-         "a mapping with published, a mapping with distances, a mapping with release, a mapping with generate and "
+         "a mapping with published, a mapping with distances, a mapping with release, a mapping with release and "
+         "original and rows, a mapping with generate and "
          "transactions, a mapping with text or a mapping with searchlog, found an empty mapping")),
         (["data: {file: a, format: lng}"],
          ("s.yaml:2:25: expected 'basket', 'long', 'onehot', 'jsonl', 'spmf', 'arrow', "

@@ -1,25 +1,33 @@
 """The utility of a release for its readers: counts of itemsets, frequent itemsets, and remaining items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from decloak.data.dataset import Dataset
+from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
+from decloak.errors import quote
 from decloak.figures import metrics_of
 from decloak.measure.estimates import Published, published_by
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
-from decloak.yaml.section import ConfigSection
+from decloak.yaml.section import ConfigSection, File, Item
 
 __all__ = ["FAMILY", "UtilitySettings"]
 
 SIZES = range(1, 4)
+PLAIN = "basket"
+NO_CONTROL = "nothing is classified without people to predict: name a control under exposure to measure"
 NO_TABLES = "distance tables contain no records, so their utility cannot be measured"
 
 
 class UtilitySettings(ConfigSection):
     """The utility of a release for its readers."""
+
+    FILES = ("constraints",)
 
     top: int = Field(100, ge=1)
     """How many of the most frequent itemsets are compared as counted in the chunks of a disassociated release."""
@@ -32,20 +40,44 @@ class UtilitySettings(ConfigSection):
     itemsets do not outweigh all others."""
     seed: int = Field(0, ge=0)
     """The seed of random itemsets."""
+    constraints: File | None = None
+    """Utility constraints, a set of items a line: the error of counts is also measured inside each of them."""
+    classify: Item | Annotated[tuple[Item, ...], Field(min_length=1)] | None = None
+    """The item, or mutually exclusive items, that readers predict from all others with the release. People of the
+    control of `exposure` are predicted."""
 
 
 def _measure(
-    attacked: AttackResult[StoredRelease], *, top: int, queries: int, itemsets: int, bound: float, seed: int
+    attacked: AttackResult[StoredRelease],
+    *,
+    top: int,
+    queries: int,
+    itemsets: int,
+    bound: float,
+    seed: int,
+    constraints: str | None,
+    classify: str | Sequence[str] | None,
 ) -> MetricResult:
     held = attacked.release
     if held.making.method == FormName.DISTANCES:
         return [], NO_TABLES
     if held.original is None:
         return [], UNKNOWN.format("utility")
-    figures = list(_of_estimates(held, published_by(held), queries, itemsets, bound, seed))
+    published = published_by(held)
+    figures = list(_of_estimates(held, published, queries, itemsets, bound, seed))
+    if constraints is not None:
+        sets = read(attacked.folder / constraints, PLAIN).transactions
+        figures += _of_constraints(held, published, sets, queries, bound, seed)
+    note = None
+    if classify is not None:
+        classes = (classify,) if isinstance(classify, str) else tuple(classify)
+        others, note = attacked.control(), NO_CONTROL
+        if others is not None:
+            classification, note = _of_classes(held, published, classes, others)
+            figures += classification
     if isinstance(held, StoredDisassociation) and held.rows is not None:
         figures += _of_chunks(held, top)
-    return figures, None
+    return figures, note
 
 
 def _of_estimates(
@@ -80,6 +112,64 @@ def _of_estimates(
     if kept is not None:
         yield POOLED, "itemsets_lost", kept.lost, None, None
         yield POOLED, "itemsets_f1", kept.f1, None, None
+
+
+def _of_constraints(
+    held: StoredRelease, published: Published, sets: Sequence[Sequence[str]], queries: int, bound: float, seed: int
+) -> Iterator[MetricValue]:
+    """Yield the error of counts of items of each of `sets`, by its number, their mean and the largest."""
+    from decloak.counting.itemsets import coded_items
+    from decloak.measure.kernels.estimate import counts
+    from decloak.measure.kernels.estimate.known import signatures
+
+    assert held.original is not None
+    records, names = coded_items(held.original.rows)
+    number = np.array([published.number.get(name, -1) for name in names], np.int64)
+    least, errors = max(bound * records.shape[0], np.finfo(float).tiny), []
+    for place, items in enumerate(sets):
+        columns = np.array([at for at, name in enumerate(names) if name in set(items)], np.int64)
+        inside = records[:, columns]
+        whole, of_size = counts.plain_records(inside), []
+        for size in SIZES:
+            drawn = counts.drawn_queries(inside, signatures(inside), size, queries, seed)
+            if drawn.shape[1]:
+                estimates = counts.estimates_of(published.estimator, number[columns][drawn])
+                off = counts.count_errors(estimates, counts.estimates_of(whole, drawn), least)
+                of_size.append(float(off.mean()))
+        if of_size:
+            errors.append(float(np.mean(of_size)))
+            yield place, "count_error_within", errors[-1], None, None
+    if errors:
+        yield POOLED, "count_error_within", float(np.mean(errors)), None, None
+        yield POOLED, "count_error_within_most", max(errors), None, None
+
+
+def _of_classes(
+    held: StoredRelease, published: Published, classes: Sequence[str], others: Dataset
+) -> tuple[list[MetricValue], str | None]:
+    """Return the share of people outside the data whose class is predicted, and a note where that is impossible."""
+    from decloak.counting.itemsets import coded_items
+    from decloak.measure.kernels.estimate import classify, counts
+
+    assert held.original is not None
+    records, names = coded_items(held.original.rows)
+    place = {name: at for at, name in enumerate(names)}
+    missing = [name for name in classes if name not in place]
+    if missing:
+        return [], f"nothing is classified: no record has {quote(missing[0])}"
+    at = [place[name] for name in classes]
+    # The last column collects the items that no published record has.
+    column = np.array([place.get(name, len(names)) for name in others.rows.names], np.int64)
+    people = others.rows.matrix(column, len(names) + 1)[:, : len(names)]
+    true, size = classify.class_of(people, at), records.shape[0]
+    number = np.array([published.number.get(name, -1) for name in names], np.int64)
+    trained = {
+        "_original": classify.joint_counts(counts.plain_records(records), np.arange(len(names)), at, size),
+        "_release": classify.joint_counts(published.estimator, number, at, size),
+    }
+    right = {way: int((classify.classified(of, people, at) == true).sum()) for way, of in trained.items()}
+    right["_baseline"] = int((true == int(np.argmax(trained["_original"][:, 0]))).sum())
+    return [(POOLED, f"classification{way}", n / len(true), n, len(true)) for way, n in right.items()], None
 
 
 def _of_chunks(held: StoredDisassociation, top: int) -> Iterator[MetricValue]:

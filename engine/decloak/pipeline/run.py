@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from decloak import ending
 from decloak.data.formats.lines import location
-from decloak.errors import NoRelease, escape_control
+from decloak.errors import NoRelease, escape_control, quote
 from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
@@ -214,9 +214,19 @@ def _ran(plan: Plan, workspace: Workspace, number: int, fresh: bool) -> RunVaria
     outside = outside_notes(named_files([variant.scenario], workspace.inputs.folder.path))
     return RunVariant(
         number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
-        (*workspace.inputs.warnings(variant.scenario.data), *notes_of(connection, number), *outside),
+        (*workspace.inputs.warnings(variant.scenario.data), *notes_of(connection, number), *_skipped(plan), *outside),
         {attack.label: attack.knows for attack in attacks_of(connection, number)},
     )  # fmt: skip
+
+
+def _skipped(plan: Plan) -> list[str]:
+    """Return a note about the families that the scenario lists and that do not apply to this variant."""
+    entries = plan.variant.whole.get("measure") or ()
+    names = [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
+    measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}
+    skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
+    listed = ", ".join(map(quote, dict.fromkeys(skipped)))
+    return [f"not measured here, because it does not apply: {listed}"] if listed else []
 
 
 def _summed_up(

@@ -40,7 +40,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
         for attack in case.scenario.attacks:
             catalogue.path(attack.rule, folder)
     # The first of each variant: what is amiss with one attack is mostly so with all of them.
-    faults = [list(islice(_faults(case, catalogue, folder), 1)) for case in document.cases]
+    faults = [list(islice(_faults(case, document.cases, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
     document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
@@ -97,8 +97,8 @@ def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folde
     return True
 
 
-def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
-    """Yield the faults of the attacks of a variant, each with its place in the scenario."""
+def _faults(case: Combination, cases: Sequence[Combination], catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+    """Yield the faults of the attacks of a variant, each with its place in the scenario; `cases` are all variants."""
     listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
     for number, attack in enumerate(case.scenario.attacks):
         try:
@@ -115,7 +115,7 @@ def _faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
                 raise
             place = case.fitted.position(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)
-    yield from _pointless(case, catalogue, folder)
+    yield from _pointless(case, cases, catalogue, folder)
     yield from _unread(case, catalogue, folder)
 
 
@@ -132,12 +132,15 @@ def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
         yield place, DecloakError("no attack uses the further knowledge of the attacker", str(place), hint)
 
 
-def _pointless(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
-    """Yield a fault for each family under `measure` that applies to no listed attack."""
+def _pointless(
+    case: Combination, cases: Sequence[Combination], catalogue: Catalogue, folder: Folder
+) -> Iterator[Fault]:
+    """Yield a fault for each family under `measure` that applies to no listed attack of any variant."""
     scenario = case.scenario
     rules = [catalogue.rule(attack.rule, folder) for attack in scenario.listed]
+    everywhere = [catalogue.rule(attack.rule, folder) for other in cases for attack in other.scenario.listed]
     for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
-        if not any(_measured_by(family, rule) for rule in rules):
+        if not any(_measured_by(family, rule) for rule in everywhere):
             others = [
                 name
                 for name in scenario.applicable_families

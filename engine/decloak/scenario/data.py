@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Discriminator, Tag
 
 from decloak.scenario.originals import Generated, Notes, Original, Searchlog
-from decloak.scenario.published import DistancesData, PairData, PublishedData, ReleaseData
+from decloak.scenario.published import DistancesData, EvaluatedData, PairData, PublishedData, ReleaseData
 
 __all__ = ["Data"]
 
@@ -17,6 +17,8 @@ def _shape(data: object) -> str | None:
     kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
     options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release
     words = {word for key in keys if key not in options for word in get_close_matches(str(key), kinds, 1)}
+    if "release" in words and {"original", "rows"} & set(keys):
+        return "evaluated"
     for alone in ("distances", "release", "generate", "text", "searchlog"):
         if alone in words:
             return alone
@@ -31,6 +33,7 @@ Data = Annotated[
     | Annotated[PublishedData, Tag("published")]
     | Annotated[DistancesData, Tag("distances")]
     | Annotated[ReleaseData, Tag("release")]
+    | Annotated[EvaluatedData, Tag("evaluated")]
     | Annotated[Generated, Tag("generate")]
     | Annotated[Notes, Tag("text")]
     | Annotated[Searchlog, Tag("searchlog")],

@@ -1,6 +1,7 @@
 """Data that were published before the scenario: releases or distance tables in files."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import GENERALISATION
+from decloak.data.formats.lines import ReadProgress, location
 from decloak.data.formats.look_check import check_ids
 from decloak.data.formats.plain_files import read
 from decloak.data.formats.release_header import Header
@@ -23,17 +25,20 @@ from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_header, read_release
 from decloak.data.repeats import WARNING, find_copies
 from decloak.data.tables import DistanceTable
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.distances import release_of_tables
+from decloak.releases.own_truth import read_rows, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
 from decloak.scenario.data_section import DataPart
 from decloak.scenario.originals import Original
 from decloak.store.opening import is_store
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
-__all__ = ["DistancesData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
+__all__ = ["DistancesData", "EvaluatedData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
 
+PLAIN = "basket"
+"""The format of originals that are named by their path alone."""
 FEW = 3
 """Largest number of items that get a warning each."""
 
@@ -198,7 +203,7 @@ class DistancesData(DataPart):
 class ReleaseData(DataPart):
     """A release file, disassociated or generalised in a hierarchy, as its header says; or a store with one release."""
 
-    FILES: ClassVar = ("release",)
+    FILES: ClassVar[tuple[str, ...]] = ("release",)
 
     release: File
     """The path of the release file, or of a store that `decloak publish` wrote."""
@@ -227,9 +232,52 @@ class ReleaseData(DataPart):
             return NewRelease(release, "unknown", {})
         copies = find_copies(release.rows, ordered=True)
         notes = [] if copies is None else [f"{WARNING}{self.release}: {copies}; keep {copies.without_copies}"]
-        return NewRelease(release.published, "unknown", {}, notes=notes)
+        bounds = {name: bound for name, bound in (("k", release.k), ("m", release.m)) if bound is not None}
+        return NewRelease(release.published, "unknown", bounds, notes=notes)
 
     def read_header(self, folder: Folder) -> Header:
         """Return the first line of the file in `folder`, or the equivalent of a store."""
         path = folder.read_once(self.release)
         return read_store_header(path) if is_store(path) else read_header(path)
+
+
+class EvaluatedData(ReleaseData):
+    """A release file of any method with its ground truth: the original records, and the record behind every row."""
+
+    FILES: ClassVar = ("release", "original", "rows")
+    has_original: ClassVar = True
+    stored_format: ClassVar = PLAIN
+
+    original: File | Original
+    """The original records that were published: a path in the format basket, or a file with its format and options."""
+    rows: File
+    """A CSV file with the columns row and record, a line for every row of the release. A row of a disassociated release
+    is named by cluster and position, such as 2.0, another one by its id or its number. A record without id has a
+    number."""
+
+    @property
+    def original_file(self) -> Original:
+        """The file of the originals with its options."""
+        return Original(file=self.original, format=PLAIN) if isinstance(self.original, str) else self.original
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """Return the key of the data in the store; the key `published` is about the release alone."""
+        own = super().identity(digest_of)
+        original = self.original_file.identity(digest_of)
+        return {"original": original, "published": {"release": own["release"], "rows": own["rows"]}}
+
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
+        return self.original_file.read_original(folder, progress)
+
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
+        new, path = super().read_release(folder, attacker, original), folder / self.rows
+        assert original is not None
+        truth = read_rows(path, new.release.ids, original)
+        if isinstance(new.release, Published):
+            named = new.release.with_ids([original.labels[place] for place in truth.tolist()])
+            with at_location(location(path)):
+                suppressed = check_alignment(original, named)
+            return replace(new, loss={"suppressed": len(suppressed)}, truth=truth)
+        cut = suppressed_occurrences(new.release, original, truth, path)
+        occurrences = max(1, len(original.rows.codes))
+        return replace(new, loss={"cut": len(cut) / occurrences}, truth=truth, cut=cut)
