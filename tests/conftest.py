@@ -13,6 +13,8 @@ import decloak
 from decloak import cli
 from tries import SECONDS, pytest_sessionfinish, tries
 
+cli.configure_process()  # before numpy: its threads spin while they wait, which took most of the time of the tests
+
 # The machines are noisy, so no example has a deadline; `.ci/run` draws the same examples each time, others new ones.
 settings.register_profile("fifth", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("all", settings.get_profile("fifth"))
