@@ -186,7 +186,7 @@ def _unforeseen(error: Exception, store: Path | None) -> int:
 
 
 def _forget_output() -> None:
-    """Discard all further output: nobody reads it, or there is no space for it."""
+    """Discard all further output, because the reader is gone or the disk is full."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,11 +1,11 @@
 """Compilation of loops with numba, for the extra `fast`. Everything works without it.
 
-Machine code is cached beside the module, or in the user's cache folder if that is read-only; without either, every
+Machine code is cached next to the module, or in the user's cache folder if that is read-only; without either, every
 process compiles again. The cache is renewed if its module changes, but not if another module changes whose loops it
 calls. So a module that calls others stores a digest of them, which changes with them.
 
-Compiling takes a quarter of a minute once per installation. It does not count as time of a method or an attack, and the
-user is told about it.
+Compiling takes a quarter of a minute once per installation. Its time is excluded from the time of a method or an
+attack, and a message reports it.
 """
 
 import time

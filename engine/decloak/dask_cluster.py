@@ -1,4 +1,4 @@
-"""Calls of functions on a Dask cluster: a function and its arguments go there, and the result comes back.
+"""Calls of functions on a Dask cluster: a function and its arguments go there, and the result returns.
 
 Dask repeats a call whose worker was lost on another worker. If the scheduler is lost, the run ends with an error in one
 line. Dask sends pickles: a scheduler can make this process run anything. `pipeline.cluster` decides which scheduler may

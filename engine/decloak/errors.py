@@ -23,11 +23,12 @@ _MARKS = (
     "\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 )
 MARKS = re.compile(f"[{_MARKS}]")
-"""Control characters that JSON and XML let stand, characters of private use, and those that reorder or hide text."""
+"""Control characters that JSON and XML allow, characters of private use, and characters that reorder or hide text."""
 
 
 def escape_control(text: object, keep: str = "") -> str:
-    """Return `text` as a terminal may print it: escapes stand for what steers, reorders or hides, but for `keep`.
+    """Return `text` as a terminal may print it: characters that control, reorder or hide text are escaped, except
+    `keep`.
 
     >>> print(escape_control("a\\x1b[31m\\u202eb"))
     a\\x1b[31m\\u202eb
@@ -104,7 +105,7 @@ def no_release(place: str) -> Iterator[None]:
 
 
 class Faults(DecloakError):
-    """Several faults of one file, all found at once. Printed one per line, the first MOST of them."""
+    """Several faults of one file, all found together. Printed one per line, the first MOST of them."""
 
     MOST = 50
 

@@ -1,7 +1,7 @@
 """The packages of an extra, and the command that installs them.
 
-The command names the packages themselves: it works from a checkout and for an installed wheel alike, and depends on no
-package index that has decloak.
+The command names the packages themselves: it works from a checkout and for an installed wheel, without a package index
+that has decloak.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Opening of files for reading. Pipes, devices and endless files are refused before anybody waits."""
+"""Opening of files for reading. Pipes, devices and endless files are refused before a read blocks."""
 
 import errno
 import os

@@ -4,7 +4,7 @@
     closure  the modules that some modules import, directly or not; imports inside functions count
 
 Equal sources have equal fingerprints in a checkout and in a wheel. Reading all sources takes some 40 ms, so the result
-is cached: in `_sources.json`, which the build writes into the wheel, else beside the compiled modules. The cache is
+is cached: in `_sources.json`, which the build writes into the wheel, else next to the compiled modules. The cache is
 used only as long as the sources have not changed. This module imports nothing of decloak, because the build runs it.
 """
 

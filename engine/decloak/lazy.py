@@ -1,4 +1,4 @@
-"""Lazy properties and imports: most commands need no sparse matrices, for example.
+"""Lazy properties and imports: most commands work without sparse matrices, for example.
 
 Importing `scipy.sparse` takes a tenth of a second. A module that uses it in annotations also needs `from __future__
 import annotations`, because these would import it.

@@ -1,4 +1,4 @@
-"""What memory a process has, and how much of it somebody allows: sizes as people write them."""
+"""The memory of a process, and its limits: sizes as people write them."""
 
 import re
 from pathlib import Path

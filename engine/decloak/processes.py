@@ -20,7 +20,7 @@ from decloak.memory import data_bytes
 __all__ = ["ForkedProcesses", "forked_processes"]
 
 PATIENCE = 3.0
-"""Seconds that a process has to end by itself, and to end the processes that it has started."""
+"""Seconds that a process has to end, and to end the processes that it has started."""
 _DIE_WITH_PARENT = 1
 """`PR_SET_PDEATHSIG` of Linux."""
 _ASKED = {signal.SIGINT, signal.SIGTERM}
@@ -42,7 +42,7 @@ class ForkedProcesses(ProcessPoolExecutor):
             raise BrokenProcessPool
 
     def end(self) -> list[BaseProcess]:
-        """Ask the processes to end, kill those that do not in time, and return these."""
+        """Ask the processes to end, kill the ones that are late, and return these."""
         for worker in self.workers:
             worker.terminate()
         left, limit = {worker.sentinel: worker for worker in self.workers}, time.monotonic() + PATIENCE
@@ -134,8 +134,8 @@ def _limit(memory: int) -> None:
 def _work(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a worker, which ends where the function can be left if it is asked to end meanwhile.
 
-    A worker that waits for a task ends at once. It has no handler then: Python would run the handler too late if the
-    signal came just before the worker waits.
+    A worker that waits for a task ends immediately. It has no handler then: Python would run the handler too late if
+    the signal came just before the worker waits.
     """
     try:
         signal.signal(signal.SIGTERM, ending.request)

@@ -83,7 +83,7 @@ def cases(draw: st.DrawFn, most_items: int = 8, most: int = 12) -> Case:
 def keeps_km(case: Case, release: Generalised) -> None:
     """Raise AssertionError unless `release` of `case` is k^m-anonymous and has every occurrence by exactly one label.
 
-    Its rows may be in any order, as long as each can be that of a different transaction.
+    Its rows may be in any order, if each can belong to a different transaction.
     """
     rows = _match_rows(case.transactions, release)
     original = Dataset(rows, release.ids)

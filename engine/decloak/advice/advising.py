@@ -58,7 +58,7 @@ def advise(
     them. `control` is a file of people who are not in the data; without it a tenth of the records is held out of every
     release. `budget` are the CPU seconds to spend. `jobs` processes work at a time, with the same results. `seed` is
     what people and itemsets are drawn from. `store` keeps the results; it then contains the original data. `progress`
-    is told the number of candidates tried, how many there are, and the next one.
+    gets the number of candidates tried, the number of all, and the next one.
     """
     by = accepted([accept] if isinstance(accept, str) else list(accept))
     inputs = Inputs(tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints))
@@ -117,7 +117,7 @@ def _of_scenario(path: Path) -> tuple[dict[str, Any], Dataset]:
 
 
 PLACEHOLDER = {"method": "disassociation", "k": 2, "m": 2}
-"""What stands under `anonymise` until a candidate is put on top of it."""
+"""The entry under `anonymise` that a candidate replaces."""
 
 
 def _reading(path: Path) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class _Session:
         self.ended: str | None = None
 
     def search(self, candidates: Sequence[Candidate]) -> None:
-        """Try candidates in their order until the budget ends or somebody asks for the end."""
+        """Try candidates in their order until the budget ends or the user stops the search."""
         for number, candidate in enumerate(candidates):
             if self.ended != INTERRUPTED and not self._affords(candidate):
                 self.ended = NO_BUDGET

@@ -38,7 +38,7 @@ class Untried(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What the owner of the data has beside them: hierarchies, and constraints of COAT, as paths."""
+    """The owner's inputs in addition to the data: hierarchies, and constraints of COAT, as paths."""
 
     hierarchies: Sequence[str] = ()
     constraints: str | None = None

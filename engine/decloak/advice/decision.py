@@ -1,4 +1,4 @@
-"""The decision between candidates: those that meet all criteria, the one with the lowest error, and the nearest."""
+"""The decision between candidates: all that meet the criteria, the one with the lowest error, and the nearest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def dominates(one: Tried, other: Tried, criteria: Sequence[Criterion]) -> bool:
 
 
 def undominated(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> list[Tried]:
-    """Return the candidates that no other one dominates, of those that show something."""
+    """Return the candidates that show something and are not dominated by another."""
     left = [one for one in tried if not hides_everything(one)]
     return [one for one in left if not any(dominates(other, one, criteria) for other in left)]
 
@@ -63,7 +63,7 @@ def undominated(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> list[T
 def chosen(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> tuple[Tried | None, bool]:
     """Return the candidate to lead with, and whether it meets all criteria; None where each one hides everything.
 
-    Of those that meet all criteria the one with the lowest error leads. Among equal errors it is the one that exposes
+    Candidates that meet all criteria come first, sorted by their error. Among equal errors it is the one that exposes
     fewer people, then hides less, then has the plainer method. If none meets all criteria, the nearest one leads: its
     worst figure, in limits, is the smallest.
     """

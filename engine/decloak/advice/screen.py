@@ -37,9 +37,9 @@ END = "Releases are measured without the control group. This is no proof of safe
 class Advice:
     """The candidates that were tried by some criteria, and the one to lead with: it passes, or it is nearest.
 
-    `records` and `items` are those of the published part, `control` the number of people held out, 0 where a file names
+    `records` and `items` describe the published part, `control` is the number of people held out, 0 if a file names
     them. `ended` says why not all candidates were tried, None where all were. `base` and `measures` are what a scenario
-    of the same data says, with absolute paths, and what it measures. `seed` is that of all draws.
+    of the same data says, with absolute paths, and what it measures. `seed` decides all random draws.
     """
 
     records: int
@@ -72,12 +72,12 @@ class Advice:
 
     @property
     def json(self) -> str:
-        """The same for programs: no times, so that two runs with one seed give the same bytes."""
+        """Return the same for programs, without times, so that two runs with one seed give the same bytes."""
         return json.dumps(_value(self), indent=2, ensure_ascii=False)
 
 
 def _line(label: str, text: str, most: int = 2) -> list[str]:
-    """Return a text beside a label, in at most so many lines."""
+    """Return a text next to a label, in at most `most` lines."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=f"{label:<{LABEL}}", subsequent_indent=" " * LABEL, max_lines=most,
         placeholder=" …", break_on_hyphens=False,

@@ -95,7 +95,7 @@ class RelatedUtility(ConfigSection):
         """Return the sets of items related to each constraint of `privacy`, and notes about items that the measure does
         not know.
 
-        `data`, `folder` and `cache` are those of the run.
+        `data`, `folder` and `cache` are as in the run.
         """
         protected = sorted({item for constraint in privacy for item in constraint})
         pairs = [(item, candidate) for item in protected for candidate in data.items]

@@ -57,7 +57,7 @@ class DisassociationMethod(DisassociatingMethod):
     none. It cures the guarantee; attacks recover hardly less. Without it, cover problems stay.
     """
     totals: bool = False
-    """True to publish the support of every item in k or more records beside the clusters."""
+    """True to publish the support of every item in k or more records next to the clusters."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield errors for clusters of fewer than k records, and for cured clusters that share chunks."""

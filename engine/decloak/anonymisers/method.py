@@ -1,4 +1,4 @@
-"""The interface of anonymisation methods. A method is a module beside its kernel, and a line in the registry.
+"""The interface of anonymisation methods. A method is a module next to its kernel, and a line in the registry.
 
 In a scenario a method is a section: `check` finds errors that need little work, `make` publishes. In Python it is an
 `Anonymiser`: data and options in, a release out. In both cases the result is checked by code that shares nothing with
@@ -183,7 +183,7 @@ class Method(ConfigSection):
     def publish(
         self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None
     ) -> NewRelease[StoredContent]:
-        """Return the release of `data` in the requested order, with numbered rows. The other arguments are those of
+        """Return the release of `data` in the requested order, with numbered rows. The other arguments are as in
         `make`.
 
         `folder`, `seed` and `cache` are passed on.

@@ -67,7 +67,7 @@ def breach_total(release: Disassociated, covers: Iterable[Cover], knowledge: Kno
 
 
 def breached_covers(covers: Iterable[Cover], knowledge: Knowledge) -> list[Cover]:
-    """Return those of `covers` that the `knowledge` breaches, in the same order."""
+    """Return the elements of `covers` that the `knowledge` breaches, in the same order."""
     covers = list(covers)
     index = _index((cover.problem for cover in covers), knowledge)
     return [cover for cover in covers if index is None or any(pair in index for pair in _pairs(cover.problem))]

@@ -2,9 +2,10 @@
 
 A table has a row per transaction, with its context, and a column per member. For each measure there is the mean and the
 smallest of the distances between the member and the items of the context. For each of these, and for the number of
-context items that share a word with the member, the features are: the value, the value minus the mean of its row, minus
-that of its column, minus both, and its rank in the row from 0 to 1. Two more features are the logarithms of the number
-of rows and columns. An unknown distance is replaced by the mean of its table, or by that of the measure in all tables.
+context items that share a word with the member, there are five features. They are the value, the value minus the mean
+of its row, minus the mean of its column, minus both, and its rank in the row from 0 to 1. Two more features are the
+logarithms of the number of rows and columns. An unknown distance is replaced by the mean of its table, or by the mean
+of the measure in all tables.
 """
 
 import re
@@ -55,8 +56,8 @@ def cell_features(
 ) -> Floats:
     """Return the features of every cell of `tables`, table after table and row after row.
 
-    `measures` are the scores by each measure, and `own` those of further measures, for each table. Without `spelling`
-    no two items share a word.
+    `measures` are the scores by each measure, and `own` the scores of further measures, for each table. Without
+    `spelling` the count of shared words is 0.
     """
     usual = [_mean_score(scores) for scores in measures] + [0.0] * len(own)
     items = {item for table in tables for item in chain(table.members, *table.contexts)}

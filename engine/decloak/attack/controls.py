@@ -1,4 +1,4 @@
-"""Negative controls: the same attack with spoilt training data, which must fall back to the baseline."""
+"""Negative controls: the same attack with permuted training data, which must fall back to the baseline."""
 
 from typing import Literal, get_args
 

@@ -23,7 +23,7 @@ PAIRS = 1_000_000
 """Largest number of pairs with landmarks, about: with more items there are fewer landmarks."""
 RANK = 100
 OVERSAMPLED = 20
-"""Directions computed in addition to those that are used: they make these nearly exact."""
+"""Directions computed in addition to the used ones, which makes these nearly exact."""
 ROUNDS = 4
 
 Scores = Mapping[Pair, float | None]

@@ -63,7 +63,7 @@ def moderate(records: Sequence[Collection[str]], m: int, share: float = 0.5, see
 
 
 def weak(items: Iterable[str], foreign: Iterable[str], m: int, seed: int = 0) -> list[Itemset]:
-    """Return every itemset of `m` words among WORDS random `items`, and as many random `foreign` words, drawn with
+    """Return every itemset of `m` words among WORDS random `items` and the same number of `foreign` words, drawn with
     `seed`.
 
     >>> len(weak(map(str, range(40)), map(chr, range(97, 123)), 2))

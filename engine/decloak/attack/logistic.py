@@ -87,7 +87,7 @@ class Calibrated(NamedTuple):
 def learn_calibrated(features: Floats, kind: Floats, half: Floats, *, levelled: bool = False) -> Calibrated:
     """Train on all cells and calibrate with two-fold cross-validation; return the calibrated classifier.
 
-    `features` and `kind` are those of `learn`. `half` (0 or 1) assigns each cell to a fold. `levelled` is passed to
+    `features` and `kind` are as in `learn`. `half` (0 or 1) assigns each cell to a fold. `levelled` is passed to
     `curve`. Without calibration probabilities in the middle are too extreme, because a straight line in log odds fits
     no data exactly.
     """

@@ -1,18 +1,18 @@
 """An attacker who trains on the release itself: its plain items show what an original member looks like.
 
-Plain items are published unchanged. So the attacker makes tables of them like those of the generalised items: for each
-table as many plain items together as it has members, in about as many transactions, and with known originals.
-Co-occurrence in the release is one more measure, predicted for hidden items from their features (`cooccurrence_model`,
-`item_features`); for that, the members of tables made together are hidden together. The classifier (`cell_features`,
-`logistic`) gives every cell of the attacked tables the probability that its member was added, calibrated on tables that
-it was not trained on. The originals have no part in it. Tables of plain items come back with the probabilities that the
-other half of them teaches (`TrainingTable`), so that an attack can be tried on them.
+Plain items are published unchanged. So the attacker makes tables of them like the tables of generalised items. Each
+table has the same number of members, about the same number of transactions, and known originals. Co-occurrence in the
+release is one more measure, predicted for hidden items from their features (`cooccurrence_model`, `item_features`); for
+that, the members of tables made together are hidden together. The classifier (`cell_features`, `logistic`) gives every
+cell of the attacked tables the probability that its member was added, calibrated on tables that it was not trained on.
+The originals have no part in it. Tables of plain items return with the probabilities that the other half of them gives
+(`TrainingTable`), so that an attack can be tried on them.
 
 Controls show whether there was anything to learn. `labels` permutes the labels: each row is judged by one of LABELLINGS
 permutations, because a single permutation may happen to be near the truth, or far from it. `contexts` gives the
 attacked cells the contexts of other rows and tables. Both have to fall to the baseline. `words` hides the spelling of
-items: no count of shared words, and no distance between items that share a word. `order` shuffles rows, columns and
-items, which must change nothing.
+items: it leaves out the count of shared words, and distances between items that share a word. `order` shuffles rows,
+columns and items, which must change nothing.
 """
 
 import math
@@ -73,7 +73,7 @@ Relate = Callable[[Sequence[Pair]], Sequence[Mapping[Pair, float | None]]]
 class TrainingTable(NamedTuple):
     """A table of plain items: the probability of every cell that its member was added, and which members are original.
 
-    The probabilities are those that tables of the other half teach.
+    The probabilities are learned from tables of the other half.
     """
 
     added: Floats
@@ -101,8 +101,8 @@ def learn_from_release(
     """Learn from the plain items of `published`, and return the probability that each member of `tables` was added.
 
     The probabilities are NaN where there is too little to learn. `relate` scores pairs by every measure, `resemble` by
-    those that item features use (None: all). `others` are other transactions of the population that the attacker has.
-    `nearest` is the number of plain items in a context (None: all). `control` spoils the training data, and `seed`
+    the measures that item features use (None: all). `others` are other transactions of the population that the attacker
+    has. `nearest` is the number of plain items in a context (None: all). `control` spoils the training data, and `seed`
     decides the draws.
     """
     measures = Measures(relate, resemble or relate, others, control != "words")
@@ -119,7 +119,7 @@ def learn_from_release(
 
 
 class Measures(NamedTuple):
-    """Measures of cells, those of item features, other transactions, and whether spelling may be used."""
+    """Measures of cells, measures of item features, other transactions, and whether spelling may be used."""
 
     relate: Relate
     resemble: Relate
@@ -208,7 +208,7 @@ def _split_cells(p: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
 
 
 def _copies_per_table(shapes: Sequence[tuple[int, int]]) -> int:
-    """Return the number of tables of plain items for each attacked table: the fewer cells, the more tables."""
+    """Return the number of tables of plain items for each attacked table; small tables get more."""
     cells = sum(columns * rows for columns, rows in shapes)
     return max(COPIES, min(MOST_COPIES, ENOUGH_CELLS // max(1, cells)))
 
@@ -265,7 +265,7 @@ def _learn_permuted_labels(
 
 
 def _drop_shared_words(scores: Scores) -> Scores:
-    """Return the scores without those of items that share a word."""
+    """Return the scores without pairs of items that share a word."""
     # A pair that shares a word would reveal the spelling through its distance.
     words = words_of({item for pair in scores for item in pair})
     return {(a, b): None if words[a] & words[b] else score for (a, b), score in scores.items()}

@@ -92,9 +92,9 @@ class RevealedMembers(NamedTuple):
 def revealed_members(release: Published, original: Dataset) -> RevealedMembers | None:
     """Count the people of `original` of whom the order of members in brackets of `release` reveals an item.
 
-    The place is the one where most members are original, beside brackets whose orders were dealt out at random among
-    the records with the same members. Nobody is revealed where chance alone has as many with more than `LEVEL`. Return
-    None where all brackets have their members in one order.
+    The place is the one with the most original members. It is compared with random assignments of the brackets' orders
+    to the records with the same members. The result is 0 if a random assignment has the same number with a probability
+    above `LEVEL`. Return None where all brackets have their members in one order.
     """
     if not orders_vary(release):
         return None
@@ -119,13 +119,13 @@ def revealed_members(release: Published, original: Dataset) -> RevealedMembers |
 
 
 Bracket = tuple[str, Members, frozenset[str]]
-"""The label of a record, the members as they are written, and those that are original."""
+"""The label of a record, the members as they are written, and the original ones."""
 
 
 def _p_right(brackets: Sequence[Bracket], place: int) -> float:
-    """Return the probability that orders dealt out at random have as many original members at `place`.
+    """Return the probability that randomly assigned orders have this number of original members at `place`.
 
-    It is that of a binomial distribution with the same mean, which is above that of the sum of draws without
+    It is the tail of a binomial distribution with the same mean, an upper bound for the sum of draws without
     replacement (Hoeffding 1956 and 1963).
     """
     from scipy.stats import binom

@@ -16,8 +16,8 @@ def distinct(values: Ints) -> Ints:
 
 
 def places_in(ascending: Ints, values: Ints) -> tuple[Ints, Mask]:
-    """Return the position of each of `values` in `ascending`, and a mask of those that occur in it. A missing value may
-    have the length as its position.
+    """Return the position of each of `values` in `ascending`, and a mask of the values in it. A missing value may have
+    the length as its position.
     """
     place = np.searchsorted(ascending, values)
     found = place < len(ascending)

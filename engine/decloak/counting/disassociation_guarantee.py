@@ -108,7 +108,7 @@ def _smallest_rare(chunk: Chunk, k: int, m: int) -> _Rare | None:
     there is none.
 
     Itemsets are identified by the sub-records that contain them, as the bits of one number: in a long sub-record nearly
-    all are equal. So their number is bounded by that of the sets of sub-records, whatever m is.
+    all are equal. So the number of sets of sub-records bounds their number, for every m.
     """
     rows: dict[str, int] = {}
     for number, subrecord in enumerate(chunk.subrecords):

@@ -87,7 +87,7 @@ def _parts(block: _Block, lengths: Ints, piece: int) -> Iterator[_Block]:
 
 
 def _grow(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints, piece: int) -> Iterator[_Block]:
-    """Yield extended itemsets with their rows of G, from the row of the old itemset and that of the new item."""
+    """Yield extended itemsets with their rows of G, from the rows of the old itemset and of the new item."""
     for run in cost_runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
         yield _Block(itemsets[run], sparse.csr_array(holding[row[run]].multiply(columns[column[run]])))
 

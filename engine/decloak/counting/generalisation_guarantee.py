@@ -224,8 +224,8 @@ class _Records(NamedTuple):
 class _Prefix(NamedTuple):
     """Some labels, and the patterns of their presence: bit i of a pattern is the i-th label.
 
-    `pattern` is that of every record, `having[p]` the number of records with pattern p, `holding[p, x]` how many of
-    these have x.
+    `pattern` is the pattern of every record, `having[p]` the number of records with pattern p, `holding[p, x]` how many
+    of these have x.
     """
 
     labels: tuple[int, ...]

@@ -234,7 +234,8 @@ class WholeSets(Guarantee[Generalised]):
     """The guarantee of sets: a record with an item of a set publishes the set, and none of its items plain. Sets are
     disjoint.
 
-    So at least as many candidates remain as a set has items. The number of people with the set is not guaranteed.
+    So the number of remaining candidates is at least the size of the set. The number of people with the set is not
+    guaranteed.
     """
 
     columns: ClassVar = ("broken", "itemset")

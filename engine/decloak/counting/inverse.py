@@ -1,9 +1,9 @@
 """Inverse transformation: every data set that a few clusters may come from, for tiny clusters only.
 
-The rows are those of the clusters in order. The sub-records of a cluster's first chunk are on its first rows as
-published, those of every other chunk on any distinct rows. A term is on any number of rows, at least one. A sub-record
-of a shared chunk may be on any row whose cluster publishes none of its items elsewhere. No row is empty. Placements are
-labelled: two that put a sub-record on different rows are different.
+The rows are the rows of the clusters in order. The sub-records of a cluster's first chunk are on its first rows, as
+published. The sub-records of every other chunk are on any distinct rows. A term is on any number of rows, at least one.
+A sub-record of a shared chunk may be on any row whose cluster publishes none of its items elsewhere. No row is empty.
+Placements are labelled: two that put a sub-record on different rows are different.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from decloak.errors import DecloakError
 __all__ = ["MOST_PLACEMENTS", "enumerated", "guarantee_by_enumeration", "largest_supports", "reconstructions"]
 
 MOST_PLACEMENTS = 2_000_000
-"""Largest number of placements, including those that leave a row empty."""
+"""Largest number of placements, including placements with an empty row."""
 
 FEW_PLACEMENTS = 1_000
 """Largest number of placements of a cluster that every check enumerates."""

@@ -33,8 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 PIECE = 1 << 21
-"""Number of positions, or of entries of a product, in one step. A single itemset may need more, at most as many as X
-has.
+"""Number of positions, or of entries of a product, in one step. A single itemset may need more, at most the size of X.
 """
 
 
@@ -69,7 +68,7 @@ class _Search(NamedTuple):
 
 
 class _Occurrences(NamedTuple):
-    """Occurrences of itemsets: those of itemset g are `start[g]:start[g + 1]` of `record` and `last`.
+    """Occurrences of itemsets: itemset g has the entries `start[g]:start[g + 1]` of `record` and `last`.
 
     `last` indexes the indices of the matrix, at the last item of the itemset in that record.
     """
@@ -241,7 +240,7 @@ def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
 
 
 def _extended(search: _Search, occurrences: _Occurrences) -> _Occurrences:
-    """Return the occurrences of the itemsets with one more item, without those that cannot be part of a result."""
+    """Return the occurrences of the itemsets with one more item, without itemsets that cannot be part of a result."""
     n = search.matrix.shape[1]
     tails = _tails(search.matrix, occurrences, slice(None))
     itemset = np.repeat(np.arange(len(occurrences.itemsets)), np.diff(occurrences.start))

@@ -1,7 +1,7 @@
 """Search for itemsets with a small support, mostly without counting in all records.
 
 The support in a sample bounds the full support from below. Items are sorted by support, the rarest first. If from some
-item on all itemsets have support k in the sample, only those that begin before it need larger samples. For most
+item on all itemsets have support k in the sample, only itemsets that begin before it need larger samples. For most
 releases that meet their guarantee, nothing is left to count.
 """
 
@@ -29,7 +29,7 @@ def rare_itemsets(
     """Yield every itemset of `size` items in `records` with a support from 1 to k - 1 (`k`), and that support, in any
     order.
 
-    `weights` are those of `itemset_supports`. `parts` are the sampling steps; they only affect the time.
+    `weights` are as in `itemset_supports`. `parts` are the sampling steps; they only affect the time.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare_itemsets(records, 2, 2)]

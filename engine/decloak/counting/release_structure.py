@@ -1,7 +1,7 @@
 """Check of the structure of a disassociated release: disjoint chunks, sub-records inside them, consistent sizes.
 
 The position of an item is a chunk of the cluster: a record chunk, the term chunk, or a shared chunk of a joint cluster.
-A joint cluster is inside another if it shares clusters with it and has fewer, or as many and precedes it.
+A joint cluster is inside another if it shares clusters with it and has fewer, or the same number and precedes it.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ def inner_joints(joints: Sequence[JointCluster]) -> list[list[JointCluster]]:
 
 
 def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[JointCluster]) -> frozenset[str]:
-    """Return the items of cluster number `cluster` of `clusters`, in its own chunks or in those of its `joints`.
+    """Return the items of cluster number `cluster` of `clusters`, in its own chunks or in the chunks of its `joints`.
 
     >>> cluster = Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",))
     >>> sorted(published_by(0, [cluster], []))

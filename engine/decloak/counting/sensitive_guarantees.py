@@ -1,9 +1,9 @@
 """Guarantees about sensitive items: rho-uncertainty and (h, k, p)-coherence, checked from a release alone.
 
-rho-uncertainty (Cao, Karras, Raissi and Tan, 2010): nobody who knows up to a items of a person, sensitive ones among
-them, infers another sensitive item with a probability above rho.
-(h, k, p)-coherence (Xu, Wang, Fu and Yu, 2008): of up to p public items that somebody has, at least k people have all,
-and at most a share of h of these people has the same private item.
+rho-uncertainty (Cao, Karras, Raissi and Tan, 2010): an attacker knows up to a items of a person, also sensitive ones.
+The attacker infers another sensitive item with a probability of at most rho. (h, k, p)-coherence (Xu, Wang, Fu and Yu,
+2008): up to p public items of a person are in at least k records. At most a share of h of these records has the same
+private item.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ __all__ = ["Coherence", "Uncertainty"]
 
 @dataclass(frozen=True)
 class _AboutSensitive(Guarantee[Generalised]):
-    """A guarantee about listed sensitive items, which a release shows as they are or not at all."""
+    """A guarantee about listed sensitive items, which a release publishes unchanged or suppresses."""
 
     sensitive: tuple[str, ...]
 
@@ -90,7 +90,7 @@ class Coherence(_AboutSensitive):
 
 
 def _exact(share: float) -> Fraction:
-    """Return the decimal number that was written: 0.1 is one tenth, not the float beside it."""
+    """Return the decimal number that was written: 0.1 is one tenth, not the float next to it."""
     return Fraction(repr(float(share)))
 
 

@@ -31,8 +31,8 @@ Unit = tuple[int, ChunkNumber, tuple[str, ...]]
 class AssignmentList(list[Assignment]):
     """Assignments, and the rows among which several choices are equally likely.
 
-    `ties` has these rows by cluster, chunk and unit. Rows of an assignment that are among them are a random choice of
-    as many of them.
+    `ties` has these rows by cluster, chunk and unit. The list contains a random choice of these rows, as many as
+    the unit needs.
     """
 
     def __init__(

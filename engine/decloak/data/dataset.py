@@ -70,7 +70,7 @@ class Dataset(Represented):
         """Return `data` as a data set. Transactions are numbered from 1; the items of a set are sorted.
 
         `data` may be a frame of pandas or polars, or a table of Arrow: rows of (transaction, item), a column of lists,
-        or columns of 0 and 1. An explicit index, or the column beside the lists, gives the labels.
+        or columns of 0 and 1. An explicit index, or the column next to the lists, gives the labels.
 
         >>> Dataset.of([["milk", "bread", "milk"], {"tea", "milk"}]).transactions
         (('milk', 'bread'), ('milk', 'tea'))

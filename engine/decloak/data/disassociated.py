@@ -79,8 +79,8 @@ class Disassociated(Represented, ChunkContent):
     def sorted_by_content(self) -> SortedRelease[Self]:
         """Return the release in an order that depends only on its content.
 
-        Clusters, and joint clusters of one size, are sorted by what they publish. Chunks have their order from it
-        already, that of their most frequent items; and so have items, sub-records and rows, which are sorted.
+        Clusters, and joint clusters of one size, are sorted by what they publish. Chunks already have their order, by
+        their most frequent items. Items, sub-records and rows are sorted.
         """
         # The order must not depend on numbers of clusters, which follow the records.
         shared = [(joint, [self.clusters[number] for number in joint.clusters]) for joint in self.joints]

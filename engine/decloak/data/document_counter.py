@@ -1,6 +1,6 @@
 """The interface of document counters: a local corpus or a search service.
 
-f(x) is the number of documents that contain x, f(x,y) of those that contain both, N of all documents.
+f(x) is the number of documents that contain x, f(x,y) the number that contain both, N the number of all documents.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

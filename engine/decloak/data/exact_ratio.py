@@ -26,7 +26,7 @@ class ExactRatio(float):
     fractions, integers and other ratios.
 
     With an ordinary float it is compared as a float, so that it equals the number it prints. No hash can agree with
-    both: 1/3 as a float and as a fraction differ. The hash is that of the fraction, so that equal ratios are one
+    both: 1/3 as a float and as a fraction differ. The hash is the hash of the fraction, so that equal ratios are one
     element of a set. A ratio too small for a float is 0.0, yet not equal to 0 and not false.
 
     >>> third = ExactRatio(Fraction(1, 3))

@@ -1,8 +1,8 @@
 """Generalisation hierarchies: rooted trees whose leaves are the items, as arrays over their nodes.
 
 Nodes are numbered in node order: by the position of their first leaf, larger subtrees first, higher nodes first. So the
-root is 0, a parent comes before its children, the leaves below a node are an interval, and of two nodes on one path the
-lower number is the ancestor. n is the number of leaves, including those that no record contains.
+root is 0, a parent comes before its children, and the leaves below a node are an interval. Of two nodes on one path the
+lower number is the ancestor. n is the number of leaves, including leaves that are in no record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Knowledge levels of an attacker: what the attacker has beside the release, from nothing up."""
+"""Knowledge levels of an attacker: what the attacker has next to the release, from nothing up."""
 
 from collections.abc import Iterable
 from enum import StrEnum

@@ -124,7 +124,7 @@ def shuffle_equal_rows(behind: RowIndices, alike: RowIndices) -> RowIndices:
     """Return the record behind each row, shuffled among rows with equal content, always by the same permutation.
 
     `behind` has the indices of all records in canonical order, so that nothing here depends on another order. `alike`
-    has a number that rows with equal content share.
+    has an equal number for rows with equal content.
     """
     rank = list(range(len(behind)))
     # A fixed seed: equal content always gets the same records behind its rows.

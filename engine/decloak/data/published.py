@@ -35,7 +35,7 @@ class Published(Represented, SetContent):
 
     origin: str = "memory"
     names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
-    """Names of generalised items, where they have a name beside their members."""
+    """Names of generalised items, where they have a name next to their members."""
     method: str = field(default="unknown", compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -149,7 +149,9 @@ class Published(Represented, SetContent):
 
     @property
     def guarantee_bounds(self) -> tuple[int | None, int | None]:
-        """k and m. One alone belongs to another guarantee, such as that of COAT, which covers chosen items only."""
+        """k and m. A bound without the other belongs to another guarantee, such as COAT's, which covers chosen items
+        only.
+        """
         k, m = self.parameters.get("k"), self.parameters.get("m")
         return (k, m) if k is not None and m is not None else (None, None)
 

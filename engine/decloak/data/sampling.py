@@ -2,9 +2,9 @@
 records.
 
 X: lines × items, 1 where a line has an item. The density is the share of ones, so what a line has on average over how
-many items there are. Lines alone are drawn at random. For a density the j items are kept that most lines have, and of
-the lines those that have most of these items, by turns until neither changes: a core of lines that are about the same.
-The fewer items, the denser; j is found by halving. Ties are broken at random.
+many items there are. Lines alone are drawn at random. For a density it keeps the j items that most lines have, and the
+lines with most of these items, by turns until both stay the same. The result is a core of similar lines. The fewer
+items, the denser; j is found by halving. Ties are broken at random.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class _People:
 
     @cached_property
     def _known(self) -> Ints:
-        """Return the items without those of people with very many items, which the search leaves out."""
+        """Return the items, without the items of people with very many, which the search leaves out."""
         return keep_rarest_items(self._all_known, self.rows.items, np.bincount(self.rows.held % self.rows.items))
 
     @cached_property

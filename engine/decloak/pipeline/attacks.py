@@ -97,7 +97,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
 
 
 def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, Any]:
-    """Return what the store says of an attack beside its findings."""
+    """Return the description of an attack in the store, without its findings."""
     parameters = planned.settings.model_dump(exclude_none=True) | {"took": outcome.took}
     parameters["knows"] = "control" if planned.settings.control else level_name(planned.knowledge_levels)
     optional = {

@@ -17,10 +17,10 @@ _ADDRESS = re.compile(
 
 
 def check_address(address: str, allow_send: Sequence[str]) -> str:
-    """The address of a scheduler as Dask reads it; an error where nobody has allowed that records are sent there.
+    """Return the address of a scheduler as Dask reads it; raise an error without permission to send records there.
 
-    Dask sends pickles both ways, and whoever sends one can have the other run what he likes. Hence TLS, or this
-    machine; without, it has to be allowed with the scheme.
+    Dask sends pickles both ways, and whoever sends one can have the other run what he likes. So it must use TLS or be
+    on this machine, or be allowed together with its scheme.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65536:

@@ -106,7 +106,7 @@ def _estimate(planned: Sequence[Plan], kept: IsStored, times: Mapping[Took, floa
 
 
 def _count_stages(planned: Sequence[Plan], kept: IsStored) -> Iterator[StageCount]:
-    """The stages by name, in the order of the first variant that has them; those that variants share count once."""
+    """Return the stages by name, in the order of the first variant that has them; shared stages count once."""
     keys: dict[str, dict[tuple[str, str], bool]] = {}
     for plan in planned:
         done = kept("run", plan.run)

@@ -30,7 +30,7 @@ class Inputs:
 
     folder: Folder
     kept_counts: int = 0
-    """Counts that the store keeps: what somebody can go by who asks for no more of them."""
+    """Counts that the store keeps, for a run that may not request more."""
     _original: tuple[str, Dataset] | None = None
     _release: tuple[str, NewRelease[StoredContent]] | None = None
     _records: tuple[Dataset, str] | None = None
@@ -95,7 +95,7 @@ class Inputs:
         return parts
 
     def sample(self, scenario: Scenario, seed: int) -> KnownSample:
-        """Return the records that the attacker of `scenario` knows beside the release, drawn with `seed`."""
+        """Return the records that the attacker of `scenario` knows next to the release, drawn with `seed`."""
         sample = scenario.attacker.sample
         assert sample is not None
         if (share := sample.share) is not None:

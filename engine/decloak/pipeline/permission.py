@@ -50,7 +50,7 @@ def _unfinished_measures(plan: Plan, kept: IsStored) -> Iterator[Relatedness]:
 
 
 def _words(scenario: Scenario, inputs: Inputs) -> tuple[str, ...]:
-    """Return the names that may be sent: all published items, or those of the data where decloak makes the release."""
+    """Return the names that may be sent: all published items, or all items of the data if decloak makes the release."""
     if scenario.anonymise is None:
         return tuple(sorted(inputs.release(scenario).release.items))
     return tuple(sorted(scenario.anonymise.publishable_names(inputs.original(scenario.data), inputs.folder)))

@@ -55,7 +55,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, plan: Plan, workspace: Workspace) -> "Pipeline":
-        """Return the pipeline of `plan`; that of the last plan stays in the memory of `workspace`."""
+        """Return the pipeline of `plan`; the pipeline of the last plan stays in the memory of `workspace`."""
         last = workspace.memory
         if not isinstance(last, Pipeline) or last.plan is not plan:
             last = workspace.memory = cls(plan, workspace)
@@ -161,7 +161,7 @@ class Pipeline:
         return partial(attackers.write_attacker, digest=key, release=release.number, **knowledge)
 
     def auxiliary(self) -> None:
-        """Have in the store the data set that the attacker has beside the release, if there is one."""
+        """Have in the store the data set that the attacker has next to the release, if there is one."""
         self.get_or_make("dataset", self.plan.auxiliary, self._read_auxiliary)
 
     def _read_auxiliary(self, key: str) -> Write:

@@ -26,7 +26,7 @@ __all__ = ["Plan", "PlannedAttack", "StageKey", "attack_settings", "knowledge_le
 KNOWING = {"model", "share", "foreign", "frequent", "knowledge"}
 """What an attacker knows of disassociated data."""
 UNMARKING = {"k", "utility"}
-"""What an attacker goes by who marks what is generalised."""
+"""The sources of an attacker who marks generalised items."""
 
 
 class StageKey(NamedTuple):
@@ -153,7 +153,7 @@ def _planned(
 ) -> Iterable[PlannedAttack]:
     """The attacks in the order they must run, with the rules they depend on before them.
 
-    `seen` are the digests of the distances, of what is known of persons, and of what the attacker has beside.
+    `seen` are the digests of the distances, of the known items of people, and of the attacker's additional data.
     """
     scoring, attacker, auxiliary = seen
     digests: dict[str, str] = {}

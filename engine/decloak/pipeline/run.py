@@ -172,7 +172,7 @@ def _note_run(store: Store, runs: Sequence[int]) -> None:
 
 
 def _first_possible(planned: Sequence[Plan], inputs: Inputs) -> Plan:
-    """Return the first plan that its method does not refuse at once; raise the first refusal if there is none."""
+    """Return the first plan that its method accepts, or raise the first refusal."""
     refusals = []
     for plan in planned:
         try:

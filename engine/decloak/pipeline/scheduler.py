@@ -117,7 +117,7 @@ def _start_workers(
 
 
 def _share_memory(memory: int, jobs: int, workspace: Workspace) -> tuple[int, int]:
-    """Return how many processes fit into `memory` beside this one, and the bytes that each may add to what it has."""
+    """Return how many processes fit into `memory` next to this one, and the bytes that each may add to what it has."""
     room = memory - resident_bytes()
     needed = PROCESS + OCCURRENCE * workspace.inputs.occurrences()
     if room < needed:
@@ -151,10 +151,10 @@ def _result(future: "Future[TaskResult]", memory: int | None) -> TaskResult:
 class Schedule:
     """The stages that are missing, the order in which they are written, and the errors of plans.
 
-    If `split`, each attack of a plan is a task by itself once the stages before the attacks are there. Rows are
-    numbered as they are written. So a result waits until all stages before it in its lane are written, and the numbers
-    are the same for any number of workers. A lane has the stages that write to the same tables, but for the table
-    `number`, whose places may differ: one lane for all who write to it would make workers wait for each other.
+    If `split`, each attack of a plan is a task of its own after the stages before it. Rows are numbered as they are
+    written. So a result waits until all stages before it in its lane are written, and the numbers are the same for any
+    number of workers. A lane has the stages that write to the same tables, except the table `number`, whose places may
+    differ: one lane for all its writers would make workers wait for each other.
     """
 
     def __init__(self, plans: Sequence[Plan], workspace: Workspace, *, split: bool) -> None:

@@ -41,7 +41,7 @@ class StageCode:
         return self._of("inputs", modules=[read_by, "decloak.data.text.order", "decloak.store.writing"])
 
     def auxiliary(self) -> str:
-        """The fingerprint of the code that reads what the attacker has beside the release."""
+        """The fingerprint of the code that reads what the attacker has next to the release."""
         return self._of(modules=[*_modules_of(self._scenario.attacker.auxiliary_records), "decloak.store.writing"])
 
     def release(self) -> str:

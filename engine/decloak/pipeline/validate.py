@@ -26,7 +26,7 @@ from decloak.yaml.source import Fault
 __all__ = ["plans", "selected"]
 
 USUAL = {"k": 3, "m": 2}
-"""What is suggested where nothing is told."""
+"""The suggestion for a scenario without a level."""
 
 
 @one_process()
@@ -70,7 +70,7 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
 
 
 def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
-    """A variant with the controls of what learns in it behind its attacks, but for those that it names itself."""
+    """Return a variant with the controls of its learning attacks after them, unless it names its own."""
     scenario = case.scenario
     names = {attack.name for attack in scenario.attacks}
     controls = []
@@ -187,7 +187,7 @@ def _check_fits(scenario: Scenario, rule: Rule) -> None:
 
 
 def _check_climbed(scenario: Scenario, rule: Rule) -> None:
-    """An attack goes by no more than the attacker knows, and by something."""
+    """Check that an attack uses only the attacker's knowledge, and some source of it."""
     standing = scenario.attacker.knowledge_levels
     if standing is None:
         return

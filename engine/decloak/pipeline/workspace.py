@@ -26,7 +26,7 @@ __all__ = ["CountCall", "NotWritten", "Report", "StageResult", "WorkerWorkspace"
 Write = Callable[[sqlite3.Connection], int]
 """A function that writes a computed stage inside a transaction and returns its number."""
 Report = Callable[[Plan, str], None]
-"""A function that is told which stage of a plan is being computed, or how far it is."""
+"""A function that is called with the stage of a plan before its computation, and with its progress."""
 CountCall = tuple[str, tuple[Any, ...]]
 """A call that keeps counts: the name of the method of `StoredCounts`, and its arguments."""
 
@@ -46,7 +46,7 @@ class NotWritten(Exception):
 class Workspace:
     """The store that this process writes, the inputs, and the release that was loaded last.
 
-    `cluster` computes heavy functions where there is one. `report` is told of each stage before it is computed.
+    `cluster` computes heavy functions where there is one. `report` is called before each stage.
     """
 
     def __init__(self, store: Store, inputs: Inputs, cluster: Cluster | None = None) -> None:
@@ -147,7 +147,7 @@ class WorkerWorkspace(Workspace):
 
     @property
     def counts(self) -> Cache:
-        """Return the counts that the store keeps, with those that this worker has asked for since."""
+        """Return the counts that the store keeps, with the later answers of this worker."""
         return self._counts
 
     def begin(self, plan: Plan, stage: StageKey) -> bool:

@@ -57,7 +57,7 @@ class CombinedBase(Relatedness):
 
     @property
     def titles(self) -> Sequence[str]:
-        """Return a name for each part; parts of the same kind are told apart by their origin."""
+        """Return a name for each part; parts of the same kind differ by their origin."""
         kinds = Counter(title for title, _ in {(part.title, part.origin) for part in self.parts})
         return [part.title if kinds[part.title] == 1 else f"{part.title} {part.origin}" for part in self.parts]
 

@@ -41,7 +41,7 @@ PAIRS = 50_000
 """Answers in one batch."""
 
 POSTINGS = 8_000_000
-"""Occurrences of terms that are in memory at once, about 30 bytes each."""
+"""Occurrences of terms that are in memory together, about 30 bytes each."""
 
 
 class IndexedPart(NamedTuple):
@@ -99,7 +99,7 @@ class Corpus:
         return f"corpus:{digest([INDEX_VERSION, self.facts.n, self.facts.stem, self.facts.texts])}"
 
     def single(self, queries: Sequence[Query]) -> Iterator[dict[Query, int | None]]:
-        """Yield f(x) for each of `queries`, in batches; None for a query without a word, or with too many."""
+        """Yield f(x) for each of `queries`, in batches; None for a query with too few or too many words."""
         distinct = list(dict.fromkeys(queries))
         for low in range(0, len(distinct), QUERIES):
             with _readable(self.path):

@@ -19,7 +19,7 @@ __all__ = ["Cache", "CachedCounts", "CountingProgress", "LookupSummary", "Memory
 FEW = 3
 
 _WORD = re.compile(r"[^\W_]+")
-"""A word in the name of an item: knee-pain and knee_pain have two."""
+"""A word in the name of an item: knee-pain and knee_pain have two words."""
 
 CountingProgress = Callable[[int, int], None]
 """Called with the number of questions that have been answered, and the number of all."""
@@ -99,7 +99,7 @@ class _Lookup(NamedTuple):
 class CachedCounts:
     """Counts of a document counter, which is asked only for answers that the cache does not have.
 
-    `n` replaces the N of the counter, or stands in where the counter has none. Every answer is stored at once.
+    `n` replaces the N of the counter, or supplies it if the counter has none. Every answer is stored immediately.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ DENSE = 0.1
 
 SLAB = 4096
 CELLS = 8_000_000
-"""Cells of a product that are in memory at once."""
+"""Cells of a product that are in memory together."""
 
 
 def joint_counts(holds: "sparse.csr_array[np.int32]", first: Ints, second: Ints) -> Ints:

@@ -41,7 +41,7 @@ def measures_for_levels(
 ) -> Relatedness | None:
     """Return the measures of `relate` that an attacker with these `knowledge_levels` can use; None if there is none.
 
-    The counts of a sample and the clusters of the release need no configuration, so they are added where the levels
+    The counts of a sample and the clusters of the release work without configuration, so they are added if the levels
     allow it. `clusters` says whether the release has clusters, `tables` whether an attack needs some measure.
     """
     listed = [] if relate is None else list(relate.parts)

@@ -1,4 +1,4 @@
-"""Sources of normalised Google distances that need no service: count files, a corpus, the release, a sample, scores."""
+"""Sources of normalised Google distances without a service: count files, a corpus, the release, a sample, scores."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ class SampleSource(CountedSource):
     source: Literal["sample"]
     """Records of other people of the same population. The published records would contain the answers."""
     file: File | None = None
-    """The path of the transactions; without it those that the attacker `knows`."""
+    """The path of the transactions; by default the transactions that the attacker `knows`."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How they are written; `decloak import --help` describes the formats."""
 
@@ -113,7 +113,7 @@ class ScoresSource(NgdSource):
     FILES: ClassVar = ("file",)
 
     source: Literal["scores"]
-    """Scores somebody worked out."""
+    """Scores from another program."""
     file: File
     """The path of the file: CSV, a,b,ngd."""
     unseen: Distance = 1.0

@@ -80,7 +80,7 @@ class Relatedness(ConfigSection):
     queries_service: ClassVar[bool] = False
     """True if a service is asked, whose answers the store keeps."""
     unrelated: ClassVar[float | None] = None
-    """Score of items with nothing in common; None if the mean of the scores stands in for it."""
+    """Score of items with nothing in common; None if the mean of the scores replaces it."""
 
     if TYPE_CHECKING:
         measure: str
@@ -163,7 +163,7 @@ class PseudoCount(ConfigSection):
     """In how many pages terms that are never seen together count as seen."""
 
     def config_errors(self) -> ConfigErrors:
-        """Yield an error for a count above one, which no longer stands for zero."""
+        """Yield an error for a count above one, which cannot replace zero."""
         if self.pseudo_count > 1:
             message = f"{self.pseudo_count:g} is not a pseudo-count"
             yield ("pseudo_count",), DecloakError(message, hint="write a number above 0, at most 1")

@@ -64,7 +64,7 @@ class Kind(ABC):
 
 
 class MediaWiki(Kind):
-    """A wiki; the url is that of its api.php."""
+    """A wiki; the url ends in its api.php."""
 
     BUSY = ("ratelimited", "maxlag", "cirrussearch-too-busy-error")
 
@@ -97,7 +97,7 @@ class MediaWiki(Kind):
 
 
 class Elasticsearch(Kind):
-    """Elasticsearch or OpenSearch; the url is that of an index with /_count."""
+    """Elasticsearch or OpenSearch; the url ends in an index and /_count."""
 
     def __init__(self, url: str, field: str) -> None:
         super().__init__(url)
@@ -127,7 +127,7 @@ class Elasticsearch(Kind):
 
 
 class SearXNG(Kind):
-    """SearXNG; the url is that of its search page. Only some of its engines return the number of hits."""
+    """SearXNG; the url is its search page. Only some of its engines return the number of hits."""
 
     def question(self, terms: Sequence[Query]) -> Question:
         return Question(self._get(q=_wording(terms, " "), format="json"), "number_of_results")
@@ -159,7 +159,7 @@ KINDS = ("mediawiki", "elasticsearch", "searxng", "json")
 
 
 def is_valid_question(terms: Sequence[Query]) -> bool:
-    """Return True if every one of `terms` has a word, and all of them together are short enough for every service.
+    """Return True if each of `terms` has a word, and all of them together are short enough for every service.
 
     A service that is asked for no word, or for too many, answers with an error, or with all documents.
     """

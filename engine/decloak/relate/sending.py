@@ -132,7 +132,7 @@ def _check(address: Address, host: str) -> None:
 
 
 def _embedded_addresses(address: Address) -> Iterator[Address]:
-    """Yield an address, and the IPv4 addresses that an IPv6 address stands for."""
+    """Yield an address, and the IPv4 addresses inside an IPv6 address."""
     yield address
     if isinstance(address, IPv6Address):
         if any(address in net for net in _EMBEDDING_NETWORKS):

@@ -18,7 +18,7 @@ __all__ = ["CELLS", "FEW", "Similar", "Similarities", "share_note", "similaritie
 
 
 CELLS = 4_000_000
-"""Numbers of a matrix that are in memory at once."""
+"""Numbers of a matrix that are in memory together."""
 
 FEW = 3
 """Terms that a warning names."""

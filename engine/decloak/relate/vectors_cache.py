@@ -45,7 +45,7 @@ class VectorTable(NamedTuple):
     text: memoryview
 
     def row(self, word: bytes) -> int | None:
-        """Return the row of `word`, None if it has none; the first row of a word that occurs twice."""
+        """Return the row of `word`, the first one for a repeated word, or None."""
         index = bisect_left(range(len(self.ends)), word, key=self._word)
         return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
 

@@ -1,8 +1,8 @@
 """Word vector files, plain or gzipped: GloVe text, word2vec text, word2vec binary.
 
-GloVe text has a word and its numbers per line. word2vec has a header line with count and dim; then the same lines, or
-(binary) for every word its bytes, a blank, dim little-endian float32 numbers, perhaps a line feed. In text a word may
-contain blanks. Words are bytes here: a word that is not UTF-8 is no reason to refuse a file, it is only never found.
+GloVe text has a word and its numbers per line. word2vec has a header line with count and dim. Then it has the same
+lines, or (binary) for every word its bytes, a blank, dim little-endian float32 numbers, and an optional line feed. In
+text a word may contain blanks. Words are bytes here: a word outside UTF-8 is accepted, and never found.
 """
 
 import gzip
@@ -25,7 +25,7 @@ __all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
 Read = Callable[[int], bytes]
 
 BYTES = 1 << 24
-"""Bytes read at once."""
+"""Bytes read together."""
 
 MOST_NUMBERS = 20_000
 """Numbers of a vector, at most: a header with more is no header."""
@@ -150,7 +150,7 @@ def _dim(line: bytes, path: FilePath) -> int:
 
 
 def _block(lines: list[bytes], dim: int, path: FilePath, number: int) -> VectorBlock:
-    """Read all lines at once; if that fails, one by one, to read words with blanks and to name the faulty line."""
+    """Read all lines together; if that fails, one by one, to read words with blanks and to name the faulty line."""
     parts = [line.rstrip().partition(b" ") for line in lines]
     vectors = _numbers([numbers for _, _, numbers in parts], dim)
     if vectors is None or not all(word for word, _, _ in parts):

@@ -102,8 +102,8 @@ def _synsets(index: Sequence[Line], numbers: Container[int]) -> dict[str, tuple[
 
 
 def _entry(line: Line) -> tuple[str, tuple[int, ...]]:
-    """Return a word and its synsets from the fields: word, n, number of synsets, number of pointer kinds, these, two
-    more, the synsets.
+    """Return a word and its synsets from the fields: word, n, number of synsets, number of pointer kinds, the kinds,
+    two more, the synsets.
     """
     fields = line.text.split()
     try:

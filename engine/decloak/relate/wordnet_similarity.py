@@ -181,7 +181,7 @@ def _underscored(term: str) -> str:
 
 
 def _closest(numbers: Sequence[int], senses: Sequence[Ints], compare: Taxonomy) -> Floats:
-    """Return the similarity of some terms with all terms, that of their closest meanings."""
+    """Return the similarity of some terms with all terms, by their closest meanings."""
     mine = [senses[number] for number in numbers]
     rows, place = np.unique(np.concatenate(mine), return_inverse=True)
     similarity = wu_palmer(rows, compare)[place]

@@ -168,7 +168,7 @@ class Attacker(ConfigSection):
     release it is all, because neighbours are only similar in spelling.
     """
     auxiliary: File | Auxiliary | None = None
-    """Records that the attacker has beside the release: a file of baskets, or a file in another format. Attacks by
+    """Records that the attacker has next to the release: a file of baskets, or a file in another format. Attacks by
     order compare its lines and its item frequencies with the release.
     """
     k: int = Field(2, ge=2)

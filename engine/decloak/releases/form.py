@@ -142,4 +142,4 @@ class Form(ABC, Generic[Held, Content]):
 
     @abstractmethod
     def counts(self, release: Any) -> Mapping[str, int]:
-        """Return the numbers of transactions, items and the like that `release` shows, by name."""
+        """Return the numbers of transactions and items in `release`, and similar counts, by name."""

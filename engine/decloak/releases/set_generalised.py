@@ -90,7 +90,7 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
         return needed_pairs(held.published, nearest)
 
     def documents(self, held: StoredSetRelease) -> Iterable[Iterable[str]]:
-        """Yield the items that each published transaction of `held` may stand for."""
+        """Yield the possible items of each published transaction of `held`."""
         for transaction in held.published.transactions:
             yield [item for element in transaction for item in ((element,) if isinstance(element, str) else element)]
 

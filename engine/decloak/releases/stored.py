@@ -37,7 +37,7 @@ Arranged = TypeVar("Arranged")
 
 
 class Making(NamedTuple):
-    """How a release was made: the method, its settings, and what making it told of loss and cost."""
+    """The making of a release: the method, its settings, and its notes on loss and cost."""
 
     method: str
     parameters: Mapping[str, Any]
@@ -65,7 +65,7 @@ class StoredRelease(ABC):
     """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
 
     def kept(self, work_out: Callable[[Self], Arranged]) -> Arranged:
-        """What somebody works out of it, once for all who ask for it so."""
+        """Return the result of `work_out` for this release, computed once."""
         if work_out not in self._kept:
             self._kept[work_out] = work_out(self)
         return self._kept[work_out]  # type: ignore[return-value]
@@ -101,7 +101,7 @@ class StoredRelease(ABC):
 
 
 def _settings(text: str) -> dict[str, Any]:
-    """A JSON object; it may be of somebody else's store."""
+    """Read a JSON object, perhaps from a foreign store."""
     with suppress(ValueError, RecursionError):
         if isinstance(value := json.loads(text), dict):
             return value
@@ -194,7 +194,7 @@ class StoredDisassociation(StoredRelease):
     ) -> Arranged | None:
         """Truth: what is published and the record behind every row, arranged once for all who ask for it so.
 
-        Records are without the occurrences that the release suppressed: nobody can put these back where they belong.
+        Records lack the occurrences that the release suppressed, because no attack can recover them.
         """
         if self.rows is None:
             return None

@@ -1,9 +1,9 @@
 """The comparison of releases: which exposes the fewest people, at what cost, and which is dominated.
 
 One release exposes fewer people than another only where they differ by more than LEAST of the people and their
-intervals do not overlap. A release is dominated if another one exposes at most as many people in every figure, hides at
-most as much, and is better in one of these. A release whose labels contain a quarter of all items on average reveals
-almost nothing of the data, and is never preferred. No release is recommended for publication.
+intervals do not overlap. A release is dominated if another one exposes and hides at most as much in every figure, and
+is better in one of these. A release whose labels contain a quarter of all items on average reveals almost nothing of
+the data, and is never preferred. No release is recommended for publication.
 """
 
 import math

@@ -17,7 +17,7 @@ class Confidence:
     p: Floats | None
     reason: str | None = None
     CERTAIN: ClassVar["Confidence"]
-    """Confidence of findings that follow from the release: they need no probability."""
+    """Confidence of findings that follow from the release with certainty."""
 
     @classmethod
     def of(cls, p: Floats) -> "Confidence":

@@ -1,7 +1,7 @@
 """The coverage of an attack: for how much of what it needs the attacker has a score.
 
-An attack that goes by the relatedness of items needs a score for each pair of an item that is shown and an item that is
-hidden beside it. An attacker without these scores cannot succeed, and their failure shows nothing about the release.
+An attack by relatedness needs a score for each pair of a published item and a hidden item of the same record. An
+attacker without these scores cannot succeed, and their failure shows nothing about the release.
 """
 
 from collections.abc import Iterable, Mapping

@@ -121,7 +121,7 @@ def _add_rule(rules: Texts, path: Path, text: str | None = None) -> Rule:
 
 
 class Catalogue:
-    """The rules that can be named: those that come with decloak, and files given by path."""
+    """The rules by name: rules of decloak, and files given by path."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._texts: Texts = dict(_bundled())
@@ -165,7 +165,7 @@ class Catalogue:
         return next((name for name, text in self._texts.items() if text.derives.name == relation), None)
 
     def relations_of_others(self, rule: Rule) -> list[Derives]:
-        """Return the relations that `rule` may read of other rules; a bundled rule reads only those of bundled ones."""
+        """Return the relations that `rule` may read of other rules; a bundled rule reads bundled ones only."""
         ships = rule.name in _bundled()
         others = (name for name in self._texts if name != rule.name and (not ships or name in _bundled()))
         return [self._texts[name].derives for name in others]
@@ -196,7 +196,7 @@ def _bundled_digests() -> frozenset[str]:
 
 
 def untrusted_name(name: str, text: str) -> str | None:
-    """Return the name of a rule in errors; None if its `text` is that of the bundled rule `name`."""
+    """Return the name of a rule in errors; None if its `text` equals the bundled rule `name`."""
     return None if digest(text) in _bundled_digests() else f"the rule {name}"
 
 
@@ -207,7 +207,7 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def unknown_rule_error(name: str, names: Sequence[str]) -> DecloakError:
-    """Return an error for the unknown rule `name`; `names` are those that exist."""
+    """Return an error for the unknown rule `name`; `names` are the existing ones."""
     hint = suggest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
     return DecloakError(f"no rule named {quote(name)}", hint=hint)
 

@@ -68,7 +68,7 @@ def relational_form(strategy: Strategy, cells: str) -> RelationalForm:
 
 
 class _Weight:
-    """The weight of a cell as SQL. Its aggregates are those of the first state, which the state carries along."""
+    """The weight of a cell as SQL. Its aggregates are from the first state, which the state carries along."""
 
     def __init__(self, strategy: Strategy) -> None:
         weigh = strategy.weigh
@@ -243,8 +243,9 @@ gain as materialized (
   from heir h join shared n on n.alone = h.alone and n.[table] = h.[table] and n.kind = h.kind
   join line e on e.[table] = h.[table] and e.kind = h.kind and e.chosen
   where h.alone = (select min(alone) from shared m where m.[table] = h.[table] and m.kind = h.kind))"""
-"""The steps that share the weight of the eliminated cell among the lower cluster of its row and of its column; if
-nobody else is in that cluster (`alone`), among the lower cluster of the line without the cell."""
+"""The steps that share the weight of the eliminated cell among the lower cluster of its row and of its column. If the
+cell is `alone` in that cluster, they share it among the lower cluster of the line without the cell.
+"""
 
 
 def _next_state(strategy: Strategy, weigh: _Weight) -> str:

@@ -62,7 +62,7 @@ _STATED: dict[str, type[_Stated]] = {"uncertainty": _UncertaintyStated, "coheren
 def guarantee_in(path: Path, **bounds: int | None) -> Guarantee[Any]:
     """Read the guarantee that the file at `path` states: of a method (coat if it names none), or of sensitive items.
 
-    `bounds` (k and m) replace those of the file. Return the guarantee.
+    `bounds` (k and m) replace the bounds of the file. Return the guarantee.
     """
     source = read_source(path)
     if GUARANTEE in source.root.keys:

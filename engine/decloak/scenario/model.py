@@ -125,8 +125,8 @@ class Scenario(Varying):
     """The families of figures to measure. By default recovery, or accuracy and breach for disassociated data."""
     expect: tuple[Expression, ...] = ()
     """Conditions under which the run succeeds: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
-    exposure without an attack is that of the strongest attack. A percentage of a count is relative to its total. A
-    condition that the bounds of a figure decide is an error. One that cannot be evaluated fails.
+    exposure without an attack uses the strongest attack. A percentage of a count is relative to its total. A condition
+    that the bounds of a figure decide is an error. One that cannot be evaluated fails.
     """
     _rule_names: dict[str, str] = PrivateAttr(default_factory=dict)
 

@@ -82,7 +82,9 @@ class Source:
         return node
 
     def position(self, loc: Loc, *, key: bool = False) -> Location:
-        """Return the location of the value at `loc`, or of its `key`. If it is absent, that of the enclosing value."""
+        """Return the location of the value at `loc`, or of its `key`. If it is absent, return the position of the
+        enclosing value.
+        """
         node = self.find(loc)
         return self.find(loc[:-1]).keys.get(str(loc[-1]), node.place) if key and loc else node.place
 
@@ -212,7 +214,7 @@ class _ErrorReader:
         return problem["type"] == "too_short" and bool(len(self.source.find(path).value) >= least)
 
     def inside(self, head: str | int, group: list[Problem], schema: Schema, path: Loc) -> Iterator[Fault]:
-        """Yield the faults of the key or entry `head` at `path`: those of `group` in a value of `schema`."""
+        """Yield the faults of the key or entry `head` at `path`: the faults of `group` in a value of `schema`."""
         deeper = []
         for loc, problem in group:
             value = self.source.find(path).value

@@ -86,8 +86,8 @@ class Node:
         return 1 + max((child.height for child in self.children.values()), default=0)
 
     def put(self, keys: tuple[str, ...], node: "Node", key_place: Location) -> "Node":
-        """Return this tree with `node` under `keys`, where * stands for every entry of a list. Missing mappings are
-        created at `key_place`.
+        """Return this tree with `node` under `keys`, where * is every entry of a list. Missing mappings are created at
+        `key_place`.
         """
         if not keys:
             return node

@@ -2,7 +2,7 @@
 
 `learned` brings related items together: average linkage over distances, with leaves in the order that keeps neighbours
 close. Groups of `fanout` are cut from any order in the same way, so that trees differ only in the order. Cutting the
-merges themselves gives lopsided trees whose labels are exhausted at once (NCP 1 on clickstreams).
+merges themselves gives lopsided trees whose labels are exhausted together (NCP 1 on clickstreams).
 """
 
 import random

@@ -11,8 +11,8 @@ While p is violated: g = its image in a rare set that has the least support (tie
 same utility constraint for which the fewest sets of images of p stay rare, then UL(g ∪ g') is least, then the label
 comes first; suppress g when it has no g'. Without the first of these keys the papers' own examples do not come out.
 
-Items are numbered by name and a generalised item goes by its least member: the order of labels is that of numbers.
-A pattern of p is the set of all the images that some record supports; p is satisfied when no pattern is rare.
+Items are numbered by name. A generalised item has the number of its least member, so labels are in order of numbers. A
+pattern of p is the set of all the images that some record supports; p is satisfied when no pattern is rare.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -107,7 +107,7 @@ class _OtherImages(NamedTuple):
     cells: tuple[Ints, Ints]
 
     def blocks(self) -> Iterator[tuple[slice, Ints]]:
-        """Yield columns of counts in the support of g or g', in blocks: the near ones, then that of all others.
+        """Yield columns of counts in the support of g or g', in blocks: the near ones, then all others.
 
         The column of all records is appended to every block.
         """

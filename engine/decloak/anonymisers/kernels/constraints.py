@@ -66,7 +66,7 @@ def _read(listed: Iterable[Sequence[str]], items: Collection[str], kind: str) ->
 
 
 def item_names(listed: object, place: str) -> tuple[str, ...]:
-    """Return the names `listed`, each once; those of a set in code point order. `place` is for errors."""
+    """Return the distinct names `listed`; the names of a set in code point order. `place` is for errors."""
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         raise DecloakError(f"{quote(listed)} is not a list of items", place, "write one item as [item]")
     items = list(listed)

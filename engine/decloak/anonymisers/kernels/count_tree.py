@@ -67,7 +67,7 @@ class CountTree:
     """The count tree of some records. Its nodes are found on a walk in preorder."""
 
     def __init__(self, tree: Hierarchy, holding: sparse.csr_array[Any], nodes: Ints) -> None:
-        """Prepare a walk; `holding` is records × nodes from `extended`, `nodes` are those of the tree, in tree
+        """Prepare a walk; `holding` is records × nodes from `extended`, `nodes` are the nodes of the tree, in tree
         order.
         """
         columns = sparse.csr_array(holding[:, nodes])

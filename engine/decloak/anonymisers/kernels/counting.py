@@ -29,7 +29,7 @@ BLOCK = 1 << 20
 LARGE = 1 << 20
 """Number of entries of records from which importing numba is worthwhile."""
 PIECE = 1 << 18
-"""Number of neighbours that are looked up at once."""
+"""Number of neighbours that are looked up together."""
 
 
 class _Occurrences(NamedTuple):

@@ -1,11 +1,10 @@
 """Search for itemsets with a small support by compiled loops: the same results as `counting.rare_itemsets`, for the
 extra `fast`.
 
-The group of an itemset says where each later label stands in the records that hold the itemset: label x at the
-entries `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset is that of
-depth 0. To go one label deeper, what follows the places of the label chosen is grouped likewise: counted by label,
-then put in place. What ends an itemset is not grouped but counted: its last label, or its last two where a table of
-all pairs is small.
+The group of an itemset has, for each later label, its places in the records of the itemset: label x has the entries
+`place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset has depth 0. One
+label deeper, the entries after the chosen label are grouped in the same way: counted by label, then moved into place.
+What ends an itemset is not grouped but counted: its last label, or its last two where a table of all pairs is small.
 
 Importing this module needs numba.
 """
@@ -23,7 +22,7 @@ from decloak.compiled import compiled
 __all__ = ["rare_compiled"]
 
 BATCH = 1 << 12
-"""Number of itemsets that are found before they are returned, so that those that die are not counted further."""
+"""Number of itemsets that are found before they are returned, so that dead ones are dropped early."""
 TABLE = 1 << 20
 """Largest number of pairs of labels in a table: it must fit in the processor's cache."""
 

@@ -187,7 +187,7 @@ def _cured(
 
 
 def _totals(names: list[str], records: Sequence[Record], leaves: Sequence[Leaf], k: int) -> tuple[tuple[str, int], ...]:
-    """Return the supports of the items in k or more records, among those that a cluster publishes."""
+    """Return the supports of the published items in k or more records."""
     supports = Counter(item for record in records for item in record)
     shown_items = {item for leaf in leaves for item in leaf.item_rows}
     return tuple((names[item], supports[item]) for item in sorted(shown_items) if supports[item] >= k)

@@ -1,10 +1,10 @@
 """The fast form of k^m-anonymity by generalisation, and the minimisation of a cut.
 
-`cut` looks, for every size i = 1..m, for the sets of i labels of the current cut that 1..k - 1 records hold, and cures
-each at once (`cure`); a label is verified at size i when no set of i labels with it is left. A walk takes the
-sets in lexicographic order of labels, those not yet verified first, then the rarer; a set with a label that died
-meanwhile is skipped; only sets with a label not yet verified are taken. Walks are repeated until one commits nothing.
-Sets of fewer labels stay cured, for raising a cut never makes a set rare.
+`cut` finds, for every size i = 1..m, the sets of i labels of the current cut that 1..k - 1 records have. It cures each
+immediately (`cure`). A label is verified at size i when all such sets with it are cured. A walk takes the sets in
+lexicographic order of labels, those not yet verified first, then the rarer; a set with a label that died meanwhile is
+skipped; only sets with a label not yet verified are taken. Walks are repeated until one commits nothing. Sets of fewer
+labels stay cured, for raising a cut never makes a set rare.
 
 Node numbers say what lies below what: all below node v are the numbers v..end[v] - 1. Everything rests on how many
 records hold what, so the order of the records does not matter.
@@ -31,7 +31,7 @@ from decloak.lazy import sparse
 __all__ = ["cut", "refine"]
 
 BITS = 1 << 26
-"""Bytes of bitmaps that are kept at once, one bitmap for every node that a cure uses."""
+"""Bytes of bitmaps that are kept together, one bitmap for every node that a cure uses."""
 CHUNK = 1 << 12
 """Number of itemsets that are checked again after every cure."""
 
@@ -40,7 +40,7 @@ def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, acce
     """Return the cut of `tree` that is raised from the items until every set of at most `m` labels is in no record or
     in at least `k`.
 
-    `records` are those of `Hierarchy.code`; the cut is its nodes in ascending order. `accelerated` uses compiled loops,
+    `records` are as in `Hierarchy.code`; the cut is its nodes in ascending order. `accelerated` uses compiled loops,
     which need numba; None uses them if they are installed and faster. The result is the same.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
@@ -154,8 +154,8 @@ def refine(
     """Return an anonymous `cut` of `tree`, lowered until no inner node can be replaced by its children, the most
     expensive first.
 
-    `records`, `k`, `m` and `accelerated` are those of `cut`. A node that cannot be replaced now never can be: whatever
-    is below a cut that is not anonymous is not anonymous either.
+    `records`, `k`, `m` and `accelerated` are as in `cut`. A node that cannot be replaced now never can be: whatever is
+    below a cut that is not anonymous is not anonymous either.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in refine(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2, np.array([0]))]

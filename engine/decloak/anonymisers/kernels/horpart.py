@@ -86,7 +86,7 @@ def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
 
 
 def pooled_parts(parts: Iterable[list[int]], k: int) -> list[list[int]]:
-    """Return `parts`, those of fewer than `k` records merged until they have k; the rest joins the last cluster.
+    """Return `parts`, with parts of fewer than `k` records merged until they have k; the rest joins the last cluster.
 
     >>> pooled_parts([[0], [1, 2], [3], [4]], k=2)
     [[1, 2], [0, 3, 4]]

@@ -33,7 +33,7 @@ MOST_CUTS = 2_000_000
 
 
 def cuts(tree: Hierarchy) -> int:
-    """Return the number of cuts of `tree`: that of a node is one more than the product of its children's.
+    """Return the number of cuts of `tree`: for a node, one more than the product of its children's numbers.
 
     >>> cuts(Hierarchy.balanced("abcd", 2))
     5

@@ -53,7 +53,7 @@ def ranks(tree: Hierarchy, supports: Ints) -> Ints:
 
 
 def maximal(tree: Hierarchy, nodes: Iterable[int]) -> tuple[int, ...]:
-    """Return those of `nodes` of `tree` with no other one above them, in node order."""
+    """Return the highest of `nodes` of `tree`, in node order."""
     kept: list[int] = []
     end = -1
     for node in sorted(set(nodes)):
@@ -113,7 +113,7 @@ def cure(raised: Raised, rank: Ints, itemset: Sequence[int], k: int, support: Su
 
 
 def _cheapest_first(raised: Raised, itemset: Sequence[int]) -> Iterator[set[tuple[tuple[int, ...], tuple[int, ...]]]]:
-    """Yield the commits and results of choices, those of equal price and leaves together, the cheapest first.
+    """Yield the commits and results of choices, the cheapest first; choices of equal price and leaves together.
 
     A choice is the number of steps up for each member. One more step is never cheaper, and has no fewer leaves. So only
     choices that are cheaper than the cure are visited, and those one step above them.

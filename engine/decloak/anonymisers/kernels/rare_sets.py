@@ -15,7 +15,7 @@ from decloak.errors import DecloakError
 __all__ = ["PIECE", "rare_patterns", "rare_sets", "too_many"]
 
 MOST = 1 << 16
-"""Largest number of sets that are visited: as many as 16 members have."""
+"""Largest number of sets that are visited: the number of subsets of 16 members."""
 PIECE = 1 << 22
 """Number of entries of a table in one step."""
 

@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK, ENTRIES = 1 << 18, 1 << 20
-"""Number of records that are compared at once, and of labels that are replaced: they bound the memory."""
+"""Number of records that are compared together, and of labels that are replaced: they bound the memory."""
 
 
 class Records(NamedTuple):

@@ -113,7 +113,7 @@ def _join(a: _Node, b: _Node, leaves: list[Leaf], k: int, m: int) -> Shared | No
 
 
 def _contributing_rows(leaves: Sequence[Leaf], contributed: dict[int, frozenset[int]]) -> dict[int, int]:
-    """Return the rows that contribute each item; the rows of a joint cluster are those of its leaves in order."""
+    """Return the rows that contribute each item; a joint cluster has the rows of its leaves in order."""
     item_rows: dict[int, int] = {}
     first = 0
     for leaf, terms in contributed.items():

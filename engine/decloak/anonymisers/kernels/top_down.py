@@ -1,12 +1,12 @@
 """k-anonymity of whole records by top-down local recoding (Partition, after He and Naughton).
 
-A partition is k records or more that are published alike, by the nodes held: each of its records holds an item below
-every one of these, and no other item. All records begin in one partition, at the root. Expanding a node puts its
-children in its place, in each record those that the record holds; records with the same children are a group, and a
-group of k records or more is a partition of its own. Smaller ones stay behind together, published by the node itself;
-if these are fewer than k, the largest groups give records, and if no group can spare as many, a whole group stays.
-The node whose expansion gains most is expanded first. An occurrence is an item in a record; `node` is the node it is
-published by, `below` the child of that above the item, `gain` what n · NCP falls by when the child takes its place.
+A partition is a set of k records or more with the same published nodes. Each of its records has an item below every one
+of these nodes, and no other item. All records begin in one partition, at the root. Expanding a node replaces it by its
+children, in each record by the children that the record has. Records with the same children are a group, and a group of
+k records or more becomes a partition. Smaller groups stay together, published by the node itself. If they have fewer
+than k records, the largest groups give records; if this is too few, a whole group stays. The node whose expansion gains
+most is expanded first. An occurrence is an item in a record; `node` is the node it is published by, `below` the child
+of that above the item, `gain` what n · NCP falls by when the child takes its place.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
 
 
 def _completed(tree: Hierarchy, nodes: Sequence[int]) -> tuple[int, ...]:
-    """Return the cut of some nodes and of the highest nodes that are not above them; without any, that of the
+    """Return the cut of some nodes and of the highest nodes that are not above them; without nodes, the cut of the
     leaves.
     """
     if not nodes:
@@ -67,7 +67,7 @@ def _completed(tree: Hierarchy, nodes: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Search:
-    """Occurrences by their number in the matrix of records. A partition is those of its records, ascending."""
+    """Occurrences by their number in the matrix of records. A partition has the numbers of its records, ascending."""
 
     def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> None:
         self._tree, self._k = tree, k
@@ -157,7 +157,7 @@ def _runs(values: Ints) -> Ints:
 
 
 def _group_by_children(children: Ints, start: Ints) -> Ints:
-    """Return a number for each record, equal for equal sets of children; those of a record begin at `start`."""
+    """Return a number for each record, equal for equal sets of children; the children of a record begin at `start`."""
     kinds, child = np.unique(children, return_inverse=True)
     group = np.zeros(len(start), np.int64)
     for first in range(0, len(kinds), BITS):
@@ -169,7 +169,9 @@ def _group_by_children(children: Ints, start: Ints) -> Ints:
 
 
 def _choose_staying(group: Ints, spare: Ints, gains: Ints, lacking: int) -> Ints:
-    """Return the records that also stay: one by one from the largest group, of each group those that lose least."""
+    """Return the records that also stay: one by one from the largest group, in each group the record with the least
+    loss.
+    """
     remaining = spare.copy()
     for _ in range(lacking):
         remaining[remaining.argmax()] -= 1

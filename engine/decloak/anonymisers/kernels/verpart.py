@@ -14,7 +14,7 @@ Grower = Callable[[], Callable[[int], bool]]
 
 
 class Vertical(NamedTuple):
-    """The items of the record chunks, in the order they were placed, and those of the term chunk."""
+    """The items of the record chunks, in the order they were placed, and the items of the term chunk."""
 
     chunks: list[list[int]]
     terms: list[int]
@@ -41,7 +41,7 @@ def by_support(item_rows: dict[int, int]) -> list[int]:
 
 def vertical(item_rows: dict[int, int], size: int, k: int, m: int) -> Vertical:
     """Return the items of a cluster of `size` records, with rows in `item_rows`, split into chunks for `k` and `m` so
-    that no record need be empty.
+    that every record keeps an item.
     """
     order = by_support(item_rows)
     frequent = [item for item in order if item_rows[item].bit_count() >= k]

@@ -21,7 +21,7 @@ __all__ = ["read_columns"]
 CELL = 16
 """Bytes of memory per cell: a reference, and its number during the conversion."""
 LIST = 80
-"""Bytes of memory per list, beside its cells."""
+"""Bytes of memory per list, next to its cells."""
 
 
 class _UnsupportedValue:

@@ -34,7 +34,7 @@ __all__ = [
 BLOCK = 1 << 20
 """Bytes of a file that exist as lines at the same time."""
 LINE = 100
-"""Bytes of memory per line, beside its text."""
+"""Bytes of memory per line, next to its text."""
 LONGEST_LINE = 1_000_000
 """Largest number of characters of a line, including quoted line ends inside a CSV record."""
 

@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
 
 class FileCounts(NamedTuple):
-    """Sizes of a file; of a large one only those of its first part."""
+    """Sizes of a file; for a large one, sizes of its first part."""
 
     records: int
     items: int

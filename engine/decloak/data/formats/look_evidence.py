@@ -222,8 +222,8 @@ def nested(rows: Rows) -> bool:
 
 
 def inner_of(rows: Rows, outer: str) -> str | None:
-    """Return the separator of names inside the values behind the ids of `rows`; None if there is none. `outer` is that
-    of the columns.
+    """Return the separator of names inside the values behind the ids of `rows`; None if there is none. `outer` is the
+    separator of the columns.
 
     It occurs in a third of the values and in no id; a blank only between integers.
     """

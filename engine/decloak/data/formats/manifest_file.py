@@ -24,7 +24,7 @@ Plain = str | int | float | bool
 
 @dataclass(frozen=True)
 class Manifest:
-    """The public description of a published release, in a file beside it."""
+    """The public description of a published release, in a file next to it."""
 
     form: str
     carrier: str
@@ -50,7 +50,7 @@ class Manifest:
 
 
 def manifest_path(file: FilePath) -> Path:
-    """Return the path of the manifest of `file`: beside it.
+    """Return the path of the manifest of `file`: next to it.
 
     >>> manifest_path("out/release.txt").as_posix()
     'out/release.txt.manifest.json'

@@ -3,9 +3,9 @@
     heart disease, (blood pressure, icd, limbs, injury), weakness
     ()
 
-A bracket is a generalised item; one of a single member is marked all the same. A line of () alone is a transaction
-whose items were all suppressed. Names that hold a comma, a bracket or a quote, or begin or end with a blank, stand in
-double quotes, a quote inside written twice. With ids the first name of a line is the id.
+A bracket is a generalised item; a bracket with a single member is marked too. A line of () alone is a transaction whose
+items were all suppressed. Names with a comma, a bracket or a quote, or a blank at either end, are in double quotes; a
+quote inside is doubled. With ids the first name of a line is the id.
 """
 
 import re

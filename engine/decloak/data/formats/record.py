@@ -14,9 +14,9 @@ from decloak.errors import DecloakError, quote
 __all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "no_items", "pop_id"]
 
 ROW, NUMBER, TEXT = 40, 8, 250
-"""Bytes of memory per record, per item in it, and per name or id beside its letters."""
+"""Bytes of memory per record, per item in it, and per name or id next to its letters."""
 PIECE = 1 << 20
-"""Bytes that are charged at once."""
+"""Bytes that are charged together."""
 
 
 class Options(NamedTuple):

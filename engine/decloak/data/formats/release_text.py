@@ -13,7 +13,7 @@ LONGEST_NAME = 200
 
 
 def text_table(release: ChunkContent) -> str:
-    """Return `release` as text. Sub-records on one line need not belong to one record.
+    """Return `release` as text. Sub-records on one line may belong to different records.
 
     >>> from decloak.data.content import Cluster
     >>> chunks = Chunk(("a", "b"), (("a",), ("a", "b"))), Chunk(("c",), (("c",),))

@@ -26,7 +26,9 @@ def import_extra(module: str, what: str) -> Any:
 
 
 def records_of_columns(columns: Columns, path: str, options: Options) -> Iterator[Record]:
-    """Yield the records of the table `columns`; errors name `path` and the row. `options` are those of the format."""
+    """Yield the records of the table `columns`; errors name `path` and the row. `options` are the options of the
+    format.
+    """
     with at_location(location(path)):
         for number, (label, items) in enumerate(rows_of_columns(columns, options.transaction, options.item), 1):
             yield Record(Line(path, number, ""), label, items)

@@ -1,4 +1,4 @@
-"""The content of a file, unpacked from .gz and .xz on the way. Its digest is that of the packed bytes."""
+"""The content of a file, unpacked from .gz and .xz on the way. Its digest is the digest of the packed bytes."""
 
 import gzip
 import io
@@ -66,7 +66,7 @@ def packing_of(start: bytes) -> str | None:
 
 
 def unpacked_file(path: FilePath) -> ReadFile:
-    """Return the file at `path` with its whole content, unpacked if its first bytes are those of packed data."""
+    """Return the file at `path` with its whole content, unpacked if its first bytes mark packed data."""
     with reading_file(path):
         content = start_of(path)[0]
         return ReadFile(path, content, size_of_file(path) or len(content))

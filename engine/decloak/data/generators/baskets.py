@@ -20,7 +20,7 @@ __all__ = ["baskets", "shaped"]
 
 SPREAD = 0.8
 ROUNDS = 12
-"""Number of times that duplicates in a record are redrawn, before the rest is completed at once."""
+"""Number of times that duplicates in a record are redrawn, before the rest is completed together."""
 BLOCK = 1 << 22
 
 

@@ -1,4 +1,4 @@
-"""Synthetic clinic: records like those of a general hospital, in any number, reproducible by a seed.
+"""Synthetic clinic: records similar to a general hospital's, in any number, reproducible by a seed.
 
 A record is about one of some fifty conditions, the most common two hundred times as frequent as the rarest. It has the
 order of a note: the condition, its symptoms, tests and treatments; then each further complaint with a few of its own;

@@ -81,7 +81,7 @@ class Documents:
     count: int = 0
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     sha256: Any = field(default_factory=hashlib.sha256)
-    """Digest of the file on the disk; of a folder, that of its files in order."""
+    """Digest of the file on the disk; for a folder, the digest of its files in order."""
 
     def __iter__(self) -> Iterator[str]:
         self.reading.check()
@@ -150,7 +150,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 
 def kind_of(path: Path) -> str:
-    """Return the extension of `path` that names its content, without that of the packing."""
+    """Return the extension of `path` that names its content, without the extension of the packing."""
     suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in (".gz", ".xz")]
     return suffixes[-1] if suffixes else ""
 

@@ -1,4 +1,4 @@
-"""Conversion of plurals to singulars. A word that may be a singular is not changed.
+"""Conversion of plurals to singulars. A word that may be a singular stays unchanged.
 
 Only endings that singulars rarely have are changed; -ss, -us, -is and -ics never are (illness, virus, diagnosis,
 physics). Exceptions are listed in `words`.
@@ -9,7 +9,7 @@ from decloak.data.text.words import IRREGULAR, UNCHANGED
 __all__ = ["singular"]
 
 SHORTEST = 4
-"""Least number of letters of a word that a rule changes: gas, bus and yes stay."""
+"""Least number of letters of a word that a rule changes: short words such as gas, bus and yes are excluded."""
 
 STAYING = ("ss", "us", "is", "ics")
 CHANGING = (

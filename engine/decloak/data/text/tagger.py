@@ -1,6 +1,6 @@
 """Part-of-speech tagging: the interface `Tagger`, and HanTa for English.
 
-HanTa (extra `text`) comes with its model and uses no network. Its tags are those of the British National Corpus.
+HanTa (extra `text`) comes with its model and uses no network. Its tags are the tags of the British National Corpus.
 """
 
 import importlib
@@ -27,7 +27,7 @@ KEPT = 100_000
 """Number of words whose analysis is cached: an analysis takes far longer than tagging a known word."""
 
 AT_ONCE = 500
-"""Number of words that are tagged at once: over many thousands HanTa's probabilities underflow."""
+"""Number of words that are tagged together: over many thousands HanTa's probabilities underflow."""
 
 
 class Tagger(Protocol):

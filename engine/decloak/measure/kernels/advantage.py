@@ -14,9 +14,9 @@ least that of the same number of independent strikes with two right and two wron
 are drawn without replacement, so s strikes count as s (1 + s / 50), over repetitions as s (1 + s / 20).
 
 Two attacks are compared by the hidden members that they recovered beyond the baseline: of h hidden members, (c - e) /
-h. The difference is paired, by repetition or, for one release, by table: with D that of all tables and D_i that without
-table i, its variance is that of the advantage. tests/measure/test_coverage.py simulates how often these intervals
-contain the true value.
+h. The difference is paired, by repetition or, for one release, by table. D is the difference of all tables and D_i the
+difference without table i; its variance is computed in the same way. tests/measure/test_coverage.py simulates how often
+these intervals contain the true value.
 """
 
 import math

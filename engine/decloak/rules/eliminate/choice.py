@@ -39,7 +39,7 @@ class Choice(NamedTuple):
 
 
 class TableChooser:
-    """Chooser for one group, the table: its heaviest cell among those that may go."""
+    """Chooser for one group, the table: its heaviest eligible cell."""
 
     def __init__(self, batch: Batch, strategy: Strategy) -> None:
         self._largest = strategy.suspicion == "largest"

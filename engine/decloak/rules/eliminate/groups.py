@@ -1,6 +1,6 @@
 """Groups of cells: their suspicion, their lower cluster, and the cells that inherit the weight of an eliminated cell.
 
-Each function takes the weights of many groups at once, a row each, NaN where a group has no cell.
+Each function takes the weights of many groups together, a row each; NaN is an absent cell.
 
     V       suspicion: the largest gap between neighbours in ascending order of w (0 below two cells),
             or the largest w, or a formula

@@ -1,4 +1,4 @@
-"""The elimination attack: remove from distance tables the cells that fit their context least, many tables at once.
+"""The elimination attack: remove from distance tables the cells that fit their context least, many tables together.
 
 A cell of a table d is scored, unscored (NaN) or eliminated. It may go while at least one other item of its row and one
 of its column is left; unscored items are left. The strategy decides which cells are eliminated, and in which order:
@@ -185,7 +185,7 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold:
 
 
 def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
-    """Yield the eliminations of each table in order; those of one table are in order in the log."""
+    """Yield the eliminations of each table, in the order of the log."""
     # An empty entry gives concatenate its types where no table was struck at all.
     none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]

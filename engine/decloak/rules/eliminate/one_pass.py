@@ -28,7 +28,8 @@ def strike_in_one_pass(
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Eliminate cells of the tables of `batch` as `strike` says; return the log, and the remainder of each table.
 
-    `threshold` is that of each table, `seeds` are those of all tables, by number, and `rounds` limits the eliminations.
+    `threshold` has a value per table, `seeds` are the seeds of all tables, by number, and `rounds` limits the
+    eliminations.
     """
     log: list[StrikeLog] = []
     remaining: dict[int, Remainder] = {}
@@ -60,7 +61,7 @@ def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
 
 
 def _eliminate_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
-    """Return those of the cells that may go at their turn."""
+    """Return the cells that may go at their turn."""
     # Unscored cells count as items that remain: nobody can strike them.
     row_left, col_left, struck = [cols] * rows, [rows] * cols, []
     for cell in cells.tolist():
@@ -99,7 +100,7 @@ def _repeatedly_largest(positions: list[int], w: Floats) -> list[int]:
 
 
 def _random_candidates(count: int, seed: int) -> Iterator[int]:
-    """Yield those of `count` cells that are tried with heads, in the order tried."""
+    """Yield the candidates of `count` cells that a coin selects, in the order tried."""
     # An own generator, so that draws are the same in every version of numpy.
     draw = _splitmix64(seed)
     # The remainder favours small numbers by less than count / 2^64, which no experiment can see.

@@ -21,7 +21,7 @@ def strike_in_rounds(
 ) -> tuple[list[StrikeLog], dict[int, Remainder]]:
     """Eliminate cells of the tables of `batch` until each is done; return the log, and the remainder of each table.
 
-    `chooser` selects the cells, `redistribute` says who inherits their weight, `threshold` is that of each table, and
+    `chooser` selects the cells, `redistribute` names the heirs of their weight, `threshold` has a value per table, and
     `rounds` limits the eliminations.
     """
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)

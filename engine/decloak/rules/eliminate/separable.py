@@ -1,10 +1,11 @@
 """Large tables whose weights have separate factors for row and column, in the form that compiled loops use.
 
-w = d f g: f depends only on what is left of the row, or on the weight that the row passed on to the cell; g likewise on
-the column. So an elimination changes f in one row and g in one column, and no other cell has to be updated for it.
+w = d f g: f depends only on the rest of the row, or on the weight that the row passed on to the cell. g depends in the
+same way on the column. So an elimination changes f in one row and g in one column, and no other cell has to be updated
+for it.
 
-The eliminations are those of `rounds`, ties included. Only differences of 1e-9 (EPS) up to the last digit may be
-decided differently: the loops multiply gaps where rounds multiply distances.
+The eliminations are as in `rounds`, ties included. Only differences of 1e-9 (EPS) up to the last digit may be decided
+differently: the loops multiply gaps where rounds multiply distances.
 
 Why loops with blocks: a plain loop passes over a whole column in each elimination. For 60,000 rows that alone takes
 twice as long as all of these loops.
@@ -28,8 +29,8 @@ from decloak.rules.expression import Expression
 __all__ = ["pays_off", "strike_large"]
 
 LARGE, SMALL = 5e6, 1e5
-"""Cells, each as often as its row and column have cells: of all tables together from which compiled loops pay, for
-their import takes a moment, and of a table below which many tables at once are as fast without.
+"""Numbers of cells, each counted with the size of its row and column. Above LARGE, all tables together are worth the
+import of compiled loops. Below SMALL, tables are equally fast without them.
 """
 MOST = 1e6
 """A distance above which rounding comes near to what counts as equal."""
@@ -79,7 +80,7 @@ def strike_large(
     """Eliminate cells of the tables of `batch` by compiled loops; return the log and the remainder of each table.
 
     Return None where the loops do not support the `strategy`, do not pay off or do not exist. With `required` they are
-    used whatever the cost, and numba must be installed. `threshold` is that of each table, and `rounds` limits the
+    used whatever the cost, and numba must be installed. `threshold` has a value per table, and `rounds` limits the
     eliminations.
     """
     factors = factors_of(strategy)
@@ -113,7 +114,7 @@ def _loops(required: bool) -> Any:
 
 @dataclass
 class _LargeTable:
-    """A table by bars, the groups of its shorter kind, and lines, those of the longer."""
+    """A table by bars, the groups of its shorter kind, and lines, the groups of the longer kind."""
 
     d: Floats
     wide: bool  # whether bars are columns
@@ -154,7 +155,7 @@ class _LargeTable:
     def strike(self, loops: Any, by_lines: bool, threshold: float, most: int, **sizes: int) -> Any:
         """Eliminate at most `most` cells with `loops`, above the `threshold`; return the eliminations.
 
-        `by_lines` says whether groups are rows and columns, `sizes` are those of `loops.lines`.
+        `by_lines` says whether groups are rows and columns, `sizes` are as in `loops.lines`.
         """
         bars, lines = self.d.shape
         scale = np.ones(lines) if self.handing else np.full(lines, self.of_line[bars])
@@ -182,7 +183,7 @@ class _LargeTable:
         return ordered
 
     def logged(self, number: int, batch: Batch, struck: Any) -> StrikeLog:
-        """Return the eliminations `struck`, with cells and groups numbered as in `batch`; `number` is that of the
+        """Return the eliminations `struck`, with cells and groups numbered as in `batch`; `number` is the number of the
         table.
         """
         bar, line, group = (column.astype(np.intp) for column in struck[:3])

@@ -61,8 +61,8 @@ class Strategy:
     ) -> "Strategy":
         """Check the choices and compile the formulas; return the strategy.
 
-        `groups`, `suspicion`, `strike`, `weigh`, `redistribute` and `threshold` are those of the rule file. `columns`
-        are the further ones that `weigh` may name; `places` has the location of each choice.
+        `groups`, `suspicion`, `strike`, `weigh`, `redistribute` and `threshold` are as in the rule file. `columns` are
+        the further ones that `weigh` may name; `places` has the location of each choice.
         """
         place = (places or {}).get
         kinds = tuple(check_choice(group, GROUP_KINDS, place("groups")) for group in groups)

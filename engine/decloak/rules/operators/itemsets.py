@@ -1,4 +1,4 @@
-"""The rule form `itemsets`: count the supports of itemsets, and find those that are too rare."""
+"""The rule form `itemsets`: count the supports of itemsets, and find the rare ones."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -64,7 +64,7 @@ class Result(ABC):
     """Findings of a rule that are not written to the store yet."""
 
     notes: Sequence[str] = ()
-    """Sentences that the run prints beside the findings."""
+    """Sentences that the run prints next to the findings."""
 
     @property
     def idle_reason(self) -> str | None:
@@ -76,7 +76,7 @@ class Result(ABC):
         return None
 
     def with_store_ids(self, rule: "Rule", database: AttackersDatabase) -> "Result":
-        """Replace the ids of the attacker's `database` by those of the store, for the findings of `rule`; return it."""
+        """Replace the ids of the attacker's `database` by ids of the store, for the findings of `rule`; return it."""
         return self
 
     @abstractmethod
@@ -168,14 +168,14 @@ class RuleTraits:
     learns_from_plain_items: bool = False
     """True if the rule learns from items that the release publishes ungeneralised."""
     controls: tuple[Control, ...] = ()
-    """Negative controls that the rule supports: the same attack with spoilt training data."""
+    """Negative controls that the rule supports: the same attack with permuted training data."""
     accepted_settings: frozenset[str] = frozenset()
     """The settings of an attack that change the findings: of threshold, ratio, k and m."""
     extra_knowledge: frozenset[KnowledgeLevel] = frozenset()
     """Knowledge that the rule needs in addition to scores of relatedness and the release."""
 
     def required_knowledge(self, sources: frozenset[KnowledgeLevel]) -> frozenset[KnowledgeLevel]:
-        """Return the knowledge levels that the rule needs; `sources` are those of the scores of relatedness."""
+        """Return the knowledge levels that the rule needs; `sources` are the sources of relatedness."""
         # A rule that learns from the release also weighs the scores of relatedness, where there are any.
         uses_scores = (self.needs_relatedness or self.learns_from_release) and not self.is_random
         release = frozenset({KnowledgeLevel.RELEASE}) if self.learns_from_release else frozenset[KnowledgeLevel]()

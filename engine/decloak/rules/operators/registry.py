@@ -1,4 +1,4 @@
-"""The registry of rule forms: a new form is a module beside this one and an entry here."""
+"""The registry of rule forms: a new form is a module next to this one and an entry here."""
 
 from typing import Any
 

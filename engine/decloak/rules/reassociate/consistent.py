@@ -38,7 +38,7 @@ class CoverLimits(NamedTuple):
 
 
 def cover_limits(release: Disassociated, k: int) -> dict[int, CoverLimits]:
-    """Return the cover rules of every cluster of `release` by its number; `k` is that of the algorithm."""
+    """Return the cover rules of every cluster of `release` by its number; `k` is as in the algorithm."""
     covered: dict[int, list[tuple[ChunkNumber, str, str]]] = {number: [] for number in range(len(release.clusters))}
     # Only covers by the first chunk bind an assignment: rows are known by their anchors there.
     for problem in cover_problems(release):

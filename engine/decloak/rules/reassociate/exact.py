@@ -72,8 +72,8 @@ def exact_posterior(
     """Return p of every unit and anchor of a cluster; None where enumeration takes too long, or nothing agrees.
 
     `case` and `cluster` are the cluster, and `values` are z. `supports` are the probabilities of a term to be in 1, 2,
-    ... rows; `k` and `m` are those of the algorithm; `empty_rows` allows empty rows. The algorithm's rules do not hold
-    for a cluster that is `cured` of cover problems.
+    ... rows; `k` and `m` are as in the algorithm; `empty_rows` allows empty rows. The algorithm's rules do not hold for
+    a cluster that is `cured` of cover problems.
     """
     try:
         placed = _place_units(case, cluster, values, pieces(cluster, k, m, cured=cured), empty_rows)
@@ -122,7 +122,7 @@ def _place_units(
 
 
 def _numbers(kinds: Sequence[frozenset[str]], names: Sequence[frozenset[str] | None]) -> Ints:
-    """Return the index of each distinct sub-record among the names, and last that of none: the empty one's, or -1."""
+    """Return the index of each distinct sub-record among the names, and last the index of the empty one, or -1."""
     place = {name: number for number, name in enumerate(names)}
     return np.array([*(place[kind] for kind in kinds), place.get(frozenset(), -1)], np.int64)
 

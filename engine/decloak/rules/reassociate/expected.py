@@ -160,7 +160,7 @@ def _never_empty(p: Floats, none: Floats, groups: Ints, starts: Ints, owner: Int
 
 
 def _odds_factor(joined: float, most: int, rows: int) -> float:
-    """Return the factor for odds with which at most about so many of these rows are joined."""
+    """Return the factor for odds with which about `most` of these rows are joined, at most."""
     q, t = min(joined / rows, 1 - CLOSE), min(most / rows, 0.5)
     return min(most / joined, t * (1 - q) / (q * (1 - t)))
 

@@ -162,7 +162,7 @@ def _pairs(chunks: Sequence[_Chunks], items: int) -> _Pairs:
 def _weights(
     chunks: Sequence[_Chunks], pairs: _Pairs, measures: Sequence[Scores], negative_control: NegativeControl
 ) -> Floats:
-    """Return w of the scores by each measure, of the lifts, and of being in an anchor at all."""
+    """Return w of the scores by each measure, of the lifts, and of being in an anchor."""
     # More than ENTRIES rows change the weights little, and cost much time.
     step = max(1, -(-sum(some.holds.size for some in chunks) // ENTRIES))
     torn = [_tear_chunks(some.every_nth(step), pairs, measures) for some in chunks]
@@ -216,7 +216,7 @@ def _tear_chunks(chunks: _Chunks, pairs: _Pairs, measures: Sequence[Scores]) -> 
 def softmax_weights(features: Floats, alike: Floats, chosen: Floats, unit: Ints) -> Floats:
     """Return the weights under which the chosen rows of every unit are most likely.
 
-    `features` are those of rows, each of which stands for `alike` equal ones, `chosen` of which were chosen for `unit`.
+    `features` describe rows, each repeated `alike` times; `chosen` of the repeated rows were chosen for `unit`.
     Newton's method on a concave sum; a feature that is the same in all rows has weight 0.
     """
     count = int(unit.max(initial=-1)) + 1

@@ -1,8 +1,8 @@
 """The re-association attack: assign the split parts of a disassociated release to its records.
 
-Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with those
-of the row's anchor in the first record chunk, never from earlier assignments (`scores`, `fitted`). The rows are matched
-as the strategy says (`match`, `expected`, `exact`), and made consistent if it says so.
+Each cluster is attacked on its own. The value of a row for a unit comes from the scores of the unit's items with the
+items of the row's anchor in the first record chunk, never from earlier assignments (`scores`, `fitted`). The rows are
+matched as the strategy says (`match`, `expected`, `exact`), and made consistent if it says so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class AttackedCluster(NamedTuple):
 
     @property
     def assignments(self) -> Iterator[Assignment]:
-        """Yield the assignments, without those of a shared unit that went only to other clusters."""
+        """Yield the assignments, without shared units that went only to other clusters."""
         for unit, rows in zip(self.case.units, self.rows, strict=True):
             if rows:
                 yield Assignment(self.case.number, unit.chunk, unit.items, rows)
@@ -66,8 +66,8 @@ def reassociate(
 ) -> list[Assignment]:
     """Return the rows of every unit of `release`, by cluster, chunk and unit.
 
-    `scores` are those of pairs of items, in either order; None, NaN and infinities are no score. `strategy` is the
-    attack. `closer` says whether larger or smaller scores mean closer items. `k` replaces the release's own.
+    `scores` are scores of pairs of items, in either order; None, NaN and infinities are absent scores. `strategy` is
+    the attack. `closer` says whether larger or smaller scores mean closer items. `k` replaces the release's own.
     `unrelated` is the score of items with nothing in common, for `bayes`; without it, the mean of the scores. `seed` is
     for random matching.
 
@@ -99,9 +99,8 @@ def attack(
 ) -> Iterator[AttackedCluster]:
     """Yield the attacked clusters of `release` with their values, in any order.
 
-    `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are those of `reassociate`; `m` replaces the release's
-    own. `control` spoils the training data. `measures` are those that the scores were made of, for a strategy that
-    weighs them.
+    `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are as in `reassociate`; `m` replaces the release's own.
+    `control` spoils the training data. `measures` are the measures behind the scores, for a strategy that weighs them.
     """
     # Without a control nothing is spoilt, so that the same code runs in both cases.
     negative_control = NegativeControl(control, seed)
@@ -202,7 +201,7 @@ def _require_m(m: int | None) -> int:
 
 
 def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
-    """Yield the units of each cluster among those of a batch."""
+    """Yield the units of each cluster in a batch."""
     first = 0
     for case in batch:
         units = slice(first, first + len(case.units))

@@ -7,7 +7,7 @@ a chunk, with the largest sum of values: a transportation problem from sub-recor
 assignment of each sub-record as often as it was published. Rows without a value (-inf) are as few as possible. Of
 several such assignments it takes one with the lowest rows; a sub-record alone in its chunk gets its best rows. Terms
 share nothing that could be exhausted (a record may have all of them): for each the assignment is its best rows. In
-clusters of more than MANY rows anchors stand for rows (`flow`); the solver then chooses among equal assignments.
+clusters of more than MANY rows the solver assigns units to anchors (`flow`), and chooses among equal assignments.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Negative controls of an attack that learns from a disassociated release: the same attack with spoilt training data.
+"""Negative controls of an attack that learns from a disassociated release: the same attack with permuted training data.
 
 `labels` gives every pair of items the score of another pair, and learns weights from records that had the removed items
-in another order (`fitted`): spoilt weights alone leave too much, because any positive weights rank rows as the right
+in another order (`fitted`): permuted weights alone leave too much, because any positive weights rank rows as the right
 ones do. `contexts` permutes the anchors of a cluster among its rows, `order` renumbers its rows, which must change
 nothing.
 """

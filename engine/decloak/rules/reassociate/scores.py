@@ -1,5 +1,5 @@
-"""Values of units and anchors: the relatedness of every unit of a cluster to every anchor of it,
-many clusters at once.
+"""Values of units and anchors: the relatedness of every unit of a cluster to every anchor of it, many clusters
+together.
 
 SC(a, y): the score of two items, larger is closer. v_a: the mean of SC(a, y) over the items y of a unit. The value of
 a unit and an anchor: mean(v), the mean of {v >= median(v)}, or max(v), over the items a of the anchor; -inf without
@@ -50,7 +50,7 @@ AT_ONCE = 1 << 20
 
 
 class Scores(NamedTuple):
-    """Scores by pairs of item codes, larger is closer; `neutral` is that of items with nothing in common."""
+    """Scores by pairs of item codes, larger is closer; `neutral` is the score of items with nothing in common."""
 
     code: Mapping[str, int]
     keys: Ints

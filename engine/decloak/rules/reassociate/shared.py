@@ -20,7 +20,7 @@ __all__ = ["JointCase", "is_shared", "joint_cases", "shared_places"]
 
 
 class JointCase(NamedTuple):
-    """The rows of the clusters of a joint cluster as those of one, its shared chunks, and the start of each cluster.
+    """The rows of the clusters of a joint cluster as one list, its shared chunks, and the start of each cluster.
 
     `row_starts` and `anchor_starts` have one number more than clusters; `barred` lists units and clusters, by index,
     that do not go together.

@@ -25,14 +25,14 @@ class Reassociation:
     """A re-association attack.
 
     `combine` makes one value of a unit's scores with the items of an anchor: their `mean`, the mean of the
-    `upper_half`, the `best`, or log odds: those of `bayes`, or `fitted` ones, for which the scores by each measure
-    and the lifts of the release's own record chunks are weighted by what these chunks show. It is for the kinds of
-    `units`; the others go by the mean. A sub-record goes to as many rows as it was published. A term, published
-    once, goes to `k - 1` rows, the most it can be in, to one (`multiplicity`), or to as many as are `expected` of
-    supports like the published ones. `best` matches every unit on its own, `assignment` all sub-records of a chunk
-    at once, `expectation` by the probability of every row with all units of a chunk at once, shared chunks among
-    them, `exact` by going through all that a small cluster may have been and like `expectation` in the others,
-    `random` by chance. `consistent` rules out what the algorithm could not have published.
+    `upper_half`, the `best`, or log odds: those of `bayes`, or `fitted` ones, for which the scores by each measure and
+    the lifts of the release's own record chunks are weighted by what these chunks show. It is for the kinds of `units`;
+    the others use the mean. A sub-record goes to the published number of rows. A term, published once, goes to `k - 1`
+    rows, the most it can be in, to one (`multiplicity`), or to the number `expected` of supports similar to the
+    published ones. `best` matches every unit alone. `assignment` matches all sub-records of a chunk together.
+    `expectation` uses the probability of every row with all units of a chunk, shared chunks included. `exact`
+    enumerates the possibilities of a small cluster and uses `expectation` in the others. `random` draws rows.
+    `consistent` rules out what the algorithm could not have published.
 
     >>> rga = Reassociation.build(units=["term"], combine="upper_half")
     >>> rga.combine_for("T"), rga.combine_for(1)
@@ -58,7 +58,7 @@ class Reassociation:
     ) -> "Reassociation":
         """Check the choices and return the strategy; `places` has the location of each.
 
-        `units`, `combine`, `give`, `match` and `consistent` are those of the rule file.
+        `units`, `combine`, `give`, `match` and `consistent` are as in the rule file.
         """
         place = (places or {}).get
         kinds = tuple(check_choice(unit, get_args(Unit), place("units")) for unit in units)

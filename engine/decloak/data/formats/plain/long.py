@@ -12,11 +12,11 @@ from decloak.errors import quote, suggest
 __all__ = ["FORMAT"]
 
 ROWS = 4096
-"""Number of rows that are charged to the budget at once."""
+"""Number of rows that are charged to the budget together."""
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Yield the transactions of rows (transaction, item). The rows of one transaction need not be neighbours."""
+    """Yield the transactions of rows (transaction, item). The rows of one transaction may be apart."""
     rows = records(lines, options.separator or ",")
     head, header = next(rows)
     check_header(head, header)

@@ -61,8 +61,8 @@ class Shares(NamedTuple):
 def membership_scores(published: Shares, reference: Shares, held: Matrix) -> Floats:
     """Return the logarithm of a likelihood ratio for each person: in the data, or only in the population?
 
-    The ratio is that of `published` shares to shares in the `reference`, multiplied over the items and pairs of a
-    person. `held` is people × items. A person with very many items is represented by the rarest.
+    The ratio of `published` shares to shares in the `reference` is multiplied over the items and pairs of a person.
+    `held` is people × items. A person with very many items is represented by the rarest.
     """
     held, count = _fewest(held, published), held.shape[1]
     person = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))

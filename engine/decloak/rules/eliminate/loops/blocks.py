@@ -6,8 +6,8 @@ weight that the line passed on to the cell. A factor of the whole line changes n
 
 A line consists of blocks of cells in ascending order. Weight that it passes on to whole blocks is noted with the block
 (its `tag`) and added to the cells when the block is processed: cells are in order up to TOLERANCE, far below what
-counts as equal. `gap` bounds the gaps that begin in a block, `widest` those of a line; they are exact where `sure` and
-`known` say so. Most gaps are never near the largest of the table, so they are never measured.
+counts as equal. `gap` bounds the gaps that begin in a block, `widest` the gaps of a line; they are exact if `sure` and
+`known` are set. Most gaps are never near the largest of the table, so they are never measured.
 """
 
 import math
@@ -189,7 +189,7 @@ def widen(t: Lines, c: int, p: int, gap: float) -> None:
 
 @inner
 def is_disordered(t: Lines, c: int, p: int) -> bool:
-    """Return True if cells at position `p` of line `c` of `t` have passed those of the next position."""
+    """Return True if cells at position `p` of line `c` of `t` have passed the cells of the next position."""
     return p + 1 < t.lines[c].blocks and last(t, c, p) > first(t, c, p + 1) + TOLERANCE
 
 

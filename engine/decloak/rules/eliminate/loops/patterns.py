@@ -1,4 +1,4 @@
-"""Gaps between the same values of the same lines: bars with such gaps are measured together.
+"""Gaps between equal values of equal lines: bars with such gaps are measured together.
 
 If distances have few values, thousands of bars tie, and an elimination changes the V of all of them a little. Each
 would have to be measured again in every round; because they share *patterns*, it is enough to value these, and to check
@@ -7,12 +7,12 @@ one bar of each.
     pattern  a gap from `low`, the value of the lines `below`, up to `high`, the value of the lines `above`
     T        its width, by the current factors of the lines
     family   patterns of the same lines and width before any factor: T is largest for the smallest `high` or the largest
-    rest     the largest gap of a bar that is none of its patterns, those of its gaps that are as large as the largest
+    rest     the largest gap of a bar outside its patterns, which are its gaps of the largest size
 
 V <= max(T, rest + the changes of cells since): the cells next to a gap that opens later were on two sides of a gap
 before. That was one of the patterns, which separates at least the same cells and has T at most; or another gap; or
 there was none. V = max(T, rest) right after a bar was measured. Families have keys like bars. The gaps of a bar are
-`GAPS` numbers in a row, and those of a pattern are in a heap, so that its first bar is known.
+`GAPS` numbers in a row, and the gaps of a pattern are in a heap, so that its first bar is known.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,8 @@
-"""Eliminations from one large table by rows and columns: the same as those of `rounds` for weights of separate factors.
+"""Eliminations from one large table by rows and columns, equal to the eliminations of `rounds` for separate factors.
 
 w = d f g, where f changes with eliminations in the row of a cell and g with those in its column. The factor of a bar is
-in the values of its cells (see `blocks`), that of a line is separate. An elimination changes a bar and a line.
+in the values of its cells (see `blocks`), and the factor of a line is separate. An elimination changes a bar and a
+line.
 
     heirs  cells of the lower cluster, below the first largest gap, without the eliminated one
 """
@@ -31,7 +32,7 @@ from decloak.rules.eliminate.state import EPS
 __all__ = ["StrikeColumns", "strike_lines"]
 
 PARTS = "842c0e1724db397f"
-"""A digest of the modules whose loops are called here: machine code is made anew when this module changes."""
+"""A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 
 class StrikeColumns(NamedTuple):
@@ -48,8 +49,8 @@ class StrikeColumns(NamedTuple):
 def strike_lines(g: Large, t: Lines, keys: Keys, struck: StrikeColumns, threshold: float, rounds: int) -> int:
     """Eliminate the heaviest cell of the most suspicious group again and again; return the number of eliminations.
 
-    `g` is the table, `t` its lines, `keys` those of its bars. `struck` receives the eliminations, above the `threshold`
-    and at most `rounds`.
+    `g` is the table, `t` its lines, `keys` the keys of its bars. `struck` receives the eliminations, above the
+    `threshold` and at most `rounds`.
     """
     w, drift = np.empty(len(g.scale)), 0.0
     for i in range(len(g.left)):

@@ -48,7 +48,7 @@ class Large(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of bars, V at the last measurement, and its round; of bars with a pattern the keys are those of `rest`."""
+    """Keys of bars, V at the last measurement, and its round; of bars with a pattern the keys are as in `rest`."""
 
     tree: Floats
     v: Floats
@@ -134,7 +134,7 @@ def _line_v(g: Large, t: Lines, c: int) -> float:
 def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -> float:
     """Return the largest V of all groups of `g` and `t` whose heaviest cell may go.
 
-    `keys`, `now`, `drift` and `w` are those of `measure`.
+    `keys`, `now`, `drift` and `w` are as in `measure`.
     """
     while True:
         line, at = LOWEST, -1
@@ -177,7 +177,7 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
 
 @inner
 def _confirm_pattern(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: float, w: Floats) -> bool:
-    """Return True if V of a bar is that of its pattern; otherwise measure the bar again."""
+    """Return True if V of a bar is the value of its pattern; otherwise measure the bar again."""
     if keys.patterns.seen[i] != now and keys.measured[i] != now:
         weigh(g, t, i, w)
         keys.v[i] = _suspicion(g, i, w)
@@ -235,7 +235,7 @@ def _first_line(g: Large, t: Lines, low: float) -> int:
 def group(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
     """Return the first group of `g` and `t` whose V is `low` or more: a bar, or -1 - line; rows come before columns.
 
-    `keys`, `now`, `drift` and `w` are those of `measure`.
+    `keys`, `now`, `drift` and `w` are as in `measure`.
     """
     c = _first_line(g, t, low) if g.lines_first else -1
     i = _first_bar(g, t, keys, low, now, drift, w) if c < 0 else -1
