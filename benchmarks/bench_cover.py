@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attack.breach import breached_covers
-from decloak.attack.cover import cover_problems, covers
-from decloak.attack.knowledge import moderate, weak
+from decloak.attacker.breach import breached_covers
+from decloak.attacker.cover import cover_problems, covers
+from decloak.attacker.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.link_probability import link_probabilities
 from decloak.rules.load import Catalogue

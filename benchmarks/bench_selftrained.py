@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decloak.attack.selftrained import learn_from_release
-from decloak.attack.tables import needed_pairs, tables
+from decloak.attacker.selftrained import learn_from_release
+from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import Pair
 from timing import cpu

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from decloak.attack.tables import needed_pairs, tables
+from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.dataset import Dataset
 from decloak.data.formats.plain_files import read, write
 from decloak.data.published import Published

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attack.controls import Control
+from decloak.attacker.controls import Control
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import decloak
-from decloak.attack.controls import CONTROLS
+from decloak.attacker.controls import CONTROLS
 from decloak.data.generators.clinic import generate
 from decloak.measure.family import POOLED
 from decloak.report.advantage import AttackAdvantage, advantages_of

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from decloak.attack import selftrained
-from decloak.attack.controls import Control
-from decloak.attack.cooccurrence_model import cooccurrence_model
-from decloak.attack.tables import needed_pairs, tables
+from decloak.attacker import selftrained
+from decloak.attacker.controls import Control
+from decloak.attacker.cooccurrence_model import cooccurrence_model
+from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.attack import selftrained
-from decloak.attack.controls import CONTROLS, Control
-from decloak.attack.tables import needed_pairs, tables
+from decloak.attacker import selftrained
+from decloak.attacker.controls import CONTROLS, Control
+from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 from decloak.measure.kernels.statistics import interval, paired_difference

@@ -226,7 +226,7 @@ CHANGES = {
     "anonymisers.kernels.disassociation": (SETS, ""),
     "relate.ngd": (SETS, "all but original release attacker"),
     "relate.wordnet_similarity": (SETS, ""),
-    "attack.tables": (SETS, "all but original release"),
+    "attacker.tables": (SETS, "all but original release"),
     "rules.eliminate.kernel": (SETS, "mda rba run"),
     "rules.operators.itemsets": (SETS, "km_violation run"),
     "rules.reassociate.kernel": (SETS, ""),
@@ -241,7 +241,7 @@ CHANGES_OF_CHUNKS = {
     "anonymisers.kernels.horpart": (CHUNKS, "all but original"),
     "anonymisers.kernels.coat": (CHUNKS, ""),
     "relate.observed": (CHUNKS, "all but original release attacker"),
-    "attack.knowledge": (CHUNKS, "attacker cover run"),
+    "attacker.knowledge": (CHUNKS, "attacker cover run"),
     "rules.reassociate.kernel": (CHUNKS, "random aba run"),
     "rules.operators.query": (CHUNKS, "cover same_line order run"),
     "measure.kernels.reassociation": (CHUNKS, "accuracy run"),
@@ -375,7 +375,7 @@ def ran(engine: Path, store: Path, scenario: Path) -> dict[str, dict[str, int]]:
 
 RUNS = {
     "anonymisers/kernels/horpart.py": AFTER_RELEASE | {"dataset"},  # the records of a release are a data set of its own
-    "attack/knowledge.py": {"attacker", "attack", "measurement", "run"},
+    "attacker/knowledge.py": {"attacker", "attack", "measurement", "run"},
     "rules/reassociate/kernel.py": AFTER_ATTACK,
     "measure/accuracy.py": {"measurement", "run"},
     "report/page.py": set(),

@@ -11,8 +11,8 @@ from decloak.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from decloak.anonymisers.registry import anonymise
-    from decloak.attack.breach import breach
-    from decloak.attack.cover import cover_problems
+    from decloak.attacker.breach import breach
+    from decloak.attacker.cover import cover_problems
     from decloak.counting.violations import violations
     from decloak.data.dataset import Dataset
     from decloak.data.formats.plain_files import read, write
@@ -47,8 +47,8 @@ _HOMES = {
     "Run": "pipeline.run",
     "advise": "advice.advising",
     "anonymise": "anonymisers.registry",
-    "breach": "attack.breach",
-    "cover_problems": "attack.cover",
+    "breach": "attacker.breach",
+    "cover_problems": "attacker.cover",
     "eliminate": "rules.direct",
     "read": "data.formats.plain_files",
     "read_published": "data.published",

@@ -14,7 +14,7 @@ from decloak.anonymisers.kernels.cure import cured
 from decloak.anonymisers.kernels.disassociation import make_release
 from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
-from decloak.attack.cover import cover_problems
+from decloak.attacker.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.disassociated import read_disassociated
 from decloak.errors import DecloakError

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
-from decloak.attack.cell_features import Occurrences, cell_features
-from decloak.attack.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
+from decloak.attacker.cell_features import Occurrences, cell_features
+from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
 from decloak.commands.risk_card import account_of
 from decloak.measure.kernels.advantage import StrikeCounts
 from decloak.pipeline.validate import plans

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import decloak
 from conftest import ROOT
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attack.logistic import isotonic
-from decloak.attack.selftrained import calibration_tables
-from decloak.attack.tables import tables
+from decloak.attacker.logistic import isotonic
+from decloak.attacker.selftrained import calibration_tables
+from decloak.attacker.tables import tables
 from decloak.counting.ascending import among
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated

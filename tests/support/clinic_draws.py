@@ -6,7 +6,7 @@ import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
-from decloak.attack.tables import needed_pairs, tables
+from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.generators.clinic import generate
 from decloak.measure.kernels.advantage import Advantage, StrikeCounts
 from decloak.measure.kernels.reassociation import accuracy_by_cluster

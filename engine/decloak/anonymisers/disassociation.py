@@ -8,7 +8,7 @@ from pydantic import Field
 
 from decloak.anonymisers.kernels.disassociation import CoverCure, check_records, disassociate, make_release
 from decloak.anonymisers.method import Anonymiser, DisassociatingMethod, MethodOptions, NewRelease, Stopwatch
-from decloak.attack.cover import cover_problems
+from decloak.attacker.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.guarantees import Disassociation
 from decloak.data.dataset import Dataset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.attack.written_order import order_notes
+from decloak.attacker.written_order import order_notes
 from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
 from decloak.commands.reading import plain_options, reading_of, reading_options

@@ -51,7 +51,7 @@ def look_command(file: Path, as_json: bool) -> None:
 
 def _of_orders(file: Path, seen: "Look") -> Iterator[str]:
     """Warn of orders inside a release that may depend on the records."""
-    from decloak.attack.written_order import order_notes
+    from decloak.attacker.written_order import order_notes
     from decloak.data.published import read_published
     from decloak.data.release_files import read_release
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decloak.attack.written_order import order_notes
+from decloak.attacker.written_order import order_notes
 from decloak.commands.reading import HEADED, read_plain
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.record import Options

@@ -1,6 +1,6 @@
 """People whom the ids or the row order of a release re-identify: for this no attack is needed."""
 
-from decloak.attack.written_order import MEMBERS_BY_ORDER
+from decloak.attacker.written_order import MEMBERS_BY_ORDER
 from decloak.data.forms import FormName
 from decloak.data.rows import RowLabels
 from decloak.figures import metrics_of

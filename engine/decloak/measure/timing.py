@@ -26,8 +26,8 @@ def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
 
 def _detection(attacked: AttackResult[StoredRelease], release: StoredDisassociation) -> float | None:
     """Return CPU seconds of the search for cover problems, with the attacker's knowledge."""
-    from decloak.attack.breach import breach_total
-    from decloak.attack.cover import build_covers
+    from decloak.attacker.breach import breach_total
+    from decloak.attacker.cover import build_covers
 
     attacker, unknown = attacker_of(attacked.connection, attacked.number)
     if unknown is not None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from decloak.attack.controls import Control
-from decloak.attack.selftrained import CalibrationTable, Learned, calibration_tables, learn_from_release
+from decloak.attacker.controls import Control
+from decloak.attacker.selftrained import CalibrationTable, Learned, calibration_tables, learn_from_release
 from decloak.data.assignment import PairScores
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.tables import Pair

@@ -25,7 +25,7 @@ _CARRYING = ("decloak.pipeline", "decloak.scenario.model", *_REGISTRIES)
 
 _EVERY = ("material", "pipeline")
 """Modules of the pipeline that every stage passes."""
-_KNOWLEDGE, _TABLES = "decloak.releases.knowledge", "decloak.attack.tables"
+_KNOWLEDGE, _TABLES = "decloak.releases.knowledge", "decloak.attacker.tables"
 """What a form does in stages of their own: reading a release, or pairing items, only passes by."""
 
 

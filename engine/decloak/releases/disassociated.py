@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
-from decloak.attack.written_order import order_notes
+from decloak.attacker.written_order import order_notes
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.disassociated_file import DISASSOCIATION
 from decloak.data.formats.folder import Folder

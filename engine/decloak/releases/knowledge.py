@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from decloak.attack.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
+from decloak.attacker.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import read_lines
 from decloak.data.formats.plain_files import read

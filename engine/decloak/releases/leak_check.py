@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.anonymisers.registry import METHODS
-from decloak.attack.written_order import order_notes
+from decloak.attacker.written_order import order_notes
 from decloak.data.content import ChunkContent
 from decloak.data.formats.manifest_file import Manifest
 from decloak.data.formats.release_header import COVERS

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from decloak.anonymisers.method import NewRelease
-from decloak.attack.tables import needed_pairs, tables
-from decloak.attack.written_order import order_notes
+from decloak.attacker.tables import needed_pairs, tables
+from decloak.attacker.written_order import order_notes
 from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised

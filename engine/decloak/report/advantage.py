@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from decloak.attack.controls import MUST_FAIL
+from decloak.attacker.controls import MUST_FAIL
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.advantage import StrikeCounts, advantage_over_repetitions, jackknife_advantage, total
 from decloak.measure.kernels.statistics import Interval

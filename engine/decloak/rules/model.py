@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.arrays import Floats
-from decloak.attack.controls import Control
+from decloak.attacker.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 

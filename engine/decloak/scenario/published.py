@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from decloak.anonymisers.method import NewRelease, StoredContent
-from decloak.attack.unmarked import mark
-from decloak.attack.written_order import MEMBERS_BY_ORDER, orders_vary, revealed_members
+from decloak.attacker.unmarked import mark
+from decloak.attacker.written_order import MEMBERS_BY_ORDER, orders_vary, revealed_members
 from decloak.data.alignment import check_alignment, likely_misspellings
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances

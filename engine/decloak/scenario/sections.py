@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, create_model
 
-from decloak.attack.controls import CONTROLS, Control
+from decloak.attacker.controls import CONTROLS, Control
 from decloak.errors import DecloakError
 from decloak.measure.family import Family
 from decloak.measure.registry import always, by_name, choosable, measuring, metrics_by_key

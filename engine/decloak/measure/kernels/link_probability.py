@@ -3,7 +3,7 @@
 s is the number of records of a reconstruction that have the known itemset. The attacker finds the right record with
 probability 1/s. E[1/s] is the mean over the reconstructions that have the itemset, where labelled placements are
 equally likely. There are two means: over all reconstructions that the release allows (a term is on 1..n rows), and over
-reconstructions that agree with the algorithm (a term is on 1..k-1 rows; see decloak.attack.reconstruction).
+reconstructions that agree with the algorithm (a term is on 1..k-1 rows; see decloak.attacker.reconstruction).
 Disassociation guarantees that s >= k in one of them; a probability above 1/k is allowed by this guarantee.
 
 No row may stay empty, which inclusion and exclusion count: over the rows that are forced to stay empty, with
@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints, Mask
-from decloak.attack.reconstruction import (
+from decloak.attacker.reconstruction import (
     MOST_TABLES,
     ClassCounts,
     Pieces,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.logistic import curve, learn_calibrated
+from decloak.attacker.logistic import curve, learn_calibrated
 from decloak.rules.confidence import Confidence
 from decloak.rules.eliminate.kernel import Elimination
 

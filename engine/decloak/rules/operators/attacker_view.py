@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from decloak.arrays import Floats
-from decloak.attack.controls import Control
-from decloak.attack.selftrained import CalibrationTable, TrainingTable
+from decloak.attacker.controls import Control
+from decloak.attacker.selftrained import CalibrationTable, TrainingTable
 from decloak.data.assignment import PairScores, ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated

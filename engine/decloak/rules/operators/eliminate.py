@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from decloak.arrays import Floats
-from decloak.attack.controls import CONTROLS
-from decloak.attack.selftrained import CalibrationTable, TrainingTable
+from decloak.attacker.controls import CONTROLS
+from decloak.attacker.selftrained import CalibrationTable, TrainingTable
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.published import Published

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
-from decloak.attack.controls import Control
+from decloak.attacker.controls import Control
 from decloak.data.assignment import AssignmentList
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.cover import cover_problems
+from decloak.attacker.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.flow import RowLimit, by_chunk, capacities, deal_rows, solve_flow

@@ -5,8 +5,8 @@ on rows, and every term on s rows, with a probability proportional to
 
     exp(sum of z(u, a) over the sub-records) * product over the terms t of pi(s_t) exp(z of t's rows) / e_s(t)
 
-among those that could have been published: the algorithm's rules hold (`decloak.attack.reconstruction`), a term is in 1
-to k-1 rows, no row stays empty. pi(s) is the probability of a term to be in s rows (`expected`), e_s(t) the sum of
+among those that could have been published: the algorithm's rules hold (`decloak.attacker.reconstruction`), a term is in
+1 to k-1 rows, no row stays empty. pi(s) is the probability of a term to be in s rows (`expected`), e_s(t) the sum of
 exp(z of the rows) over all sets of s rows, so that pi is the distribution of the support before anything else is known.
 Given z and pi, no attack does better than p(u, a), the share of the placements in which a row with anchor a has u: it
 is the upper bound for other ways to reach the same sums.
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.reconstruction import Pieces, TooManyTables, consistent_tables, pieces
+from decloak.attacker.reconstruction import Pieces, TooManyTables, consistent_tables, pieces
 from decloak.data.disassociated import Cluster
 from decloak.rules.reassociate.scores import ClusterCase
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.attack.controls import Control
+from decloak.attacker.controls import Control
 from decloak.data.assignment import Assignment, PairScores, ScoreDirection
 from decloak.data.disassociated import Disassociated
 from decloak.data.tables import Pair

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.controls import Control
+from decloak.attacker.controls import Control
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import AnchoredRows
 

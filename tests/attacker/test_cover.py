@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_cover as naive
-from decloak.attack.cover import cover_problems, covers
+from decloak.attacker.cover import cover_problems, covers
 from decloak.data.disassociated import Disassociated
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings

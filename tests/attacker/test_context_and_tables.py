@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.attack.tables import context, mean_scores, needed_pairs, tables
-from decloak.attack.unmarked import mark
+from decloak.attacker.tables import context, mean_scores, needed_pairs, tables
+from decloak.attacker.unmarked import mark
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.attack import item_features as traits_module
-from decloak.attack.cooccurrence_model import RIDGE, cooccurrence_model
-from decloak.attack.item_features import item_features, landmark_pairs, landmarks_of
+from decloak.attacker import item_features as traits_module
+from decloak.attacker.cooccurrence_model import RIDGE, cooccurrence_model
+from decloak.attacker.item_features import item_features, landmark_pairs, landmarks_of
 
 NAMES = "abcdef"
 transaction = st.sets(st.sampled_from(NAMES), min_size=1)

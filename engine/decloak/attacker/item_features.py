@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.attack.cell_features import words_of
+from decloak.attacker.cell_features import words_of
 from decloak.data.tables import Pair
 from decloak.lazy import sparse
 

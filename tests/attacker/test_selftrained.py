@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
-from decloak.attack import selftrained
-from decloak.attack.cell_features import Occurrences, cell_features, pairs_of
-from decloak.attack.logistic import learn
-from decloak.attack.selftrained import learn_from_release, plain_item_tables
-from decloak.attack.tables import tables
+from decloak.attacker import selftrained
+from decloak.attacker.cell_features import Occurrences, cell_features, pairs_of
+from decloak.attacker.logistic import learn
+from decloak.attacker.selftrained import learn_from_release, plain_item_tables
+from decloak.attacker.tables import tables
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
-from decloak.attack.cover import Cover, CoverProblem, covers
+from decloak.attacker.cover import Cover, CoverProblem, covers
 from decloak.data.disassociated import Disassociated, as_disassociated
 from decloak.errors import DecloakError, quote, suggest
 

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attack.cell_features import Occurrences, Scores, cell_features, pairs_of, words_of
-from decloak.attack.controls import Control
-from decloak.attack.cooccurrence_model import CooccurrenceModel, cooccurrence_model
-from decloak.attack.item_features import item_features, landmark_pairs, landmarks_of
-from decloak.attack.logistic import learn_calibrated
-from decloak.attack.tables import context, mean_scores
+from decloak.attacker.cell_features import Occurrences, Scores, cell_features, pairs_of, words_of
+from decloak.attacker.controls import Control
+from decloak.attacker.cooccurrence_model import CooccurrenceModel, cooccurrence_model
+from decloak.attacker.item_features import item_features, landmark_pairs, landmarks_of
+from decloak.attacker.logistic import learn_calibrated
+from decloak.attacker.tables import context, mean_scores
 from decloak.data.content import Element
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair

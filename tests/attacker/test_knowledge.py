@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.attack.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
+from decloak.attacker.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
 from decloak.errors import DecloakError
 
 RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), max_size=9)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from decloak.attack.written_order import moved_member, order_notes, revealed_members
+from decloak.attacker.written_order import moved_member, order_notes, revealed_members
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.published import Published
