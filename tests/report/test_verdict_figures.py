@@ -4,16 +4,18 @@ A figure that is not known stays unknown: it is never taken for 0.
 """
 
 import math
+import sqlite3
 from types import SimpleNamespace
 
 import pytest
 
+from decloak.data.forms import FormName
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import advantage, verdict_figures
 from decloak.report.risk_card import RELEASE, Cell
 from decloak.report.verdict import Advantage, People
-from decloak.report.verdict_figures import Settings, _Reader, at_place
+from decloak.report.verdict_figures import Settings, _Reader, at_place, levels_not_tried
 from decloak.store.results import PooledFigure
 
 
@@ -211,3 +213,175 @@ def test_repetitions_that_do_not_differ_are_one_release():
     assert not lead(1, 1).repeated
     assert not lead(1).repeated
     assert (lead(1, 2).about, lead(1).about) == ("repetitions", "parts")
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """Make what the store says of the newest run: the form of its release, and whether the originals are known."""
+
+    def make(form, *, originals=True):
+        newest = {5: 1}
+        monkeypatch.setattr(verdict_figures, "release_of", lambda connection, run: newest[run])
+        monkeypatch.setattr(verdict_figures, "form_of", lambda connection, release: SimpleNamespace(name=form))
+        monkeypatch.setattr(verdict_figures, "knows_originals", lambda connection, release: originals)
+
+    return make
+
+
+def test_people_are_asked_about_up_to_three_known_items_of_the_newest_run(stored):
+    stored(FormName.SET_GENERALISED)
+    given = {f"{key}_{q}_release": [0.0] * 5 + [float(q)] for key in ("singled_out",) for q in (1, 2, 3, 4)}
+    study = Figures(sizes=(9,) * 6, reidentified_by_id=[0.0] * 5 + [7.0], **given)
+    found = reader(study, attacks=["rba", "tba"])._figures("base", [5])
+    assert {q: people.count for q, people in found.singled_out.items()} == {1: 1, 2: 2, 3: 3}
+    assert set(found.after_attack) == set(found.exposed) == {1, 2, 3}
+    assert (found.people, found.identifiers.count, found.comparisons) == (0, 7, 2)
+
+
+@pytest.mark.parametrize(("variants", "attacks", "comparisons"), [(1, 0, 1), (1, 1, 1), (3, 2, 6), (2, 0, 1)])
+def test_every_attack_in_every_variant_is_a_comparison(stored, variants, attacks, comparisons):
+    stored(FormName.SET_GENERALISED)
+    study = Figures(sizes=(9,) * 6)
+    study.variants = [(str(number), [5]) for number in range(variants)]
+    assert reader(study, attacks=["rba", "tba"][:attacks])._figures("0", [5]).comparisons == comparisons
+
+
+def test_order_and_covers_are_asked_of_the_form_that_has_them(stored):
+    study = Figures(
+        sizes=(9,) * 6,
+        revealed_by_members=[6.0] * 6,
+        reidentified_by_order=[4.0] * 6,
+        vulnerable_records__cover=[3.0] * 6,
+    )
+    cards = {"base": SimpleNamespace(people=9, records=4, cells={}, sampled=False)}
+    for form, members, covered in (
+        (FormName.DISASSOCIATED, People(applies=False), People(3, attack="cover")),
+        (FormName.SET_GENERALISED, People(6), People(applies=False)),
+    ):
+        stored(form)
+        judge = reader(study, attacks=["cover"])
+        judge.cards.update(cards)
+        found = judge._figures("base", [5])
+        assert (found.people, found.row_order.count) == (9, 4)
+        assert (found.member_order, found.covered) == (members, covered)
+
+
+@pytest.mark.parametrize(
+    ("originals", "attacks", "count", "expected"),
+    [
+        (True, ["aba"], None, People(applies=False)),
+        (True, [], None, People()),  # nobody attacked, so nobody knows
+        (False, ["aba"], None, People()),
+        (False, [], None, People()),
+        (True, ["aba"], 0.0, People(0.0, attack="aba")),
+        (True, ["aba"], 2.0, People(2.0, attack="aba")),
+        (False, ["aba"], 2.0, People(2.0, attack="aba")),
+    ],
+)
+def test_certain_links_are_asked_of_attacks_that_give_probabilities(stored, originals, attacks, count, expected):
+    stored(FormName.DISASSOCIATED, originals=originals)
+    study = Figures(sizes=(9,) * 6, certain_links_people__aba=[count] * 6)
+    assert reader(study, attacks=attacks)._certain([5]) == expected
+
+
+def test_the_settings_of_a_variant_are_those_of_its_newest_run(stored):
+    stored(FormName.DISASSOCIATED)
+    study = Figures(
+        sizes=(9,) * 6, count_error=[0.5] * 6, eliminated__rba=[None] * 6, findings__rba=[3.0] * 6,
+        assigned__aba=[4.0] * 6, findings__aba=[1.0] * 6, eliminated__tba=[0.0] * 6,
+    )  # fmt: skip
+    study.knows = {(5, "rba"): "language + person", (5, "aba"): "nothing", (4, "aba"): "sample"}
+    leads = [
+        SimpleNamespace(variant="base", attack="rba", random=False),
+        SimpleNamespace(variant="other", attack="aba", random=True),
+    ]
+    attacks = ["rba", "aba", "tba"]
+    found = reader(study, attacks=attacks, leads=leads)._settings("base", [1, 5])
+    assert (found.run, found.repetitions, found.several, found.differing) == (5, 2, False, False)
+    assert found.claims == {"rba": 3, "aba": 4, "tba": 0}
+    assert (found.attacks, list(found.leads), found.count_error) == (3, ["rba"], 0.5)
+    assert found.knowledge_levels == {"language", "person", "nothing"}
+    study.variants = [("base", [1, 5]), ("other", [1, 5])]
+    second = reader(study, attacks=attacks, leads=leads)._settings("other", [1, 5])
+    assert (second.several, second.differing, list(second.leads)) == (True, True, ["aba"])
+
+
+def itemset_attack(name="km_violation", form="itemsets", **settings):
+    return SimpleNamespace(label="rare", form=form, text=name, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("violations", "holds"),
+    [([0.0], True), ([1.0], False), ([0.0, 1.0], False), ([0.0, None], True), ([0.0, 0.0], True)],
+)
+@pytest.mark.parametrize(("parameters", "m"), [('{"k": 3, "m": 2}', 2), ('{"k": 3, "m": "all"}', None), ("[]", None)])
+def test_the_guarantee_of_a_method_holds_where_nothing_violates_it(
+    stored, monkeypatch, violations, holds, parameters, m
+):
+    stored(FormName.GENERALISED)
+    study = Figures(sizes=(9,) * 6, guarantee_violations=[0.0] * (6 - len(violations)) + violations)
+    runs = list(range(6 - len(violations), 6))
+    (found,) = guarantees_of(monkeypatch, study, runs, [], parameters)
+    assert (found.met, found.m) == (holds, m)
+
+
+def guarantees_of(monkeypatch, study, runs, attacks, parameters="{}"):
+    """Return the guarantees of runs whose release is the first of two."""
+    monkeypatch.setattr(verdict_figures, "attacks_of", lambda connection, run: attacks)
+    monkeypatch.setattr(verdict_figures, "parse_rule", lambda text: SimpleNamespace(name=text))
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table release (id, method, parameters)")
+    rows = [(1, "cut", parameters), (2, "sets", '{"k": 9, "m": 9}')]
+    connection.executemany("insert into release values (?, ?, ?)", rows)
+    judge = _Reader(connection, study, (), (), {}, set())
+    try:
+        return list(judge._guarantees(runs))
+    finally:
+        connection.close()
+
+
+def test_a_rule_that_finds_no_rare_set_checks_a_guarantee_of_its_own(stored, monkeypatch):
+    stored(FormName.GENERALISED)
+    checked = itemset_attack(k=5, m=1)
+    for count, holds in ((0.0, True), (1.0, False)):
+        (found,) = guarantees_of(monkeypatch, Figures(sizes=(9,) * 6, findings__rare=[count] * 6), [5], [checked])
+        assert (found.met, found.m) == (holds, 1)
+        assert found.words == "every set of up to 1 item in 0 or at least 5 records, rare"
+    (found,) = guarantees_of(
+        monkeypatch, Figures(sizes=(9,) * 6, findings__rare=[0.0] * 6), [5], [itemset_attack(k=5, m=2)]
+    )
+    assert "up to 2 items in" in found.words
+    for other, count in (
+        (itemset_attack("another", k=5, m=1), 0.0),
+        (itemset_attack(form="query", k=5, m=1), 0.0),
+        (checked, None),
+    ):
+        study = Figures(sizes=(9,) * 6, findings__rare=[count] * 6)
+        assert guarantees_of(monkeypatch, study, [5], [other]) == []
+
+
+def test_a_guarantee_is_stated_by_the_settings_of_its_method():
+    stated = verdict_figures._stated
+    assert stated("cut", {"k": 1000, "m": 2, "seed": 3}) == "cut: k = 1,000, m = 2"
+    assert stated("unknown", {"k": 3}) == "k = 3"
+    assert stated("cut", {}) == "cut"
+    assert stated("coat", {"k": 3, "privacy": 1}) == "coat: k = 3, 1 protected set"
+    assert stated("coat", {"k": 3, "privacy": 2}) == "coat: k = 3, 2 protected sets"
+    assert stated("coat", {"k": "3", "privacy": []}) == "coat"
+
+
+def test_the_knowledge_levels_that_no_attack_has_are_listed():
+    assert levels_not_tried(frozenset({"nothing", "language", "sample"})) == ["release", "person"]
+
+
+def test_a_recovery_is_read_with_its_interval_and_controls():
+    study = Figures(p_random__rba=[0.25], coverage_pairs__rba=[0.75])
+    counts = COUNTS(10.0, 8.0, 5.0)
+    lead = SimpleNamespace(
+        variant="base", attack="rba", pooled=counts, interval=Interval(0.3, 0.1, 0.5, 1), survived=("labels",)
+    )
+    (found,) = reader(study, attacks=["rba"], leads=[lead])._recoveries("base", [0])
+    assert (found.tried, found.right, found.expected, found.p) == (10, 8, 5, (0.25,))
+    assert (found.advantage, found.controls) == (Advantage(0.3, 0.1, 0.5), ("labels",))
+    assert (found.coverage, found.least) == (0.75, 0.2)
+    assert list(reader(Figures(), attacks=["rba"], leads=[lead])._recoveries("other", [0])) == []

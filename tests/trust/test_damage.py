@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import resource
 import shutil
 import sqlite3
@@ -173,6 +174,11 @@ def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
         ("delete from rule", "attack names what is not in rule"),
         ("update record set elements = '[1'", "what belongs to dataset 1 is not as it was written"),
         ("update scored_item set scores = '[]'", "what belongs to relatedness 1 is not as it was written"),
+        ("update item set name = 'i99' where name = 'i9'", "the table item is not as it was written"),
+        ("update number set value = value / 2 where id = 3", "the table number is not as it was written"),
+        ("insert into number (value) values (0.5)", "the table number is not as it was written"),
+        ("delete from number where id = (select max(id) from number)", "the table number is not as it was written"),
+        ("delete from seal where kind = 'item'", "the table item is not as it was written"),
     ):
         store.write_bytes(stores["sets"])
         with closing(sqlite3.connect(store)) as connection:
@@ -180,6 +186,12 @@ def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
             connection.commit()
         assert told in str(damage_of(store)), sql
     assert "run its scenarios into another store, or take a copy from before" in str(damage_of(store))
+    for sql in ("update found_cover set earlier = earlier + 1", "delete from found_cover where finding % 2"):
+        store.write_bytes(stores["torn"])
+        with closing(sqlite3.connect(store)) as connection:
+            connection.executescript(sql)
+            connection.commit()
+        assert re.search("what belongs to attack [0-9]+ is not as it was written", str(damage_of(store))), sql
     store.write_bytes(stores["sets"][: len(stores["sets"]) // 2])
     said = call("graph", "--store", store)
     assert said.code == 2

@@ -86,11 +86,20 @@ def _write_dictionary(database: "Database") -> None:
         write_figures(connection, all_metrics())
 
 
+def _seal_findings(database: "Database") -> None:
+    """Note checksums in `database` that include what rules derived, and those of items and numbers."""
+    from decloak.store.seals import seal_new
+
+    database.conn.execute("delete from seal where kind = 'attack'")
+    seal_new(database.conn)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _wait),
     8: _keep_requests,
     9: _write_lists,
     10: _seal_stages,
     11: _write_dictionary,
+    12: _seal_findings,
 }
 """By the version they lead to."""

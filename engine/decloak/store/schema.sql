@@ -411,8 +411,9 @@ CREATE TABLE measure (
   PRIMARY KEY (measurement, scope, name)
 ) STRICT, WITHOUT ROWID;
 
--- A checksum for each stage: of its row and of all rows that belong to it, as they were written. It tells a store that
--- something else has changed from a fault of decloak.
+-- A checksum for each stage: of its row and of all rows that belong to it, as they were written. The tables item and
+-- number, which all stages share, have one each, up to their last row. It tells a store that something else has changed
+-- from a fault of decloak.
 CREATE TABLE seal (
   kind TEXT NOT NULL,            -- the table of the stage, such as release
   id INTEGER NOT NULL,           -- number of its row

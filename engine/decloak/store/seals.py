@@ -1,7 +1,8 @@
 """A checksum for each stage of a store, to tell rows that something else changed or deleted from a fault of decloak.
 
 A stage is a row of a table with a digest: a release, say. The rows that belong to it are the rows that are deleted with
-it. Both are written in one transaction, and stay unchanged afterwards.
+it. Both are written in one transaction, and stay unchanged afterwards. All stages share the tables of items and of
+numbers, which only grow: each of them has one checksum, up to its last row.
 """
 
 import marshal
@@ -11,11 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from decloak.errors import DecloakError
+from decloak.store.identifiers import quoted
 
 __all__ = ["REMEDY", "broken_seals", "forget_gone", "seal_new", "stage_tables"]
 
 _CHANGING = frozenset({"request", "seal"})
 """Tables whose rows change after the transaction of their stage."""
+_GROWING = ("item", "number")
+"""Tables that all stages share; their rows are never changed."""
 _AT_ONCE = 10_000
 REMEDY = "run its scenarios into another store, or take a copy from before"
 """The remedy for a damaged store."""
@@ -63,16 +67,47 @@ def _queries(stage: str, inside: Mapping[str, Sequence[tuple[str, str]]]) -> Ite
             chains.append(f"{child} where {column} in (select id from {source})")
 
 
-def _checksum(connection: sqlite3.Connection, queries: Sequence[str], number: int) -> int:
+def _checksum(connection: sqlite3.Connection, kind: str, number: int) -> int:
+    """Return the checksum of the stage `number` in the table `kind`."""
     checksum = 0
-    for query in queries:
-        rows = connection.execute(query, (number,))
-        total = 0
-        while block := rows.fetchmany(_AT_ONCE):
-            # The order in which SQLite finds rows may be another one tomorrow.
-            total += sum(zlib.crc32(marshal.dumps(row, 2)) for row in block)
+    for query in stage_tables()[kind]:
+        total = _total(connection.execute(query, (number,))) or 0
         checksum = zlib.crc32(total.to_bytes(16, "little"), checksum)
+    for query in _findings(connection) if kind == "attack" else ():
+        # A relation may get its table later: one without rows of this attack adds nothing.
+        if (found := _total(connection.execute(query, (number,)))) is not None:
+            checksum = zlib.crc32(found.to_bytes(16, "little"), checksum)
     return checksum
+
+
+def _total(rows: sqlite3.Cursor) -> int | None:
+    """Add up the checksums of rows, since SQLite may find them in another order; None without a row."""
+    total = None
+    while block := rows.fetchmany(_AT_ONCE):
+        total = (total or 0) + sum(zlib.crc32(marshal.dumps(row, 2)) for row in block)
+    return total
+
+
+def _findings(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield a query for each table of what rules derived."""
+    query = "select name from sqlite_master where type = 'table' and name glob 'found_*' order by name"
+    for (name,) in connection.execute(query).fetchall():
+        yield f"select * from {quoted(name)} where finding in (select id from fact where attack = ?)"
+
+
+def _grown(connection: sqlite3.Connection, table: str, last: int, checksum: int) -> tuple[int, int]:
+    """Return the last number in `table` and the checksum up to there, from those of the row `last`."""
+    rows = connection.execute(f"select * from {table} where id > ? order by id", (last,))
+    while block := rows.fetchmany(_AT_ONCE):
+        checksum = zlib.crc32(b"".join(marshal.dumps(row, 2) for row in block), checksum)
+        last = block[-1][0]
+    return last, checksum
+
+
+def _sealed(connection: sqlite3.Connection, table: str) -> tuple[int, int]:
+    """Return the last number in `table` that is sealed, and the checksum up to there."""
+    row = connection.execute("select id, checksum from seal where kind = ?", (table,)).fetchone()
+    return row or (0, 0)
 
 
 def forget_gone(connection: sqlite3.Connection) -> None:
@@ -90,11 +125,17 @@ def forget_gone(connection: sqlite3.Connection) -> None:
 
 def seal_new(connection: sqlite3.Connection) -> None:
     """Note a checksum of each stage that was written since the last call, inside the transaction that wrote it."""
-    for kind, queries in stage_tables().items():
+    for kind in stage_tables():
         last = _last_seal(connection, kind)
         for (number,) in connection.execute(f"select id from {kind} where id > ?", (last,)).fetchall():
-            values = (kind, number, _checksum(connection, queries, number))
+            values = (kind, number, _checksum(connection, kind, number))
             connection.execute("insert into seal (kind, id, checksum) values (?, ?, ?)", values)
+    for table in _GROWING:
+        before = _sealed(connection, table)
+        after = _grown(connection, table, *before)
+        if after != before:
+            connection.execute("delete from seal where kind = ?", (table,))
+            connection.execute("insert into seal (kind, id, checksum) values (?, ?, ?)", (table, *after))
 
 
 def _last_seal(connection: sqlite3.Connection, kind: str) -> int:
@@ -104,8 +145,11 @@ def _last_seal(connection: sqlite3.Connection, kind: str) -> int:
 
 def broken_seals(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield each stage whose rows are not as they were written, in words."""
-    for kind, queries in stage_tables().items():
+    for kind in stage_tables():
         sealed = dict(connection.execute("select id, checksum from seal where kind = ?", (kind,)).fetchall())
         for (number,) in connection.execute(f"select id from {kind} order by id").fetchall():
-            if sealed.get(number) != _checksum(connection, queries, number):
+            if sealed.get(number) != _checksum(connection, kind, number):
                 yield f"what belongs to {kind} {number} is not as it was written"
+    for table in _GROWING:
+        if _sealed(connection, table) != _grown(connection, table, 0, 0):
+            yield f"the table {table} is not as it was written"
