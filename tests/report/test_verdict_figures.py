@@ -5,6 +5,7 @@ A figure that is not known stays unknown: it is never taken for 0.
 
 import math
 import sqlite3
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -36,8 +37,8 @@ class Figures:
         return [value for run, value in enumerate(values) if run in runs]
 
 
-def reader(study, attacks=(), leads=(), controls=()):
-    return _Reader(None, study, attacks, leads, {}, set(controls))
+def reader(study, attacks=(), leads=(), controls=(), cards=None, connection=None):
+    return _Reader(connection, study, attacks, leads, cards or {}, set(controls))
 
 
 @pytest.fixture(autouse=True)
@@ -215,6 +216,20 @@ def test_repetitions_that_do_not_differ_are_one_release():
     assert (lead(1, 2).about, lead(1).about) == ("repetitions", "parts")
 
 
+def two_releases(parameters="{}"):
+    """Return a database with what the store says of two releases."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table release (id, method, parameters)")
+    rows = [(1, "cut", parameters), (2, "sets", '{"k": 9, "m": 9}')]
+    connection.executemany("insert into release values (?, ?, ?)", rows)
+    return connection
+
+
+def figures_of(name, *given, **named):
+    with closing(two_releases()) as connection:
+        return reader(*given, connection=connection, **named)._figures(name, [5])
+
+
 @pytest.fixture
 def stored(monkeypatch):
     """Make what the store says of the newest run: the form of its release, and whether the originals are known."""
@@ -222,6 +237,7 @@ def stored(monkeypatch):
     def make(form, *, originals=True):
         newest = {5: 1}
         monkeypatch.setattr(verdict_figures, "release_of", lambda connection, run: newest[run])
+        monkeypatch.setattr(verdict_figures, "attacks_of", lambda connection, run: [])
         monkeypatch.setattr(verdict_figures, "form_of", lambda connection, release: SimpleNamespace(name=form))
         monkeypatch.setattr(verdict_figures, "knows_originals", lambda connection, release: originals)
 
@@ -232,7 +248,7 @@ def test_people_are_asked_about_up_to_three_known_items_of_the_newest_run(stored
     stored(FormName.SET_GENERALISED)
     given = {f"{key}_{q}_release": [0.0] * 5 + [float(q)] for key in ("singled_out",) for q in (1, 2, 3, 4)}
     study = Figures(sizes=(9,) * 6, reidentified_by_id=[0.0] * 5 + [7.0], **given)
-    found = reader(study, attacks=["rba", "tba"])._figures("base", [5])
+    found = figures_of("base", study, attacks=["rba", "tba"])
     assert {q: people.count for q, people in found.singled_out.items()} == {1: 1, 2: 2, 3: 3}
     assert set(found.after_attack) == set(found.exposed) == {1, 2, 3}
     assert (found.people, found.identifiers.count, found.comparisons) == (0, 7, 2)
@@ -243,7 +259,7 @@ def test_every_attack_in_every_variant_is_a_comparison(stored, variants, attacks
     stored(FormName.SET_GENERALISED)
     study = Figures(sizes=(9,) * 6)
     study.variants = [(str(number), [5]) for number in range(variants)]
-    assert reader(study, attacks=["rba", "tba"][:attacks])._figures("0", [5]).comparisons == comparisons
+    assert figures_of("0", study, attacks=["rba", "tba"][:attacks]).comparisons == comparisons
 
 
 def test_order_and_covers_are_asked_of_the_form_that_has_them(stored):
@@ -259,9 +275,7 @@ def test_order_and_covers_are_asked_of_the_form_that_has_them(stored):
         (FormName.SET_GENERALISED, People(6), People(applies=False)),
     ):
         stored(form)
-        judge = reader(study, attacks=["cover"])
-        judge.cards.update(cards)
-        found = judge._figures("base", [5])
+        found = figures_of("base", study, attacks=["cover"], cards=cards)
         assert (found.people, found.row_order.count) == (9, 4)
         assert (found.member_order, found.covered) == (members, covered)
 
@@ -329,15 +343,8 @@ def guarantees_of(monkeypatch, study, runs, attacks, parameters="{}"):
     """Return the guarantees of runs whose release is the first of two."""
     monkeypatch.setattr(verdict_figures, "attacks_of", lambda connection, run: attacks)
     monkeypatch.setattr(verdict_figures, "parse_rule", lambda text: SimpleNamespace(name=text))
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table release (id, method, parameters)")
-    rows = [(1, "cut", parameters), (2, "sets", '{"k": 9, "m": 9}')]
-    connection.executemany("insert into release values (?, ?, ?)", rows)
-    judge = _Reader(connection, study, (), (), {}, set())
-    try:
-        return list(judge._guarantees(runs))
-    finally:
-        connection.close()
+    with closing(two_releases(parameters)) as connection:
+        return list(reader(study, connection=connection)._guarantees(runs))
 
 
 def test_a_rule_that_finds_no_rare_set_checks_a_guarantee_of_its_own(stored, monkeypatch):
