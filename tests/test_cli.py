@@ -120,6 +120,14 @@ def test_a_run_with_nothing_left_to_do_loads_little(tmp_path):
         assert loaded in done.stdout.splitlines()[-1]
 
 
+def test_nothing_is_imported_before_the_command_line_listens_for_signals():
+    script = "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules)\n"
+    script += "import decloak; print(sorted(set(sys.modules) - before))"
+    command = [sys.executable, "-S", "-c", script, str(ROOT / "engine")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "['decloak', 'decloak.version']\n"
+
+
 def test_importing_decloak_costs_nothing():
     script = "import sys, decloak; print(sorted({'numpy', 'pydantic', 'rich', 'networkx', 'click'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}

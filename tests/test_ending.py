@@ -39,6 +39,21 @@ def test_a_request_at_any_of_many_events_of_a_start_ends_the_run_with_130(tmp_pa
     assert found == [], f"DECLOAK_SEED={SEED}"
 
 
+def test_a_request_while_python_starts_ends_the_process_and_leaves_nothing(tmp_path):
+    """Before decloak listens the system itself ends the process; there is no moment at which it goes on."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    scenario = ROOT / "scenarios" / "quickstart.yaml"
+    command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(tmp_path / "s.db")]
+    for at in range(8):
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            time.sleep((at + random.random()) / 100)
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=60)[1].decode()
+        assert process.returncode in (ending.EXIT_INTERRUPTED, -signal.SIGTERM)
+        assert "Traceback" not in said
+        assert not list(tmp_path.glob(".s.db*"))
+
+
 @pytest.mark.slow
 def test_a_request_at_any_of_very_many_events_of_a_start_ends_the_run_with_130(tmp_path):
     step = int(os.environ.get("DECLOAK_EVENT_STEP", "997"))  # 1 is every event: hours

@@ -1,15 +1,15 @@
 """Attack anonymised transaction data, and measure how many people a release exposes.
 
-The names below are stable. They are imported on first use, so that `import decloak` costs nothing.
+The names below are stable. They are imported on first use, so that `import decloak` costs nothing. The command line
+can listen for signals only after it, so not even modules of the standard library are imported here.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from decloak.errors import DecloakError
 from decloak.version import __version__ as __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from decloak.anonymisers.registry import anonymise
     from decloak.attacker.breach import breach
     from decloak.attacker.cover import cover_problems
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from decloak.data.hierarchy import Hierarchy
     from decloak.data.published import read_published
     from decloak.data.release_files import read_release
+    from decloak.errors import DecloakError
     from decloak.pipeline.run import Run, run
     from decloak.rules.direct import eliminate, reassociate
 
@@ -43,6 +44,7 @@ __all__ = [
 
 _HOMES = {
     "Dataset": "data.dataset",
+    "DecloakError": "errors",
     "Hierarchy": "data.hierarchy",
     "Run": "pipeline.run",
     "advise": "advice.advising",
@@ -60,9 +62,11 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'decloak' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f"decloak.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
