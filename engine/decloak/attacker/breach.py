@@ -1,8 +1,8 @@
 """Quantitative privacy breach detection: the cover problems that an attacker's knowledge breaches.
 
-A cover problem (x, l) is breached when a known itemset holds x and a covered y. The published algorithm never resets
-l, so that it sees only the first item of a chunk, and never resets the maximum, so that early clusters raise later
-ones; the readings say what is added up instead:
+A cover problem (x, l) is breached when a known itemset holds x and a covered y. The published algorithm never resets l,
+so that it sees only the first item of a chunk. It never resets the maximum, so that early clusters raise later ones.
+The readings add up other values:
 
 | reading  | items looked at     | added up, per cluster                               |
 |----------|---------------------|-----------------------------------------------------|

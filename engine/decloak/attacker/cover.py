@@ -2,9 +2,9 @@
 
 x: an item of record chunk j of a cluster; l: an earlier record chunk, l < j. s(y): sub-records of y's chunk that hold
 y. I(x, l): the items y of chunk l with s(y) >= s(x); s(I): sub-records of chunk l that hold all of I. There is a
-problem when I is not empty and s(I) is the least s(y) in I; *covered* are the y that have it: every sub-record with
-one of them holds all of I. Whoever joins x to a covered y joins it to I, which the algorithm would not have parted
-from x were it frequent enough: x and y are together in fewer than k records.
+problem when I is not empty and s(I) is the least s(y) in I. The y with this support are *covered*: every sub-record
+with one of them has all of I. An attacker who joins x to a covered y joins it to I. The algorithm would have published
+a frequent join together, so x and y are together in fewer than k records.
 
 I depends on x only through s(x): it is all items of chunk l down to a support, the *level* of that support.
 """

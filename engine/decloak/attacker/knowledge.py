@@ -1,8 +1,8 @@
 """Attacker models: the itemsets that an attacker knows, each a tuple of items in code point order.
 
-The strong attacker of Barakat et al. knows every pair and is written None. The other models draw their knowledge from
-the original records (strong_pairs, moderate), from items and foreign words or from itemsets that are frequent in other
-data (weak), or read it from a file (explicit).
+The strong attacker of Barakat et al. knows every pair and is written None. The models strong_pairs and moderate draw
+their knowledge from the original records. The model weak draws it from items and foreign words, or from itemsets that
+are frequent in other data. The model explicit reads it from a file.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Plain items are published unchanged. So the attacker makes tables of them like the tables of generalised items. Each
 table has the same number of members, about the same number of transactions, and known originals. Co-occurrence in the
-release is one more measure, predicted for hidden items from their features (`cooccurrence_model`, `item_features`); for
+release is one more measure, predicted for hidden items from their features (`cooccurrence_model`, `item_features`). For
 that, the members of tables made together are hidden together. The classifier (`cell_features`, `logistic`) gives every
 cell of the attacked tables the probability that its member was added, calibrated on tables that it was not trained on.
 The originals have no part in it. Tables of plain items return with the probabilities that the other half of them gives

@@ -1,8 +1,8 @@
 """Marking of generalised items in releases that do not mark them: the items that an attacker takes for generalised.
 
 An item in at least k transactions is a member of a generalised item, any other is context (Ong 2015, 3.5.2). There is
-one generalised item per transaction, or one per utility set where these are known: items of different utility sets, and
-items of none, are never generalised together.
+one generalised item per transaction, or one per utility set if these are known. Items of different utility sets, and
+items outside them, are never generalised together.
 """
 
 from collections import Counter

@@ -45,8 +45,8 @@ Orders = Mapping[frozenset[str], Counter[Members]]
 
 
 class MovedMember(NamedTuple):
-    """A place in brackets that depends on the record, counted from 0, or from -1 at the right; the number of tested
-    brackets, and the probability of this finding in random order.
+    """A place in brackets that depends on the record, counted from 0, or from -1 at the right. It has the number of
+    tested brackets, and the probability of this finding in random order.
     """
 
     place: int

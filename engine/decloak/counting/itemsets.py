@@ -1,10 +1,10 @@
 """Supports of itemsets, counted in blocks of bounded memory.
 
-Records are the rows of a sparse matrix X, items its columns; an itemset is an ascending row of item codes.
-The occurrences of an itemset of s items are the records with it and, in each, the position of its last item.
-They grow one item at a time: every occurrence is extended by every later item of its record. The last item is
-only counted: with G the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of records
-with g and z, and z counts only if it comes after the last item of g.
+Records are the rows of a sparse matrix X, items its columns; an itemset is an ascending row of item codes. The
+occurrences of an itemset of s items are the records with it and, in each, the position of its last item. They grow one
+item at a time: every occurrence is extended by every later item of its record. The last item is only counted. With G
+the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of records with g and z. An item z
+counts only if it comes after the last item of g.
 """
 
 from __future__ import annotations

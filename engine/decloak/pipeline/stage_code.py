@@ -1,7 +1,7 @@
 """The source code that computes each stage of a scenario, as a fingerprint.
 
-The code of a stage is the modules that its parts are written in (the method, the source of relatedness, the operator of
-a rule, the family of figures), the modules of the store that write it, and all that these import. A registry names all
+The code of a stage is the modules of its parts, the modules of the store that write it, and all that these import.
+Parts are the method, the source of relatedness, the operator of a rule, and the family of figures. A registry names all
 modules of a kind, so it is not followed: a stage names the modules of a kind that it uses. What leads to every stage
 counts with its own text alone.
 """

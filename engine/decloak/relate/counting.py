@@ -1,8 +1,8 @@
 """Counts of terms and pairs from a document counter, which is asked every question at most once.
 
-t is a term, q(t) its query: the exact phrase; if no document contains that and the term has several words, all of its
-words. f(t) is the number of documents that q(t) finds, f(s,t) the number that both q(s) and q(t) find, and N the number
-of all documents. A term that neither query finds has f(t) = 0, so it has no score.
+t is a term, q(t) its query: the exact phrase. If the phrase is absent and the term has several words, the query is all
+of its words. f(t) is the number of documents that q(t) finds, f(s,t) the number that both q(s) and q(t) find, and N the
+number of all documents. A term that neither query finds has f(t) = 0, so it has no score.
 """
 
 import re

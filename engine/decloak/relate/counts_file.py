@@ -1,8 +1,9 @@
 """Files with document counts, or finished scores, of terms.
 
-A counts file is CSV with the header a,b,count: x,,f gives f(x); x,y,f gives f(x,y), in either order; ,,N gives N, the
-number of documents. A counts file named .json is JSON: {"n": 50000, "terms": {"flu": 120}, "pairs": [["flu", "cough",
-7]]}, where null or a number below 0 means unknown. A scores file has the header a,b,<measure> and a score per pair.
+A counts file is CSV with the header a,b,count. The row x,,f gives f(x), the row x,y,f gives f(x,y), in either order,
+and ,,N gives N, the number of documents. A counts file named .json is JSON: {"n": 50000, "terms": {"flu": 120},
+"pairs": [["flu", "cough", 7]]}, where null or a number below 0 means unknown. A scores file has the header
+a,b,<measure> and a score per pair.
 """
 
 import os

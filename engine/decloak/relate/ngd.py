@@ -48,9 +48,9 @@ class Scored(NamedTuple):
 def ngd(fx: ArrayLike, fy: ArrayLike, fxy: ArrayLike, n: ArrayLike) -> Floats:
     """Return the distance of every pair from the counts `fx`, `fy` and `fxy`, and the number `n` of documents.
 
-    NaN is a missing count or score, and +inf the distance for f(x,y) = 0. There is no score when f(x) or f(y) is not
-    positive, a count is missing or negative, N is not above the smaller of f(x) and f(y), or f(x,y) is above the
-    larger.
+    NaN is a missing count or score, and +inf the distance for f(x,y) = 0. A score is missing when f(x) or f(y) is not
+    positive, or a count is missing or negative. It is also missing when N is not above the smaller of f(x) and f(y), or
+    f(x,y) is above the larger.
 
     >>> ngd([1000, 10], [10, 10], [10, 0], 1_000_000).tolist()
     [0.4, inf]

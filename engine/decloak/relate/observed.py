@@ -1,7 +1,7 @@
 """Co-occurrence counts in the published data: what an attacker without other knowledge can count.
 
-A document is anything that shows which items may belong together: a published transaction, where a generalised item
-counts as all of its members, or a cluster of a disassociated release.
+A document is anything that shows which items may belong together. It is a published transaction, where a generalised
+item counts as all of its members, or a cluster of a disassociated release.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,9 @@
 """The kinds of search services: the question for a count, and the meaning of the answer.
 
 A phrase is put in quotes, or in match_phrase; by words, a document has to contain all of the words, in any order. A
-question about two terms finds documents that match both. Terms come from published data, so nothing in a term may act
-as search syntax: control characters, quotes and wildcards become blanks, and single words are written without the marks
-around them, in lower case, so that none is an operator.
+question about two terms finds documents that match both. Terms come from published data, so a term may not act as
+search syntax. Control characters, quotes and wildcards become blanks. Single words are written without marks around
+them, in lower case, so that none is an operator.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Permission and safety checks for outgoing requests: only to allowed hosts, and never to cloud metadata services.
 
-Cloud machines give out keys at link-local addresses to any program that asks. So no request goes there, however the
-address is written (decimal, hexadecimal, octal, IPv6), and whatever name leads there: decloak resolves the name, checks
-the addresses, and connects to the very address that it checked.
+Cloud machines give out keys at link-local addresses to any program that asks. So no request goes there, for every
+notation of the address (decimal, hexadecimal, octal, IPv6) and every name of it. decloak resolves the name, checks the
+addresses, and connects to the very address that it checked.
 """
 
 import re

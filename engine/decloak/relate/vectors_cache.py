@@ -1,9 +1,9 @@
 """Cache of word vector files: a table per file in the user's cache folder, mapped into memory.
 
-A cache file has a header, the vectors in the order of their file (float32), then the vocabulary in byte order, each
-word once: the end of each word, the row of its vector, and the bytes of all words. It is only data: decloak writes it
-again if the version, size, check sum or source differs. Where decloak cannot write it, the same layout is kept in
-memory.
+A cache file has a header, the vectors in the order of their file (float32), then the vocabulary in byte order. The
+vocabulary has each word once: the end of each word, the row of its vector, and the bytes of all words. It is only data:
+decloak writes it again if the version, size, check sum or source differs. Where decloak cannot write it, the same
+layout is kept in memory.
 """
 
 import hashlib

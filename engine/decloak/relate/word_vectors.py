@@ -1,8 +1,9 @@
 """Word vectors as a measure of relatedness: the cosine of the angle between the vectors of two terms.
 
-decloak looks up the whole term (new_york, "new york", new-york), and otherwise takes the mean of the vectors of its
-words; for an unknown word with a hyphen, of its parts; 's is dropped if the word is unknown with it. Words are looked
-up in lower case, and then as written. u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1 and 1.
+decloak looks up the whole term (new_york, "new york", new-york). Otherwise it takes the mean of the vectors of its
+words. An unknown word with a hyphen is split into parts, and 's is dropped if the word is unknown with it. Words are
+looked up in lower case, and then as written. u, v the vectors of two terms: cosine(u,v) = u.v / (|u| |v|), between -1
+and 1.
 """
 
 import re

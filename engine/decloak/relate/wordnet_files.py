@@ -2,7 +2,7 @@
 
 A line of index.noun has a word (blanks as _) and the numbers of its synsets, its meanings. A line of data.noun has a
 synset and its pointers; @ (hypernym) and @i (instance hypernym) lead to more general synsets. A line of noun.exc has an
-irregular plural and its singular. The number of a synset is the position of its line in data.noun; decloak uses it only
+irregular plural and its singular. The number of a synset is the position of its line in data.noun. decloak uses it only
 as a name, so that files with other line ends work too.
 """
 

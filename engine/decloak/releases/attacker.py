@@ -142,9 +142,9 @@ class Attacker(ConfigSection):
     FILES: ClassVar = ("foreign", "knowledge", "auxiliary")
 
     knows: KnowledgeStep | Annotated[tuple[KnowledgeStep, ...], Field(min_length=1)] | None = None
-    """The knowledge levels of the attacker, one or a list: nothing, language (the measures under relate), release (the
-    information of the release about itself), a sample of the population, person. Without it, all that the scenario
-    says.
+    """The knowledge levels of the attacker, one or a list. They are nothing, language (the measures under relate),
+    release (the information of the release about itself), a sample of the population, and person. Without it, all that
+    the scenario says.
     """
 
     model: Literal["strong", "strong_pairs", "moderate", "weak"] = "strong"

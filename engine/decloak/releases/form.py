@@ -1,7 +1,7 @@
 """The contract of a published form: how the store keeps it, what an attacker reads in it, and how it is published.
 
 Everything that differs between forms is a method here, so that no other code asks for the form of a release. A new form
-is a module in this folder, an entry in `registry.py` and a name in `data/forms.py`; a form with tables of its own also
+is a module in this folder, an entry in `registry.py` and a name in `data/forms.py`. A form with tables of its own also
 has a module in `store/`.
 """
 

@@ -1,7 +1,7 @@
 """The original records behind the rows of a release that was made elsewhere.
 
-The owner of the data names the record of every row in a file. decloak checks that the release can be of these records,
-and works out which occurrences it suppressed. Only the evaluator reads the result.
+The owner of the data names the record of every row in a file. The import checks that the release can be made from these
+records, and finds the suppressed occurrences. Only the evaluator reads the result.
 """
 
 from collections import defaultdict

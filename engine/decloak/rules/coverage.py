@@ -23,7 +23,7 @@ class Coverage(NamedTuple):
     """The coverage of items, of pairs of items and of occurrences; None where the attack has no such things.
 
     An item is known if one of its pairs has a score. An occurrence is a cell of a distance table, or a record of a
-    cluster that a unit was taken off; it is known if one of its pairs has a score.
+    cluster that a unit was taken off. It is known if one of its pairs has a score.
     """
 
     items: Count | None

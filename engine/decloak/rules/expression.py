@@ -1,6 +1,6 @@
 """Formulas of rules, compiled to numpy and to SQLite with the same meaning in both.
 
-A formula is a tree of `decloak.formula`. Its values are numbers or *no score* (NaN in numpy, NULL in SQL): a division
+A formula is a tree of `decloak.formula`. Its values are numbers or *no score* (NaN in numpy, NULL in SQL). A division
 by zero, the logarithm of a number that is not positive and an overflow give no score. Arithmetic and scalar min/max of
 no score give no score, and aggregates skip it. `min`, `max`, `mean`, `sum` and `count` of one argument are aggregates
 over cells; `min` and `max` of several are scalar.

@@ -1,10 +1,10 @@
 """YAML text as a tree with the location of every key and value.
 
-The text is parsed once, event by event, with bounds on every event: neither deep nesting nor an alias bomb ever grows,
-where the YAML library's own composer recurses without a bound.
+The text is parsed once, event by event, with bounds on every event. So deep nesting and alias bombs end early, while
+the YAML library's own composer recurses without a bound.
 
-Scalars follow the core schema of YAML 1.2: `true`/`false` and `null` (also `True`, `TRUE`, `~`, …) are the only words
-with a meaning, so `no`, `on` and `12:30` are text; `1e-3` is a number, `0x1f` and `0o17` are integers. One departure:
+Scalars follow the core schema of YAML 1.2. The only words with a meaning are `true`/`false` and `null` (also `True`,
+`TRUE`, `~`, …), so `no`, `on` and `12:30` are text. `1e-3` is a number, `0x1f` and `0o17` are integers. One departure:
 digits with a leading zero (`010`) stay text, because item codes look like that.
 """
 

@@ -1,7 +1,7 @@
 """Direct (DA) and apriori-based anonymisation (AA): k^m-anonymity by generalisation with one cut for all records.
 
-DA walks the count tree of all itemsets of at most m nodes, AA one tree for each size 1..m, of the records extended
-under the cut as it is by then. Every itemset met that fewer than k records hold is cured immediately by the cheapest
+DA walks the count tree of all itemsets of at most m nodes. AA walks one tree for each size 1..m, of the records
+extended under the current cut. Every itemset met that fewer than k records hold is cured immediately by the cheapest
 choice of nodes (`cure`). One pass over a tree suffices: what was passed has k records or a dead node for good.
 """
 

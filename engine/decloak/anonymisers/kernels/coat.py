@@ -1,15 +1,15 @@
 """COAT: items are generalised as utility constraints allow, and only as far as privacy constraints require.
 
 Vocabulary, after Loukides et al. 2011. φ sends an item to its generalised item, the set of items published in its
-place, or to none when it is suppressed; the generalised items part the items that are left. A record supports a set of
-generalised items when it holds a member of each. The images of a privacy constraint p are the generalised items its
-items are sent to. A set of images is rare when 1..k-1 records support it: it violates p.
-UL(g) = (2^|g| - 1) / (2^|I| - 1) · sup(g) / |D|, 0 when |g| = 1; the loss of a release is the sum over its g.
+place, or to none when it is suppressed. The generalised items are a partition of the remaining items. A record supports
+a set of generalised items when it holds a member of each. The images of a privacy constraint p are the generalised
+items its items are sent to. A set of images is rare when 1..k-1 records support it: it violates p. UL(g) = (2^|g| - 1)
+/ (2^|I| - 1) · sup(g) / |D|, 0 when |g| = 1; the loss of a release is the sum over its g.
 
-While some p is violated, take the one of largest support (0 when an item of it is suppressed; ties: input order).
-While p is violated: g = its image in a rare set that has the least support (ties: label). Merge g with the g' of the
-same utility constraint for which the fewest sets of images of p stay rare, then UL(g ∪ g') is least, then the label
-comes first; suppress g when it has no g'. Without the first of these keys the papers' own examples do not come out.
+While some p is violated, take the one of largest support (0 when an item of it is suppressed; ties: input order). While
+p is violated: g = its image in a rare set that has the least support (ties: label). Merge g with a g' of the same
+utility constraint: the one with the fewest rare sets of images of p, then the least UL(g ∪ g'), then the first label.
+Suppress g when it has no g'. Without the first of these keys the papers' own examples do not come out.
 
 Items are numbered by name. A generalised item has the number of its least member, so labels are in order of numbers. A
 pattern of p is the set of all the images that some record supports; p is satisfied when no pattern is rare.

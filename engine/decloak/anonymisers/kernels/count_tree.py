@@ -1,7 +1,7 @@
 """The count tree of the papers, walked without being built, and the records with a node.
 
-An extended record is its items and the nodes above them, without the root and without dead nodes; `nodes[c]` is the
-node of column c, columns ascend in tree order. An itemset is an ascending tuple of columns, no two of them on one path;
+An extended record is its items and the nodes above them, without the root and without dead nodes. Column c has the node
+`nodes[c]`, and columns ascend in tree order. An itemset is an ascending tuple of columns, no two of them on one path;
 its children in the count tree are itemsets of one more column. The occurrences of an itemset are the records with it
 and, in each, the position of the columns after its last one. The children are counted from them when the walk arrives,
 so that nothing is counted below a node that is dead by then.

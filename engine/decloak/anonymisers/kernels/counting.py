@@ -1,7 +1,7 @@
 """Search for itemsets with a small support, by products of sparse matrices.
 
 Pairs are counted by the product XᵀX of the matrix X of the records, in blocks of first labels. Larger itemsets are
-split by their first label x: X_x, the later labels in the records with x, is counted in the same way, so triples need
+split by their first label x. X_x, the later labels in the records with x, is counted in the same way. So triples need
 X_xᵀX_x for every x, and every further label is one level deeper. Nothing here is shared with the verification of a
 release, which has its own counting.
 """
@@ -102,7 +102,7 @@ def _labels_after(records: Records, occurrences: _Occurrences, label: int, least
 
 
 def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK) -> Iterator[Ints]:
-    """Yield the pairs of labels below `k`, as `rare_itemsets`, counted by products of at most `block` entries: a row is
+    """Yield the pairs of labels below `k`, as `rare_itemsets`, counted by products of at most `block` entries. A row is
     a first label, a column a second one.
 
     `records`, `firsts` and `alive` are as there.

@@ -1,7 +1,7 @@
 """Search for itemsets with a small support by compiled loops: the same results as `counting.rare_itemsets`, for the
 extra `fast`.
 
-The group of an itemset has, for each later label, its places in the records of the itemset: label x has the entries
+The group of an itemset has, for each later label, its places in the records of the itemset. Label x has the entries
 `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset has depth 0. One
 label deeper, the entries after the chosen label are grouped in the same way: counted by label, then moved into place.
 What ends an itemset is not grouped but counted: its last label, or its last two where a table of all pairs is small.

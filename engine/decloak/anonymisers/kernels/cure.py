@@ -1,8 +1,8 @@
 """Cure the cover problems of one cluster: suppress single occurrences, or move items to the term chunk.
 
 A set of rows is the bits of one integer, as in VERPART. s(y): the rows that publish item y in its chunk. A problem (x,
-l): x is an item of a chunk after chunk l. The items I of chunk l with s(y) >= s(x) are not empty, and the number of
-rows with all of I is the number of rows with the least frequent item of I. F: the rows that have all of I.
+l): x is an item of a chunk after chunk l. The items I of chunk l with s(y) >= s(x) are not empty. Equally many rows
+have all of I and the least frequent item of I. F: the rows that have all of I.
 
 A cure has a price: the number of occurrences that it suppresses, or the price of a move to the term chunk. Each step
 takes the cheapest cure of the first problem. Every step lowers the number of occurrences in record chunks, so that the

@@ -1,8 +1,8 @@
 """Disassociation (Terrovitis, Liagouris, Mamoulis, Skiadopoulos 2012): items stay, their links are hidden.
 
-D are the records, a cluster some of them, published as chunks: HORPART makes the clusters, VERPART the record chunks
-C1, C2, ... and the term chunk of each, REFINE chunks that several clusters share. Items are coded by number in code
-point order, so that ascending codes are ascending names and a tuple of codes sorts as its names.
+D are the records, and a cluster is some of them, published as chunks. HORPART makes the clusters. VERPART makes the
+record chunks C1, C2, ... and the term chunk of each. REFINE makes chunks that several clusters share. Items are coded
+by number in code point order, so that ascending codes are ascending names and a tuple of codes sorts as its names.
 """
 
 from collections import Counter

@@ -1,11 +1,11 @@
 """l^m-diversity: an attacker with m items of a person infers any sensitive item with a probability of at most 1/l.
 
 Records are the generalised items, in the tree, and separately the hidden ones: sensitive items, which are published as
-they are. A set c of 1 to m nodes of the cut is a violation if of the records with all of c more than one in l have a
+they are. A set c of 1 to m nodes of the cut is a violation if more than one in l of the records with all of c have a
 sensitive item s: sup(c + s) · l > sup(c). Raising the cut may make a set violate that did not before, so one pass is
-not enough. The first violation (fewer nodes first, then by their labels) is cured by the cheapest choice of nodes above
-it, or one of its nodes is raised a step, until there are none. Supports of nodes do not change with the cut, so only
-sets with a new node need to be checked again.
+not enough. The cheapest choice of nodes above it cures the first violation (fewer nodes first, then by their labels),
+or one of its nodes is raised a step. This is repeated until no violation is left. Supports of nodes do not change with
+the cut, so only sets with a new node need to be checked again.
 """
 
 from collections.abc import Iterator, Sequence

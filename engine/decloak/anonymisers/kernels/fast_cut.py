@@ -2,9 +2,9 @@
 
 `cut` finds, for every size i = 1..m, the sets of i labels of the current cut that 1..k - 1 records have. It cures each
 immediately (`cure`). A label is verified at size i when all such sets with it are cured. A walk takes the sets in
-lexicographic order of labels, those not yet verified first, then the rarer; a set with a label that died meanwhile is
-skipped; only sets with a label not yet verified are taken. Walks are repeated until one commits nothing. Sets of fewer
-labels stay cured, for raising a cut never makes a set rare.
+lexicographic order of labels, unverified ones first, then the rarer. It skips a set with a label that died meanwhile,
+and takes only sets with an unverified label. Walks are repeated until one commits nothing. Sets of fewer labels stay
+cured, for raising a cut never makes a set rare.
 
 Node numbers say what lies below what: all below node v are the numbers v..end[v] - 1. Everything rests on how many
 records hold what, so the order of the records does not matter.

@@ -1,9 +1,9 @@
 """HORPART and merging: records split into clusters of similar ones, by their most frequent items.
 
 A record is an ascending tuple of item codes; codes ascend as names do, so the smallest code is the first name. A node
-of the recursion is a chain: the records with its most frequent item leave as a new node, then those with the next item
-of the rest, until few enough are left. A node counts its records once, and subtracts every record that leaves, so that
-a record costs its length at each of its nodes.
+of the recursion is a chain. The records with its most frequent item leave as a new node. Then the records with the next
+item of the rest leave, until few enough are left. A node counts its records once, and subtracts every record that
+leaves, so that a record costs its length at each of its nodes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,7 +4,7 @@ LRA sorts the records as Gray codes: the signature of a record has a bit for eve
 With p1 < p2 < ... the positions of its items and n leaves, that is the order of (-p1, p2, -p3, ...) with n at the end,
 negative after an even number of items. A border is the last position of a part in that order; positions are weighted by
 the itemsets of m items of their records. VPA splits the classes of one level into runs of about the same number of
-leaves. The part of the records in a run is anonymised as if it were all; a run decides which itemsets are checked, and
+leaves. The part of the records in a run is anonymised as if it were all. A run decides which itemsets are checked, and
 a rule may be wider than the run.
 """
 

@@ -3,7 +3,7 @@
 A cut is the bits of one number, bit v for node v; its immediate ancestors replace all children of a node by that node.
 Cuts are visited breadth first from the leaves. No cut is cheaper than one below it, so the search continues above a cut
 only while that is not anonymous and cheaper than the best one so far. `offending` are itemsets of at most m nodes in 1
-to k - 1 records, enough of them that a cut is anonymous unless it contains one; `among[v]` are those with node v, as
+to k - 1 records, so many that a cut without them is anonymous. The list `among[v]` has the itemsets with node v, as
 bits too.
 """
 

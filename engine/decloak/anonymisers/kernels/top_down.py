@@ -5,8 +5,8 @@ of these nodes, and no other item. All records begin in one partition, at the ro
 children, in each record by the children that the record has. Records with the same children are a group, and a group of
 k records or more becomes a partition. Smaller groups stay together, published by the node itself. If they have fewer
 than k records, the largest groups give records; if this is too few, a whole group stays. The node whose expansion gains
-most is expanded first. An occurrence is an item in a record; `node` is the node it is published by, `below` the child
-of that above the item, `gain` what n · NCP falls by when the child takes its place.
+most is expanded first. An occurrence is an item in a record. Its `node` publishes it, and `below` is the child of the
+node above the item. `gain` is the fall of n · NCP when the child replaces the node.
 """
 
 from __future__ import annotations

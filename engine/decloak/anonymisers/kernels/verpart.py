@@ -1,6 +1,6 @@
 """VERPART: the items of a cluster split into k^m-anonymous record chunks and a term chunk.
 
-A set of rows is the bits of one integer: row r is bit r. `item_rows` maps an item code to the rows with it; an itemset
+A set of rows is the bits of one integer: row r is bit r. `item_rows` maps an item code to the rows with it. An itemset
 is on the rows that the bits of its items share, and its support is the number of set bits.
 """
 

@@ -1,9 +1,9 @@
 """Synthetic clinic: records similar to a general hospital's, in any number, reproducible by a seed.
 
 A record is about one of some fifty conditions, the most common two hundred times as frequent as the rarest. It has the
-order of a note: the condition, its symptoms, tests and treatments; then each further complaint with a few of its own;
-then items that any record may have; and sometimes, as noise, an unrelated item. So neighbouring items are mostly
-related, supports have a long tail, and hidden items leave traces.
+order of a note. First comes the condition with its symptoms, tests and treatments, then each further complaint with a
+few of its own. Then come items that any record may have, and sometimes, as noise, an unrelated item. So neighbouring
+items are mostly related, supports have a long tail, and hidden items leave traces.
 
 `clinic.yaml` has all its parameters: plausible guesses, drawn independently of each other. They serve to measure
 attacks, not to learn medicine: no number in it was measured, and patients have neither age nor sex.

@@ -33,10 +33,10 @@ def read_text(
 ) -> Dataset:
     """Return the documents at `path` as transactions: the nouns and noun phrases of each, in order of appearance.
 
-    A folder has one document per file, named by its path; .csv, .tsv and .jsonl have one per record, in the column or
-    key `field`, named by the field `ids`, or numbered from 1. Lines that match one of the regular expressions `headers`
-    are left out, and so are documents without a noun. `progress` is called during reading; `tagger` replaces the
-    English one.
+    A folder has one document per file, named by its path. A .csv, .tsv or .jsonl file has one per record, in the column
+    or key `field`, named by the field `ids`, or numbered from 1. Lines that match one of the regular expressions
+    `headers` are left out, and so are documents without a noun. `progress` is called during reading; `tagger` replaces
+    the English one.
     """
     tag = tagger or english()
     documents = list(_documents(Path(path), field, ids))

@@ -1,7 +1,7 @@
 """Extraction of items from tagged words: nouns and noun phrases.
 
-A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read from left to right, and no word is used
-twice: of adjective noun noun noun, the first two are a phrase, and so are the last two. A stop word, a number or a
+A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read from left to right, and each word is used
+once. In adjective noun noun noun, the first two are a phrase, and so are the last two. A stop word, a number or a
 single letter is not part of a phrase and ends one. The last word of an item is put into the singular.
 
 An item is dropped if it repeats, or if its words are part of a longer item of the same transaction. Items stay in the

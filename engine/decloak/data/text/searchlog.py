@@ -1,7 +1,7 @@
 """Transactions from search logs: a record has the queries of one person.
 
-A log has the form that AOL released: lines of AnonID, Query, QueryTime, ItemRank and ClickURL with tabs between them,
-the last two empty or absent where nothing was clicked. Only the first two are used.
+A log has the form that AOL released: lines of AnonID, Query, QueryTime, ItemRank and ClickURL with tabs between them.
+The last two are empty or absent without a click. Only the first two are used.
 """
 
 import os

@@ -4,10 +4,10 @@ narrow.
 The *advantage* is c / s - e / s: of s strikes (eliminations or assignments) c are right, and e are expected to be right
 at random. Over repetitions it is paired: the baseline of each repetition with the result of the attack there, with
 Student's interval, on the scale of `statistics`. For one release its m tables (or clusters) are resampled, each left
-out once: with L the advantage of all and L_i that without table i, the variance is (m - 1) / m times the sum of (L_i -
-L)^2, and the interval is Wilson's for the equivalent number of independent strikes. It holds for releases of data sets
-of one kind, of which the tables of this release are a sample; for further releases of the same data set it is wider
-than needed.
+out once. L is the advantage of all, and L_i the advantage without table i. The variance is (m - 1) / m times the sum of
+(L_i - L)^2, and the interval is Wilson's for the equivalent number of independent strikes. It is valid for releases of
+data sets of one kind, of which the tables of this release are a sample. For further releases of the same data set it is
+wider than needed.
 
 Few strikes that all happen to be right do not differ from each other, which proves little. So each half width is at
 least that of the same number of independent strikes with two right and two wrong ones added. But strikes of one table

@@ -1,7 +1,7 @@
 """People for whom two known items imply a third, in a disassociated release.
 
-An attacker who knows two items of a person considers every cluster that may have both: in one chunk, if a sub-record
-has both; in different chunks, if each has one. In such a cluster the two items imply all items that the sub-records
+An attacker who knows two items of a person considers every cluster that may have both. In one chunk, a sub-record must
+have both. In different chunks, each must have one. In such a cluster the two items imply all items that the sub-records
 with them have in common. A third item is implied if it follows in every cluster that may have the two.
 """
 

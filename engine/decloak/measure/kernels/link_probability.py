@@ -7,9 +7,9 @@ reconstructions that agree with the algorithm (a term is on 1..k-1 rows; see dec
 Disassociation guarantees that s >= k in one of them; a probability above 1/k is allowed by this guarantee.
 
 No row may stay empty, which inclusion and exclusion count: over the rows that are forced to stay empty, with
-alternating signs. `ways[s]` is a number of placements by s. A further chunk, t of whose sub-records have the chunk's
-part of the itemset, on n rows of which s have the rest, leaves s' of these in C(s, s') C(n-s, t-s') / C(n, t) of the
-chunk's placements.
+alternating signs. `ways[s]` is a number of placements by s. A further chunk lies on n rows of which s have the rest of
+the itemset. With t sub-records that have the chunk's part, s' of these rows remain in C(s, s') C(n-s, t-s') / C(n, t)
+of the chunk's placements.
 
 All counts are exact integers. For large clusters the algorithm-consistent ones are sampled in BATCHES independent
 populations, whose spread gives the standard error of a ratio of means.

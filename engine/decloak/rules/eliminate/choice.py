@@ -1,9 +1,9 @@
 """Choice of the next cell: the most suspicious group of every table of a batch, and its heaviest cell.
 
 Rows and columns are measured lazily. An elimination changes cells of one row and one column, so any other group has at
-most one changed cell. Neither its largest weight nor its largest gap can grow by more than the change of that cell, so
-the measured value plus those changes is an upper bound of V. Only groups whose bound reaches the threshold and the best
-known V are measured again. A formula gives no such bound: a change makes it infinite.
+most one changed cell. Its largest weight and its largest gap grow at most by the change of that cell. So the measured
+value plus those changes is an upper bound of V. Only groups whose bound reaches the threshold and the best known V are
+measured again. A formula gives no such bound: a change makes it infinite.
 """
 
 import copy

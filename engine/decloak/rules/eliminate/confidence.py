@@ -1,15 +1,15 @@
 """Probability that eliminations are right, estimated on tables of plain items, whose original members are known.
 
-The features of an elimination are: its weight and suspicion, its position in the order of its table, the share of its
-row and its column eliminated before, and the logarithms of the number of rows and columns of the table. The weights of
-these features are learned from eliminations in tables of plain items (logistic regression, calibrated on the half of
-the tables that it was not trained on).
+An elimination has these features: its weight and suspicion, its position in the order of its table, the share of its
+row and its column eliminated before, and the logarithms of the numbers of rows and columns. The weights of these
+features are learned from eliminations in tables of plain items (logistic regression, calibrated on the half of the
+tables that it was not trained on).
 
 A rule that weighs cells by probability has a probability for each elimination, but one of all such cells, eliminated or
 not. Its eliminations are a selection: a cell of .4 is eliminated only if its row keeps a likelier member, because the
-last one stays. So more eliminations of .4 are right than cells. The rule is tried on the tables that taught the
-probabilities, each by what the other half of them teaches, and an elimination gets the share of right eliminations with
-its probability there.
+last one stays. So more eliminations of .4 are right than cells. The rule is tried on the tables behind the
+probabilities, each with the probabilities from the other half of them. An elimination gets the share of right
+eliminations with its probability there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

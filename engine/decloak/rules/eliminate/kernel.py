@@ -37,7 +37,7 @@ class Steps(NamedTuple):
 
     `round` counts from 1. `kind` is the kind of the cell's group by its number in GROUP_KINDS, `group` the group's row
     or column, 0 for the table. `suspicion` is the value that was compared with the threshold: V of the group, or w of
-    the cell where the largest of the table is suspicious; NaN for a random rule. `weight` is w of the cell.
+    the cell if the largest of the table is suspicious. It is NaN for a random rule. `weight` is w of the cell.
     """
 
     round: Ints

@@ -76,8 +76,8 @@ def _eliminate_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
 def _descending(w: Floats) -> Ints:
     """Return positions by repeatedly taking the largest left, the first of equals.
 
-    Values that are not equal to a neighbour in order are simply sorted. In a run of neighbours that are, the first
-    position goes first, unless the run is so long that its ends differ: thousands of the same value are common.
+    Values that are not equal to a neighbour in order are simply sorted. In a run of such neighbours the first position
+    goes first, unless the run is so long that its ends differ. Thousands of equal values are common.
     """
     order = np.argsort(-w, kind="stable")
     start = np.append(True, -np.diff(w[order]) > EPS)

@@ -1,9 +1,9 @@
 """Working arrays of an elimination for many distance tables side by side, changed in place.
 
-Tables of a batch are padded to `height` x `width` cells, `stride` in all, numbered row-major: cell c of table t is
+Tables of a batch are padded to `height` x `width` cells, `stride` in all, numbered row-major. Cell c of table t is
 entry t * stride + c of every flat array. Groups are numbered rows first: group g < height is row g, the others are
-columns. The *cross* of a cell is its column and its row; the cells of a cross are listed in the order of the groups
-they belong to: cell g of the cross is in group g too.
+columns. The *cross* of a cell is its column and its row. The cells of a cross are listed in the order of the groups
+they belong to, so that cell g of the cross is in group g too.
 
     d           distance; NaN when unscored, eliminated or padding: a cell with a distance is left
     w           weighted distance, d * (1 - R) * (1 - C) in the published attacks

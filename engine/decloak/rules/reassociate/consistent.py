@@ -1,15 +1,15 @@
 """Constraints of the disassociation algorithm on an assignment.
 
-Two of its rules bind what an attack assigns to the rows of one cluster (the third, that a term is in fewer than k rows,
-always holds: no attack gives it more). *Cover*: if every anchor with y has all items of the first chunk at least as
-frequent as x, an item of a later chunk, then x and y are together in at most k-1 rows; otherwise the algorithm would
-have put x into the first chunk. *No empty record*: a row that shows nothing gets at least one unit.
+Two of its rules bind the assignments to the rows of one cluster (the third, that a term is in fewer than k rows, is
+true of every attack). *Cover*: an item x of a later chunk and an item y, where every anchor with y has all items of the
+first chunk at least as frequent as x. Then x and y are together in at most k-1 rows; otherwise the algorithm would have
+put x into the first chunk. *No empty record*: an empty row gets at least one unit.
 
-Both are linear in z, the rows of each anchor that get each unit: the sum over the units with x and the anchors with y
-is at most k-1, the sum over all units of the rows that show nothing at least their number (which is enough, because
-units can be spread evenly over them). An assignment that breaks no rule stays as it is; any other becomes the best one
-under the rules. If no z meets a rule (in a release of another algorithm), the rule is dropped: the covers of a chunk,
-or empty records.
+Both are linear in z, the rows of each anchor that get each unit. The sum over the units with x and the anchors with y
+is at most k-1. The sum over all units of the empty rows is at least their number (which is enough, because units can be
+spread evenly over them). An assignment that breaks no rule stays as it is; any other becomes the best one under the
+rules. If no z meets a rule (in a release of another algorithm), the rule is dropped: the covers of a chunk, or empty
+records.
 """
 
 from collections.abc import Iterator, Sequence

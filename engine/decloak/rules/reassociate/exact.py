@@ -5,11 +5,11 @@ on rows, and every term on s rows, with a probability proportional to
 
     exp(sum of z(u, a) over the sub-records) * product over the terms t of pi(s_t) exp(z of t's rows) / e_s(t)
 
-among those that could have been published: the algorithm's rules hold (`decloak.attacker.reconstruction`), a term is in
-1 to k-1 rows, no row stays empty. pi(s) is the probability of a term to be in s rows (`expected`), e_s(t) the sum of
+among the placements that the algorithm could have published (`decloak.attacker.reconstruction`): a term is in 1 to k-1
+rows, and no row stays empty. pi(s) is the probability of a term to be in s rows (`expected`). e_s(t) is the sum of
 exp(z of the rows) over all sets of s rows, so that pi is the distribution of the support before anything else is known.
-Given z and pi, no attack does better than p(u, a), the share of the placements in which a row with anchor a has u: it
-is the upper bound for other ways to reach the same sums.
+Given z and pi, p(u, a) is the best possible attack: the share of the placements in which a row with anchor a has u. So
+it is the upper bound for other ways to reach the same sums.
 
 Tables of interchangeable rows are enumerated. Terms are independent of each other except for the rows without any
 sub-record, all of which have the anchor (); g of these are left to fill. Term by term

@@ -7,9 +7,9 @@ chunk, so that
     p(u, r) = l(u) exp z(u, r) / (1 + sum over the units v of u's chunk of l(v) exp z(v, r))
 
 and l(u) is such that the sum of p(u, r) over the rows is the number of times u was published; terms are chunks of their
-own. It is the distribution of largest entropy around z with these sums. The number of rows of a term is not published;
-it is expected from published supports: items differ in frequency, rare ones are the most common, with a density x^-1
-(1-x)^(b-1) over the share x of records, so that an item of a cluster of n records has support s with probability
+own. It is the distribution of largest entropy around z with these sums. The number of rows of a term is hidden; it is
+expected from published supports. Items differ in frequency, and rare ones are the most common, with a density x^-1
+(1-x)^(b-1) over the share x of records. So an item of a cluster of n records has support s with probability
 proportional to C(n, s) B(s, n-s+b). b maximises the likelihood of the supports in record chunks, and of the number of
 terms, which have 1 to k-1. Items that every record of a cluster has are left out: clusters are made by them.
 """

@@ -1,18 +1,19 @@
 """Weights of scores, learned from the release itself: its record chunks show items that the algorithm did not separate.
 
-For two items a and y of the same record chunks, seen together in T records where their supports would give E if they
-were independent within each chunk, lift(a, y) = ln((T + 2) / (E + 2)); theta_i(a, y) is the difference of their score
-by measure i from that of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
+For two items a and y of the same record chunks, T is the number of records with both, and E the number expected if they
+were independent within each chunk. Then lift(a, y) = ln((T + 2) / (E + 2)). theta_i(a, y) is their score by measure i
+minus the score of unrelated items. A row with the anchor A has a unit u with odds proportional to exp(z),
 
     z(u | A) = sum over a in A and y in u of (w1 theta_1(a, y) + w2 theta_2(a, y) + ... + w lift(a, y)) / sqrt(|A|)
 
-The root, because the items of an anchor are not independent. w is learned by separation: each item of a record chunk is
-removed from its sub-records in turn, and w makes it most likely that it returns to those that had it (softmax over the
-records of the cluster; the lift is then without that chunk, and w has the prior N(0, 1) in units of the standard
-deviation of its feature). So a useless feature gets a weight near 0, and the originals are not needed.
+The root is needed because the items of an anchor depend on each other. w is learned by separation: each item of a
+record chunk is removed from its sub-records in turn. Then w makes it most likely that it returns to the records that
+had it (softmax over the records of the cluster). The lift is then without that chunk, and w has the prior N(0, 1) in
+units of the standard deviation of its feature. So a useless feature gets a weight near 0, and the originals are not
+needed.
 
-Record chunks are no fair sample of pairs: the algorithm separates what one or two records have, so that in sparse data
-most of the rest is never together, however related. One more weight, of sqrt|A|, absorbs that and is dropped, because
+Record chunks are a biased sample of pairs. The algorithm separates items of one or two records, so that in sparse data
+most of the rest is never together, even if related. One more weight, of sqrt|A|, absorbs that and is dropped, because
 it does not hold for separated items. Without it relatedness counted against an item in short rows. Relatedness cannot
 count against an item: a weight below a minimum (LEAST) is replaced by it, so that it decides where all else is equal.
 """

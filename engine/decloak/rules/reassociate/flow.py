@@ -1,8 +1,8 @@
 """Assignment of units to anchors instead of rows: an integer programme, small however many rows a cluster has.
 
 Rows of one anchor are interchangeable, so z[u, c] rows of anchor c get unit u, each unit as often as it was published.
-A rule bounds the sum of z over some units and anchors; for example no row gets two sub-records of a chunk: the sum over
-the chunk's units is at most the rows of c.
+A rule bounds the sum of z over some units and anchors. For example a row gets at most one sub-record of a chunk: the
+sum over the chunk's units is at most the rows of c.
 """
 
 from collections.abc import Iterator, Sequence

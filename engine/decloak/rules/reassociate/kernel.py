@@ -34,10 +34,9 @@ __all__ = ["AttackedCluster", "attack", "reassociate"]
 class AttackedCluster(NamedTuple):
     """Result of an attack on a cluster.
 
-    `values` has the value of each unit with each anchor, which ranks its rows: larger is closer, -inf where nothing is
-    known; for an expectation it is the probability. `rows` are the rows of each unit; `exactly`: the probabilities come
-    from all possible reconstructions. `ties` are the rows that share the last places of each unit, none where nothing
-    is shared.
+    `values` has the value of each unit with each anchor, which ranks its rows: larger is closer, -inf is unknown. For
+    an expectation it is the probability. `rows` are the rows of each unit; `exactly`: the probabilities come from all
+    possible reconstructions. `ties` are the rows that share the last places of each unit, none where nothing is shared.
     """
 
     case: ClusterCase

@@ -2,12 +2,13 @@
 
 Rows with neighbouring values within EPSILON are equal, and of equal rows the lowest comes first. A match by probability
 takes equal rows in an order that does not depend on names (`structure`), and returns the rows that share a place
-(`tied_rows`). An assignment gives every sub-record of a chunk exactly its number of rows and no row two sub-records of
-a chunk, with the largest sum of values: a transportation problem from sub-records to rows of capacity 1, solved as the
-assignment of each sub-record as often as it was published. Rows without a value (-inf) are as few as possible. Of
-several such assignments it takes one with the lowest rows; a sub-record alone in its chunk gets its best rows. Terms
-share nothing that could be exhausted (a record may have all of them): for each the assignment is its best rows. In
-clusters of more than MANY rows the solver assigns units to anchors (`flow`), and chooses among equal assignments.
+(`tied_rows`). An assignment gives every sub-record of a chunk exactly its number of rows, and a row at most one
+sub-record of a chunk, with the largest sum of values. This is a transportation problem from sub-records to rows of
+capacity 1, solved as the assignment of each sub-record as often as it was published. Rows without a value (-inf) are as
+few as possible. Of several such assignments it takes one with the lowest rows; a sub-record alone in its chunk gets its
+best rows. Terms share nothing that could be exhausted (a record may have all of them): for each the assignment is its
+best rows. In clusters of more than MANY rows the solver assigns units to anchors (`flow`), and chooses among equal
+assignments.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """Negative controls of an attack that learns from a disassociated release: the same attack with permuted training data.
 
 `labels` gives every pair of items the score of another pair, and learns weights from records that had the removed items
-in another order (`fitted`): permuted weights alone leave too much, because any positive weights rank rows as the right
-ones do. `contexts` permutes the anchors of a cluster among its rows, `order` renumbers its rows, which must change
-nothing.
+in another order (`fitted`). Permuted weights alone leave too much, because any positive weights rank rows correctly.
+`contexts` permutes the anchors of a cluster among its rows, `order` renumbers its rows, which must change nothing.
 """
 
 from collections.abc import Sequence

@@ -9,17 +9,17 @@ what it lacks both speak for or against a unit u. With I the items of the cluste
     odds(u | A) = odds(u) * prod over a in A of P(a|u) / P(a|not u)
                           * prod over a in I - A of (1 - P(a|u)) / (1 - P(a|not u))
 
-P(a|not u) is near the share of the cluster's rows that show a, which is published. What u changes about it is taken as
-an odds ratio, for that, unlike a probability, does not depend on how frequent a and u are in the cluster and so carries
-over from the attacker's own knowledge: logit P(a|u) = logit P(a|not u) + theta(a, u). Then the factor of an item held
-over the factor of the same item lacked is exp(theta), and ln odds(u | A) = constant of u and the cluster + the sum over
-a in A of theta(a, u). The constant decides nothing, neither for one unit nor for an assignment, which gives every unit
-a fixed number of rows. theta(a, u) = sum over the items y of u of theta(a, y), as naive as the rest: how far the score
-of a and y is above that of unrelated items, such as a log odds ratio with `unrelated` 0. Its unit is irrelevant to the
-ranking. A pair the attacker knows nothing of has theta = 0; so an empty anchor has a value, unlike under other rules.
+P(a|not u) is near the share of the cluster's rows that show a, which is published. The change by u is taken as an odds
+ratio, which unlike a probability does not depend on the frequencies of a and u in the cluster. So it carries over from
+the attacker's own knowledge: logit P(a|u) = logit P(a|not u) + theta(a, u). Then the factor of an item held over the
+factor of the same item lacked is exp(theta), and ln odds(u | A) = constant of u and the cluster + the sum over a in A
+of theta(a, u). The constant cancels, for one unit and for an assignment, which gives every unit a fixed number of rows.
+theta(a, u) is the sum over the items y of u of theta(a, y), as naive as the rest. It is the score of a and y minus the
+score of unrelated items, such as a log odds ratio with `unrelated` 0. Its unit is irrelevant to the ranking. A pair the
+attacker knows nothing of has theta = 0; so an empty anchor has a value, unlike under other rules.
 
-Arrays are padded: U units by C anchors by L items of an anchor; I items of all anchors of a cluster, column I is for
-what is not there. NaN is no score.
+Arrays are padded: U units by C anchors by L items of an anchor. There are I items of all anchors of a cluster, and
+column I is for absent items. NaN is no score.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

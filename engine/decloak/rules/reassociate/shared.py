@@ -1,7 +1,7 @@
 """Shared chunks: sub-records that a joint cluster publishes for all its clusters together.
 
-A sub-record of a shared chunk belongs to any record of the joint cluster whose own cluster, or a smaller joint cluster
-around it, does not publish one of its items elsewhere. For the attack, the rows of all clusters of the joint cluster
+A sub-record of a shared chunk belongs to a record of the joint cluster, unless its own cluster, or a smaller joint
+cluster around it, publishes one of its items elsewhere. For the attack, the rows of all clusters of the joint cluster
 are treated as one cluster.
 """
 

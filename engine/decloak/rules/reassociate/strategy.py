@@ -25,10 +25,10 @@ class Reassociation:
     """A re-association attack.
 
     `combine` makes one value of a unit's scores with the items of an anchor: their `mean`, the mean of the
-    `upper_half`, the `best`, or log odds: those of `bayes`, or `fitted` ones, for which the scores by each measure and
-    the lifts of the release's own record chunks are weighted by what these chunks show. It is for the kinds of `units`;
-    the others use the mean. A sub-record goes to the published number of rows. A term, published once, goes to `k - 1`
-    rows, the most it can be in, to one (`multiplicity`), or to the number `expected` of supports similar to the
+    `upper_half`, the `best`, or log odds by `bayes` or `fitted`. For fitted ones, the scores by each measure and the
+    lifts of the release's own record chunks have weights that are learned from these chunks. It is for the kinds of
+    `units`; the others use the mean. A sub-record goes to the published number of rows. A term, published once, goes to
+    `k - 1` rows, the most it can be in, to one (`multiplicity`), or to the number `expected` of supports similar to the
     published ones. `best` matches every unit alone. `assignment` matches all sub-records of a chunk together.
     `expectation` uses the probability of every row with all units of a chunk, shared chunks included. `exact`
     enumerates the possibilities of a small cluster and uses `expectation` in the others. `random` draws rows.

@@ -50,8 +50,8 @@ class _Touched(NamedTuple):
 class _Found(NamedTuple):
     """Pairs of an itemset and a cluster that publishes all of it.
 
-    `places` are items × pairs; `estimate` is what the cluster adds; `first` is the probability of the touched part of
-    the first record chunk, 1 where K does not touch it.
+    `places` are items × pairs. `estimate` is the number that the cluster adds. `first` is the probability of the
+    touched part of the first record chunk, 1 if K does not touch it.
     """
 
     itemset: Ints

@@ -64,8 +64,8 @@ def count_errors(estimates: Floats, counts: Floats, least: float) -> Floats:
 
 
 class Frequent(NamedTuple):
-    """Itemsets of one size, size × itemsets, with the number of records that have them and their places in the order
-    of all: the most frequent first, then the smaller, then by name.
+    """Itemsets of one size, size × itemsets, with the number of records that have them and their places in the order of
+    all. The order is by number of records, then the smaller, then by name.
     """
 
     itemsets: Ints

@@ -4,9 +4,10 @@ p(record, item): 1 if the record shows the item; 1 / n if a label of the record 
 label are left; else 0. If several elements of a record contain an item, the largest value counts. w(record, K): the
 product of p over K. The estimate of K is the sum of w over the records.
 
-p is `standing` (records × things, what one member of each thing is worth) times `members` (things × items, 0 or 1) plus
-`corrections` (records × items), which take off eliminated members and what overlapping things count twice. So a label
-with thousands of members is never written out. Records that are the same are counted once, with a `weight`.
+p is `standing` times `members` plus `corrections`. The first (records × things) is the value of one member of each
+thing, the second (things × items) is 0 or 1. Corrections (records × items) remove eliminated members and double counts
+of overlapping things. So a label with thousands of members is never written out. Records that are the same are counted
+once, with a `weight`.
 """
 
 from collections.abc import Iterator

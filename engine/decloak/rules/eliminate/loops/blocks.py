@@ -1,13 +1,13 @@
 """Lines of cells in ascending order, in blocks, while cells change one by one.
 
-A *line* is a group of the longer kind (a column of a tall table), a *bar* one of the shorter kind (a row of it); cell
-(i, c) is where bar i meets line c. Its value is x = a (1 - C): `a` is the distance times the factor of the bar, C the
+A *line* is a group of the longer kind (a column of a tall table), a *bar* a group of the shorter kind (a row of it).
+Cell (i, c) is in bar i and line c. Its value is x = a (1 - C): `a` is the distance times the factor of the bar, C the
 weight that the line passed on to the cell. A factor of the whole line changes no order, and is kept separately.
 
 A line consists of blocks of cells in ascending order. Weight that it passes on to whole blocks is noted with the block
-(its `tag`) and added to the cells when the block is processed: cells are in order up to TOLERANCE, far below what
-counts as equal. `gap` bounds the gaps that begin in a block, `widest` the gaps of a line; they are exact if `sure` and
-`known` are set. Most gaps are never near the largest of the table, so they are never measured.
+(its `tag`) and added to the cells when the block is processed. So cells are in order up to TOLERANCE, far below the
+tolerance of ties. `gap` bounds the gaps that begin in a block, `widest` the gaps of a line; they are exact if `sure`
+and `known` are set. Most gaps are never near the largest of the table, so they are never measured.
 """
 
 import math
