@@ -38,11 +38,11 @@ def line(folder: Path, name: str, context: int | str, seeds: int) -> str:
             store = Path(place) / "s.db"
             decloak.run(Path(place) / "s.yaml", store=store)
             with closing(connect_readonly(store)) as connection:
-                claims += [claim for claim in claims_of(connection, seed + 1) if claim.scope == POOLED]
+                claims.append({name: scopes[POOLED] for name, scopes in claims_of(connection, seed + 1).items()})
     cells = []
     for attack in ATTACKS:
-        mine = [claim for claim in claims if claim.attack == attack]
-        tried, right, chance = (sum(getattr(c, part) for c in mine) for part in ("tried", "right", "by_chance"))
+        mine = [made[attack] for made in claims if attack in made]
+        tried, right, chance = map(sum, zip(*mine, strict=True)) if mine else (0, 0, 0)
         cells.append(f"{tried:6,.0f} {right / tried:.3f} ({chance / tried:.3f})" if tried else f"{0:6}               ")
     return f"{name:10} {context!s:>8}   " + "   ".join(cells)
 

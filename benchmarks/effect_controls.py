@@ -26,7 +26,7 @@ import decloak
 from decloak.attacker.controls import CONTROLS
 from decloak.data.generators.clinic import generate
 from decloak.measure.family import POOLED
-from decloak.report.advantage import AttackAdvantage, advantages_of
+from decloak.report.compare.attacks import AttackAdvantage, advantages_of
 from decloak.store.opening import connect_readonly
 from decloak.store.results import claims_of
 from decloak.store.studies import read_runs
@@ -85,11 +85,11 @@ def row(store: Path, attack: str, seeds: int) -> tuple[AttackAdvantage | None, d
     with closing(connect_readonly(store)) as connection:
         runs = [run._replace(variant="") for run in read_runs(connection, list(range(1, seeds + 1)))]
         leads = advantages_of(connection, runs, [attack])
-        pooled = [claim for run in runs for claim in claims_of(connection, run.run) if claim.scope == POOLED]
+        claims = [claims_of(connection, run.run) for run in runs]
     shares = {}
-    for label in dict.fromkeys(claim.attack for claim in pooled):
-        mine = [claim for claim in pooled if claim.attack == label]
-        shares[label] = sum(claim.right for claim in mine) / sum(claim.tried for claim in mine)
+    for label in dict.fromkeys(label for made in claims for label in made):
+        tried, right, _ = map(sum, zip(*(made[label][POOLED] for made in claims if label in made), strict=True))
+        shares[label] = right / tried
     return (leads[0] if leads else None), shares
 
 
@@ -111,7 +111,7 @@ def rows(folder: Path, only: str | None, forms: Sequence[str], seeds: int, most:
                 yield [name, form, *["-"] * (len(CONTROLS) + 2), "-", "nothing to go by"]
                 continue
             mean, low, high, *_ = lead.interval
-            tried, by_chance = lead.pooled.tried, lead.pooled.by_chance
+            tried, by_chance = lead.pooled.tried, lead.pooled.expected
             right = [shares.get(label) for label in (attack, *(f"{attack}_{control}" for control in CONTROLS))]
             cells = ["-" if share is None else f"{share:.3f}" for share in (by_chance / tried, *right)]
             ahead = f"{mean or 0:+.3f}" + ("" if low is None or high is None else f" ({low:+.3f} to {high:+.3f})")

@@ -13,7 +13,7 @@ from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reo
 from decloak.commands.risk_card import account_of
 from decloak.measure.kernels.advantage import StrikeCounts
 from decloak.pipeline.validate import plans
-from decloak.report.advantage import _survives
+from decloak.report.compare.attacks import _survives
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted
 from decloak.rules.reassociate.kernel import attack
@@ -122,7 +122,7 @@ def test_what_its_controls_do_not_clear_is_not_printed_as_a_win(tmp_path, monkey
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     said = " ".join(account_of(done.store, [1]).verdict.text.split())
     assert "negative control" not in said
-    monkeypatch.setattr("decloak.report.advantage._survives", lambda *given: given[3] == "contexts")
+    monkeypatch.setattr("decloak.report.compare.attacks._survives", lambda *given: given[3] == "contexts")
     said = " ".join(account_of(done.store, [1]).verdict.text.split())
     assert "Other data of this kind: the attack works" not in said or "This release: tba" in said
 
@@ -204,7 +204,7 @@ def test_spoilt_labels_teach_nothing():
 def test_a_lead_that_its_controls_have_too_is_told_as_such(tmp_path, monkeypatch):
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    monkeypatch.setattr("decloak.report.advantage._survives", lambda *given: given[3] == "labels")
+    monkeypatch.setattr("decloak.report.compare.attacks._survives", lambda *given: given[3] == "labels")
     said = " ".join(account_of(done.store, [1]).verdict.text.split())
     assert "selftrained is not shown to do better than its negative control (selftrained_labels)." in said
     assert "Other data of this kind: inconclusive" in said

@@ -18,7 +18,7 @@ from decloak.measure.kernels.statistics import all_equal, interval
 from decloak.measure.registry import by_name, metrics_by_key
 from decloak.report.risk_card import people_interval
 from decloak.store.opening import connect_readonly
-from decloak.store.results import won_back
+from decloak.store.results import recovered_by
 
 pytestmark = pytest.mark.slow
 REPEATED, EXPERIMENTS = 400, 2000
@@ -98,9 +98,9 @@ def test_every_difference_of_two_attacks_that_a_run_prints_holds_what_it_is_abou
     won: dict[str, list[Advantage]] = {}
     with closing(connect_readonly(done.store)) as connection:
         for run in done.variants:
-            for attack, scope, right, by_chance, hidden in won_back(connection, run.run):
-                if scope == -1:
-                    won.setdefault(attack, []).append(Advantage(right - by_chance, hidden))
+            for attack, scopes in recovered_by(connection, run.run).items():
+                right, expected, hidden = scopes[-1]
+                won.setdefault(attack, []).append(Advantage(right - expected, hidden))
     shares, pairs = {}, list(combinations(sorted({*won} - {"ra", "random"}), 2))
     for first, second in pairs:
         both = list(zip(won[first], won[second], strict=True))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import decloak
 from decloak.cli import cli
 from decloak.measure.kernels.statistics import Interval, paired_difference
-from decloak.report.attack_comparison import AttackPair, all_pairs, attack_pairs, basis, sentence
+from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, describe_pairs, pair_table
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
@@ -55,10 +55,10 @@ def test_a_difference_is_paired_over_repetitions_at_a_level_for_all_pairs(tmp_pa
     for pair in pairs:
         first, second = ([beyond_chance(run, name) for run in done.variants] for name in (pair.first, pair.second))
         assert pair.level == pytest.approx(1 - 0.05 / 3)
-        assert pair.ahead.mean == pytest.approx(sum(first) / 4 - sum(second) / 4)
-        assert pair.ahead.mean >= 0
+        assert pair.difference.mean == pytest.approx(sum(first) / 4 - sum(second) / 4)
+        assert pair.difference.mean >= 0
         wide = paired_difference(first, second, pair.level)
-        assert pair.ahead.high - pair.ahead.low == pytest.approx(wide.high - wide.low, rel=0.2)
+        assert pair.difference.high - pair.difference.low == pytest.approx(wide.high - wide.low, rel=0.2)
         assert pair.about == "4 repetitions of one data set"
 
 
@@ -72,9 +72,9 @@ def test_of_one_release_parts_are_resampled_and_coins_left_out(tmp_path, scenari
         shares = [run.figures["recall", name] for name in (pair.first, pair.second)]
         chances = [run.figures["baseline", name] for name in (pair.first, pair.second)]
         first, second = ((r.part - c.part) / r.whole for r, c in zip(shares, chances, strict=True))
-        assert pair.ahead.mean == pytest.approx(first - second, abs=1e-9)
-        assert -1 <= pair.ahead.low < pair.ahead.mean < pair.ahead.high <= 1
-        assert pair.about == f"{pair.ahead.n} parts of this release resampled"
+        assert pair.difference.mean == pytest.approx(first - second, abs=1e-9)
+        assert -1 <= pair.difference.low < pair.difference.mean < pair.difference.high <= 1
+        assert pair.about == f"{pair.difference.n} parts of this release resampled"
 
 
 def test_variants_are_all_considered(tmp_path):
@@ -86,7 +86,7 @@ def test_variants_are_all_considered(tmp_path):
 
 def test_repetitions_that_do_not_differ_are_one_release(tmp_path):
     pairs = pairs_in(ran(tmp_path, CHUNKS, "repeat: {times: 3, seed: 1}\n"))
-    assert [pair.ahead.n for pair in pairs] == [9]
+    assert [pair.difference.n for pair in pairs] == [9]
     assert "parts of this release" in pairs[0].about
 
 
@@ -112,22 +112,22 @@ RBA = [pair("rba", "gba", 0.03, 0.02, 0.041), pair("rba", "mda", 0.2, 0.18, 0.22
 
 def test_the_sentence_names_the_attacks_that_recover_significantly_less():
     pairs = [*RBA, pair("rba", "tba", 0.004, -0.01, 0.02), pair("gba", "mda", 0.17, 0.1, 0.2)]
-    assert sentence(pairs) == "rba recovers significantly more than gba and mda (4 pairs, 95% intervals)"
-    assert sentence([pair("rba", "gba", 0.01, -0.01, 0.02)]) == (
+    assert describe_pairs(pairs) == "rba recovers significantly more than gba and mda (4 pairs, 95% intervals)"
+    assert describe_pairs([pair("rba", "gba", 0.01, -0.01, 0.02)]) == (
         "rba does not recover significantly more than another attack (1 pair, 95% intervals)"
     )
-    assert sentence([*pairs, pair("gba", "rba", 0.0, -0.1, 0.1, variant="k=3")]) == (
+    assert describe_pairs([*pairs, pair("gba", "rba", 0.0, -0.1, 0.1, variant="k=3")]) == (
         "one attack recovers significantly more than another in 1 of 2 variants (5 pairs, 95% intervals)"
     )
-    assert basis(pairs) == (
+    assert comparison_basis(pairs) == (
         "recall advantage in points, 95% intervals, all 4 pairs compared, ten repetitions of one data set"
     )
 
 
 def test_the_table_has_a_line_for_each_pair():
     other = [pair("gba", "rba", 0.0, -0.1, 0.1, variant="k=3")]
-    assert all_pairs(RBA)[1][0] == ["rba", "gba", "+3.0 (+2.0 to +4.1)", "rba recovers more"]
-    assert all_pairs([*RBA, *other])[1][2] == [
+    assert pair_table(RBA)[1][0] == ["rba", "gba", "+3.0 (+2.0 to +4.1)", "rba recovers more"]
+    assert pair_table([*RBA, *other])[1][2] == [
         "k=3",
         "gba",
         "rba",

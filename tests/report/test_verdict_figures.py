@@ -13,7 +13,8 @@ import pytest
 from decloak.data.forms import FormName
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.statistics import Interval
-from decloak.report import advantage, verdict_figures
+from decloak.report import verdict_figures
+from decloak.report.compare import attacks
 from decloak.report.risk_card import RELEASE, Cell
 from decloak.report.verdict import Advantage, People
 from decloak.report.verdict_figures import Settings, _Reader, at_place, levels_not_tried
@@ -152,7 +153,7 @@ def test_the_worst_of_release_and_attacks_has_a_bound_where_people_are_a_sample(
     assert reader(study)._released([0], "singled_out_2", None) == People(5, 30)
 
 
-COUNTS = advantage.StrikeCounts
+COUNTS = attacks.StrikeCounts
 
 
 def claims(*counts):
@@ -174,20 +175,20 @@ def claims(*counts):
 )
 def test_a_control_speaks_against_an_attack(attack, spoilt, control, expected):
     runs = [{"rba": claims(*attack), "blind": claims(*spoilt)}]
-    assert advantage._survives(runs, "rba", "blind", control) is expected
+    assert attacks._survives(runs, "rba", "blind", control) is expected
 
 
 def test_a_control_that_claims_nothing_says_nothing():
     nothing = {POOLED: COUNTS(0.0, 0.0, 0.0)}
     for runs in ([{"rba": claims(9, 9), "blind": nothing}], [{"rba": claims(9, 9)}]):
-        assert advantage._survives(runs, "rba", "blind", "labels") is False
-    assert advantage._share(None) is None
-    assert advantage._share(COUNTS(4.0, 1.0, 2.0)) == 0.25
+        assert attacks._survives(runs, "rba", "blind", "labels") is False
+    assert attacks._precision(None) is None
+    assert attacks._precision(COUNTS(4.0, 1.0, 2.0)) == 0.25
 
 
 def test_a_table_without_claims_of_the_control_has_its_usual_share():
     control = {0: COUNTS(10.0, 8.0, 5.0), 1: COUNTS(0.0, 0.0, 0.0), POOLED: COUNTS(40.0, 10.0, 20.0)}
-    beyond = advantage._beyond(claims(9, 9, 9), control)
+    beyond = attacks._beyond(claims(9, 9, 9), control)
     assert [beyond[table].expected for table in (0, 1, 2)] == [8, 2.5, 2.5]
     assert beyond[POOLED] == COUNTS(30.0, 27.0, 7.5)
 
@@ -208,12 +209,11 @@ def test_repetitions_are_asked_for_where_they_differ_and_two_are_there(monkeypat
 
 def test_repetitions_that_do_not_differ_are_one_release():
     def lead(*repetitions):
-        return advantage.AttackAdvantage("base", "rba", repetitions, Interval(None, None, None, 0), True, 0.95)
+        return attacks.AttackAdvantage("base", "rba", repetitions, Interval(None, None, None, 0), True, 0.95)
 
     assert lead(1, 2).repeated
     assert not lead(1, 1).repeated
     assert not lead(1).repeated
-    assert (lead(1, 2).about, lead(1).about) == ("repetitions", "parts")
 
 
 def two_releases(parameters="{}"):

@@ -8,7 +8,7 @@ import pytest
 import decloak
 from decloak.figures import Bounds
 from decloak.measure.kernels.statistics import interval
-from decloak.report.attack_comparison import attack_pairs
+from decloak.report.compare.attacks import attack_pairs
 from decloak.report.risk_card import people_interval, pooled_cards
 from decloak.report.study import Study
 from decloak.scenario.variant import pool_variants
@@ -84,7 +84,7 @@ def test_a_card_over_data_sets_has_intervals_about_the_means_of_each(opened):
 def test_pairs_over_data_sets_are_paired_by_data_set(opened):
     connection, study = opened
     over = [pair for pair in attack_pairs(connection, study) if "over" in pair.variant]
-    assert {(pair.ahead.n, pair.about) for pair in over} == {(3, "3 data sets of one kind")}
+    assert {(pair.difference.n, pair.about) for pair in over} == {(3, "3 data sets of one kind")}
     assert len(over) == 2
 
 

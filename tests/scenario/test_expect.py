@@ -23,7 +23,7 @@ TRUTH = {TRUE: True, FALSE: False, UNKNOWN: None}
 
 
 def holds(text: str, values: dict[tuple[str, str], float | None] | None = None) -> bool | None:
-    return Expectation.parse(text).holds(VALUES if values is None else values)
+    return Expectation.parse(text).evaluate(VALUES if values is None else values)
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:
@@ -206,7 +206,7 @@ def test_with_everything_known_the_verdict_is_pythons_and_survives_being_told(te
     expectation = Expectation.parse(text)
     python = bool(eval(text, {"f": {"a": a, "b": b}.get, "a": "a", "b": "b", "min": min, "max": max}))
     values = {("f", "a"): float(a), ("f", "b"): float(b)}
-    assert expectation.holds(values) is python
+    assert expectation.evaluate(values) is python
     assert expectation.explain(values).startswith("passed: " if python else "FAILED: ")
 
 
@@ -214,8 +214,8 @@ def test_with_everything_known_the_verdict_is_pythons_and_survives_being_told(te
 @given(text=LOGIC, b=st.integers(-4, 4))
 def test_a_verdict_reached_without_a_figure_never_changes_when_it_is_known(text: str, b: int) -> None:
     expectation = Expectation.parse(text + " or f(a) > 100")
-    early = expectation.holds({("f", "a"): None, ("f", "b"): float(b)})
-    late = {expectation.holds({("f", "a"): float(a), ("f", "b"): float(b)}) for a in range(-4, 5)}
+    early = expectation.evaluate({("f", "a"): None, ("f", "b"): float(b)})
+    late = {expectation.evaluate({("f", "a"): float(a), ("f", "b"): float(b)}) for a in range(-4, 5)}
     assert early is None or late == {early}
 
 
@@ -226,7 +226,7 @@ def test_any_text_is_an_expectation_or_a_decloak_error(text: str) -> None:
         expectation = Expectation.parse(text)
     except DecloakError:
         return
-    assert expectation.holds({}) in (True, False, None)
+    assert expectation.evaluate({}) in (True, False, None)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_what_is_said_to_be_decided_is(share: float, count: float, bound: float,
         written = text.format(x="precision(a)", y="correct(a)", s=sign, b=f"{bound:.3f}")
         expectation = Expectation.parse(written)
         for fault in expectation.decided(BOUNDS):
-            held = expectation.holds({("precision", "a"): share, ("correct", "a"): count})
+            held = expectation.evaluate({("precision", "a"): share, ("correct", "a"): count})
             assert held is ("never fail" in str(fault))
 
 

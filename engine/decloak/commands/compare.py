@@ -18,7 +18,7 @@ from decloak.store.opening import connect_readonly
 
 if TYPE_CHECKING:
     from decloak.measure.kernels.statistics import Interval
-    from decloak.report.run_comparison import FigureChange, RunComparison
+    from decloak.report.compare.runs import FigureChange, RunComparison
 
 __all__ = ["compare_command"]
 
@@ -40,8 +40,8 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:
         from decloak.commands.risk_card import print_comparison
+        from decloak.report.compare.runs import RunComparison, compared_runs
         from decloak.report.risk_card import exposure_cards
-        from decloak.report.run_comparison import RunComparison, compared_runs
         from decloak.report.study import Study
 
         numbers = [results.find_run(connection, run) for run in runs]
@@ -66,8 +66,7 @@ def _measures(names: Sequence[str], comparison: "RunComparison") -> tuple[Sequen
     rows: list[list[object]] = []
     counts = {key for key, metric in metrics_by_key().items() if metric.count}
     for measure, attack in dict.fromkeys(key for figures in comparison.figures for key in figures):
-        of_runs = [figures.get((measure, attack)) for figures in comparison.figures]
-        values = [None if figure is None else figure.value for figure in of_runs]
+        values = [figures.get((measure, attack)) for figures in comparison.figures]
         change = comparison.change((measure, attack))
         of_two = [] if change is None else [change.mean, change.low, change.high, change.n]
         if measure in counts:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.report.advice import advice
-from decloak.report.attack_comparison import AttackPair, all_pairs, attack_pairs, basis
+from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, pair_table
 from decloak.report.risk_card import ROWS, ExposureCard, exposure_cards, pooled_cards
 from decloak.report.risk_tables import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
 from decloak.report.study import Study
@@ -99,5 +99,5 @@ def print_comparison(
 def print_pairs(pairs: Sequence[AttackPair]) -> None:
     """Print every two attacks with the recall advantage of the one that recovers more."""
     if pairs:
-        say(filled(f"Comparison of attacks: {basis(pairs)}"))
-        emit(*all_pairs(pairs), "table", width=WIDTH)
+        say(filled(f"Comparison of attacks: {comparison_basis(pairs)}"))
+        emit(*pair_table(pairs), "table", width=WIDTH)

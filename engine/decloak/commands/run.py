@@ -141,8 +141,8 @@ def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
 
 def _print_tables(done: "Run", account: "Account") -> None:
     """Print the strongest attacks, the cost of each release, and the comparison of attacks."""
-    from decloak.report.attack_comparison import sentence
     from decloak.report.attack_table import attack_tables, idle_lines, release_rows, untested_lines
+    from decloak.report.compare.attacks import describe_pairs
 
     attacks = attack_tables(done)
     for columns, rows in (*attacks.tables, release_rows(done)):
@@ -156,7 +156,7 @@ def _print_tables(done: "Run", account: "Account") -> None:
     for line in (*idle_lines(done), *untested_lines(done)):
         say(line)
     if account.pairs:
-        say(filled(f"Comparison of attacks: {sentence(account.pairs)}."))
+        say(filled(f"Comparison of attacks: {describe_pairs(account.pairs)}."))
 
 
 def _judged(verdict: "Verdict", scenario: Path) -> Expected:

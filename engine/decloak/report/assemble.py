@@ -8,9 +8,9 @@ from typing import Any
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
-from decloak.report.attack_comparison import attack_pairs
 from decloak.report.attacker_section import attacker_section
 from decloak.report.ci import SIGNS
+from decloak.report.compare.attacks import attack_pairs
 from decloak.report.decision import facts_of, findings_of, left_out_section, next_step
 from decloak.report.drawing import comparison_svg
 from decloak.report.exposure_section import exposure_parts

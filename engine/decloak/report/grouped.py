@@ -12,7 +12,7 @@ from decloak.measure.registry import FAMILIES
 from decloak.report.risk_card import ROWS
 from decloak.store.results import PooledFigure
 
-__all__ = ["Difference", "Grouped", "differences", "family_tables"]
+__all__ = ["Grouped", "family_tables"]
 
 Figures = Mapping[tuple[str, str], PooledFigure]
 ALL = "all attacks"
@@ -25,17 +25,6 @@ class Grouped(NamedTuple):
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-
-
-class Difference(NamedTuple):
-    """A figure of an attack that is not the same in all of some runs."""
-
-    family: str
-    attack: str
-    title: str
-    values: tuple[float | None, ...]
-    key: tuple[str, str]
-    """The name of the figure, and the attack."""
 
 
 def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[str, str | None]) -> Iterator[Grouped]:
@@ -114,28 +103,3 @@ def _value(figure: PooledFigure | None, metric: Metric) -> float | int | str | N
         whole = round(figure.value)
         return f"{whole:,} of {figure.whole:,.0f}" if figure.whole is not None and metric.before else whole
     return figure.value
-
-
-def differences(runs: Sequence[Figures], measured: Collection[str]) -> list[Difference]:
-    """Return the figures that differ between runs, by family, attack and figure.
-
-    People exposed are in the cards, and two runs never share their seconds. A measure of findings that covers every
-    claim makes the figures of its findings redundant.
-    """
-    attacks = list(dict.fromkeys(attack for figures in runs for _, attack in figures))
-    found = []
-    for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
-        for attack in attacks:
-            struck_or_given = any((name, attack) in figures for figures in runs for name in ("eliminated", "assigned"))
-            metrics = family.metrics if family.name != "findings" or not struck_or_given else ()
-            for metric in (metric for metric in metrics if not metric.clock):
-                values = tuple(_number(figures.get((metric.key, attack)), metric) for figures in runs)
-                if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
-                    found.append(Difference(family.name, attack, metric.title, values, (metric.key, attack)))
-    return found
-
-
-def _number(figure: PooledFigure | None, metric: Metric) -> float | None:
-    """A count as a whole number where it is one."""
-    value = None if figure is None else figure.value
-    return round(value) if value is not None and metric.count and value == round(value) else value

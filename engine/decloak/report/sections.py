@@ -11,7 +11,7 @@ from decloak.figures import Metric
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import FAMILIES, by_name, metrics_by_key
 from decloak.report import charts
-from decloak.report.attack_comparison import AttackPair, all_pairs, basis
+from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.knowledge import listed
 from decloak.report.names import nameless_config
 from decloak.report.page import Drawn, Section, Table
@@ -80,9 +80,9 @@ def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[Table]:
     of_kind = [pair for pair in pairs if pair.variant in pooled]
     several = 0 < len(of_kind) < len(pairs)
     for chosen in (of_kind, pairs) if several else (pairs,):
-        heads, rows = all_pairs(chosen)
+        heads, rows = pair_table(chosen)
         title = "Comparison of attacks" + ", all variants" * (several and chosen is pairs)
-        caption = f"{title}: {basis(chosen, len(pairs))}"
+        caption = f"{title}: {comparison_basis(chosen, len(pairs))}"
         yield Table(caption, heads, rows, frozenset({len(heads) - 2}), folded=len(rows) > FEW_PAIRS)
 
 

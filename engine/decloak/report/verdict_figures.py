@@ -12,7 +12,7 @@ from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.measure.kernels.advantage import repetitions_needed, wilson
 from decloak.measure.kernels.statistics import Interval, interval, quantile
 from decloak.releases.registry import form_of
-from decloak.report.advantage import AttackAdvantage, advantages_of, attacks_with_baseline
+from decloak.report.compare.attacks import AttackAdvantage, advantages_of, attacks_with_baseline
 from decloak.report.risk_card import RELEASE, ExposureCard, controls_of, exposure_cards
 from decloak.report.study import Study
 from decloak.report.verdict import (

@@ -1,38 +1,44 @@
 """The sentences of a verdict: a label and a text for each line, the worst finding first."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
+from decloak.report.headlines import (
+    HEADLINES,
+    advantage_text,
+    after_step,
+    implied_text,
+    in_original,
+    of_people,
+    unknown_figures,
+)
 from decloak.report.knowledge import listed
-from decloak.report.risk_card import RANDOM
+from decloak.report.recovery_lines import (
+    capitalise,
+    claims_text,
+    compare_with_random,
+    missing_recovery,
+    transfer_to_other_data,
+)
 from decloak.report.risk_tables import short_titles
 from decloak.report.verdict import (
     CRITERIA,
-    LEVEL,
     MOST_ADVANTAGE,
     MOST_INFERENCE,
-    Advantage,
-    Criterion,
-    OnOtherData,
     Outcome,
     People,
-    Recovery,
-    on_other_data,
-    works_here,
 )
 from decloak.report.verdict_figures import Judged, levels_not_tried
-from decloak.report.wording import count, percent, points, probability
+from decloak.report.wording import count, percent
 
 __all__ = ["LIMITS", "Conclusion", "Line", "concluded", "leading", "most_severe"]
 
 WIDTH = 110
 LABEL = 15
 """Characters of a line, and of its label."""
-
 REMEDY = "Remedy: decloak publish {run} FILE writes the rows sorted and without ids."
 TRIED = {
     KnowledgeLevel.LANGUAGE: "know how items are related in language",
@@ -40,17 +46,6 @@ TRIED = {
     KnowledgeLevel.SAMPLE: "know a sample of the population",
     KnowledgeLevel.PERSON: "know items of specific people",
 }
-MEASURED = {
-    Outcome.IDENTIFIERS: "ids",
-    Outcome.ROW_ORDER: "row order",
-    Outcome.MEMBER_ORDER: "the order of members in brackets",
-    Outcome.SINGLED_OUT: "people singled out with {} known items",
-    Outcome.EXPOSED: "people exposed with {} known items",
-    Outcome.IMPLIED: "implied items",
-    Outcome.CERTAIN_LINKS: "links with certainty",
-    Outcome.AFTER_ATTACK: "people singled out with {} known items after an attack",
-}
-"""The name of the figure of each criterion, with the number of known items."""
 
 
 class Line(NamedTuple):
@@ -127,115 +122,14 @@ def concluded(judged: Judged, title: str = "") -> Conclusion:
     return Conclusion(judged.decision.outcome, said, tuple(lines), name)
 
 
-def _of(judged: Judged, people: People) -> str:
-    """Write a number of people, of how many."""
-    return f"{count(people.count)} of {judged.figures.people if people.of is None else people.of:,} people"
-
-
-def _beside(people: People, where: str = "in the original data") -> str:
-    return "" if people.original is None else f" ({count(people.original)} {where})"
-
-
-def _identified(judged: Judged) -> str:
-    figures = judged.figures
-    ways = [name for name, people in (("ids", figures.identifiers), ("row order", figures.row_order)) if people.count]
-    people = max(figures.identifiers, figures.row_order, key=lambda one: one.count or 0)
-    verb = "re-identify" if ways != ["row order"] else "re-identifies"
-    return f"WARNING: {listed(ways)} {verb} {_of(judged, people)}."
-
-
-def _revealed(judged: Judged) -> str:
-    return f"WARNING: the order of members in brackets reveals items of {_of(judged, judged.figures.member_order)}."
-
-
-def _singled(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
-    with_items = "" if criterion.known == 2 else f" with {criterion.known} known items"
-    return f"{_of(judged, people)} can be singled out{with_items}{_beside(people)}. The release does not prevent it."
-
-
-def _after(judged: Judged, people: People) -> str:
-    """Name the step that singles out more people than the release alone."""
-    chunks = judged.settings.form == FormName.DISASSOCIATED
-    if people.attack == RANDOM:
-        return "when parts are joined at random" if chunks else "when members are eliminated at random"
-    return f"after {people.attack} {'re-associates parts' if chunks else 'eliminates members'}"
-
-
-def _singled_after(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
-    after = f"{criterion.known} known items single out {_of(judged, people)} {_after(judged, people)}{_beside(people)}"
-    return f"No person is singled out by the release alone. {after}."
-
-
-def _exposed(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
-    return (
-        f"{_of(judged, people)} are exposed to an attacker who knows {criterion.known} of their items{_beside(people)}."
-    )
-
-
-def _implied(judged: Judged) -> str:
-    people = judged.figures.implied
-    return f"2 known items reveal a third item with certainty for {_of(judged, people)}{_beside(people)}."
-
-
-def _linked(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
-    return f"{people.attack} finds items that the release hides, with near certainty, for {_of(judged, people)}."
-
-
-def _recovered(judged: Judged) -> str:
-    attack = judged.decision.strongest
-    assert attack is not None
-    return f"An attack recovers hidden items: {_claims(judged, attack)}."
-
-
-def _not_measured(judged: Judged) -> str:
-    return f"No figure that was measured exceeds its limit. Not measured: {listed(_unknown(judged))}."
-
-
-def _inferred(judged: Judged) -> str:
-    worst = max(judged.figures.inference.values(), key=lambda one: one.low or 0.0)
-    return f"An attacker infers items of people beyond their control group: inference advantage {_interval(worst)}."
-
-
-HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
-    Outcome.IDENTIFIERS: _identified,
-    Outcome.ROW_ORDER: _identified,
-    Outcome.MEMBER_ORDER: _revealed,
-    Outcome.SINGLED_OUT: _singled,
-    Outcome.EXPOSED: _exposed,
-    Outcome.IMPLIED: _implied,
-    Outcome.CERTAIN_LINKS: _linked,
-    Outcome.AFTER_ATTACK: _singled_after,
-    Outcome.INFERENCE: _inferred,
-    Outcome.RECOVERY: _recovered,
-    Outcome.GUARANTEE: lambda judged: "WARNING: the release violates its guarantee.",
-    Outcome.NOT_MEASURED: _not_measured,
-    Outcome.NOT_TESTED: lambda judged: "No figure exceeds its limit, but attacks were not tested.",
-    Outcome.INCONCLUSIVE: lambda judged: "No figure exceeds its limit. Recovery on other data is inconclusive.",
-    Outcome.LOWER_RISK: lambda judged: "Lower risk: every figure is within its limit.",
-}
-
-
 def _identifier_lines(judged: Judged) -> Iterator[Line]:
     figures, said = judged.figures, []
     by_id, by_order = figures.identifiers.count, figures.row_order.count
     if by_id:
-        said.append(
-            f"The release contains ids. Anyone who knows the ids re-identifies {_of(judged, figures.identifiers)}."
-        )
+        people = of_people(judged, figures.identifiers)
+        said.append(f"The release contains ids. Anyone who knows the ids re-identifies {people}.")
     if by_order:
-        rows = f"re-identifies {_of(judged, figures.row_order)} (1 expected in a random order)"
+        rows = f"re-identifies {of_people(judged, figures.row_order)} (1 expected in a random order)"
         said.append(f"The rows are not sorted by content. Anyone who has the original row order {rows}.")
     if by_order is None and judged.settings.form == FormName.SET_GENERALISED and not judged.settings.originals:
         said.append(
@@ -245,7 +139,7 @@ def _identifier_lines(judged: Judged) -> Iterator[Line]:
     if figures.member_order.count:
         said.append(
             "The members of generalised items are in an order that depends on the record. The place of a member "
-            f"reveals an original item of {_of(judged, figures.member_order)}; write members by name."
+            f"reveals an original item of {of_people(judged, figures.member_order)}; write members by name."
         )
     if said:
         said.append(REMEDY.format(run=judged.settings.run))
@@ -262,10 +156,10 @@ def _singling_lines(judged: Judged) -> Iterator[Line]:
         return
     said = []
     for known, people in ((2, two), (3, three)):
-        said.append(f"{known} known items single out {_of(judged, people)} in the release{_beside(people)}.")
+        said.append(f"{known} known items single out {of_people(judged, people)} in the release{in_original(people)}.")
         after = figures.after_attack.get(known, People())
         if round(after.count or 0) > round(people.count or 0):
-            said.append(f"{_capital(_after(judged, after))}: {count(after.count)}.")
+            said.append(f"{capitalise(after_step(judged, after))}: {count(after.count)}.")
     yield Line("Singling out", " ".join(said))
 
 
@@ -274,7 +168,7 @@ def _exposed_lines(judged: Judged) -> Iterator[Line]:
     said = []
     for known, people in by_items.items():
         items = "1 random item" if known == 1 else f"{known} random items"
-        said.append(f"{_of(judged, people)} with {items}{_beside(people)}")
+        said.append(f"{of_people(judged, people)} with {items}{in_original(people)}")
     if said:
         found = "An attacker finds the record of a person with a probability above 1/11"
         yield Line("Exposed", f"{found}: {', '.join(said)}.")
@@ -282,7 +176,7 @@ def _exposed_lines(judged: Judged) -> Iterator[Line]:
 
 def _implied_lines(judged: Judged) -> Iterator[Line]:
     if judged.figures.implied.count is not None:
-        yield Line("Implied items", _implied(judged))
+        yield Line("Implied items", implied_text(judged))
 
 
 def _link_lines(judged: Judged) -> Iterator[Line]:
@@ -292,14 +186,14 @@ def _link_lines(judged: Judged) -> Iterator[Line]:
         (judged.figures.covered, "re-associates separated items with certainty for"),
     ):
         if people.applies and people.count:
-            yield Line(label, f"{people.attack} {what} {_of(judged, people)}.")
+            yield Line(label, f"{people.attack} {what} {of_people(judged, people)}.")
             label = ""
 
 
 def _inference_lines(judged: Judged) -> Iterator[Line]:
     names = {"": "all guesses", "_at_5": "the surest 5%", "_at_1": "the surest 1%"}
     found = [
-        f"{names[ending]}: {_interval(advantage)}, limit {percent(MOST_INFERENCE[ending])}"
+        f"{names[ending]}: {advantage_text(advantage)}, limit {percent(MOST_INFERENCE[ending])}"
         for ending, advantage in judged.figures.inference.items()
         if advantage.mean is not None
     ]
@@ -307,112 +201,19 @@ def _inference_lines(judged: Judged) -> Iterator[Line]:
         yield Line("Inference", f"Inference advantage over a control group. {'; '.join(found)}.")
 
 
-def _interval(advantage: Advantage) -> str:
-    said = percent(advantage.mean or 0.0)
-    if advantage.low is None or advantage.high is None:
-        return said
-    return f"{said} (95% interval {percent(advantage.low)} to {percent(advantage.high)})"
-
-
 def _recovery_lines(judged: Judged) -> Iterator[Line]:
     attack = judged.decision.strongest
     if attack is None:
-        yield Line("Recovery", _without_attack(judged))
+        yield Line("Recovery", missing_recovery(judged))
         return
     if attack.attack in judged.decision.untested:
         yield Line("Recovery", "Not tested: no attack had enough to go by.")
         return
-    yield Line("Recovery", f"This release: {_claims(judged, attack)}. {_here(judged, attack)}")
-    yield Line("", f"Other data of this kind: {_elsewhere(judged, attack)}")
+    yield Line("Recovery", f"This release: {claims_text(judged, attack)}. {compare_with_random(judged, attack)}")
+    yield Line("", f"Other data of this kind: {transfer_to_other_data(judged, attack)}")
     if attack.controls:
         controls = listed([f"{attack.attack}_{control}" for control in attack.controls])
         yield Line("", f"{attack.attack} is not shown to do better than its negative control ({controls}).")
-
-
-def _without_attack(judged: Judged) -> str:
-    settings = judged.settings
-    if settings.attacks and not settings.originals:
-        claims = listed([f"{name} {count(claimed)}" for name, claimed in settings.claims.items() if claimed])
-        claimed = f" Claims of the attacks: {claims}." if claims else ""
-        return f"Not measured: the original data were not given.{claimed}"
-    if settings.attacks:
-        return "Not measured: add recovery or accuracy under measure."
-    return "Not tested: no attack was run that recovers hidden items."
-
-
-def _claims(judged: Judged, attack: Recovery) -> str:
-    """Describe the claims of an attack, their precision, and the baseline."""
-    releases = max(1, judged.settings.repetitions)
-    tried, right = attack.tried / releases, attack.right / releases
-    many = "" if releases == 1 else f" in each of {releases} repetitions, on average,"
-    did = "re-associated" if judged.settings.form == FormName.DISASSOCIATED else "eliminated"
-    what = "sub-records" if judged.settings.form == FormName.DISASSOCIATED else "items"
-    precision, baseline = attack.right / attack.tried, attack.expected / attack.tried
-    digits = 1 if abs(precision - baseline) < 0.1 else 0
-    return (
-        f"{attack.attack} {did} {count(tried)} {what}{many} with a precision of {percent(precision, digits)} "
-        f"({count(right)} of {count(tried)}); random guessing reaches {percent(baseline, digits)}"
-    )
-
-
-def _here(judged: Judged, attack: Recovery) -> str:
-    """Say how a random attack does on the same release."""
-    comparisons = judged.figures.comparisons
-    known = [p for p in attack.p if p is not None]
-    if not known:
-        return "A random attack was not compared."
-    corrected = [min(1.0, p * comparisons) for p in known]
-    several = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
-    how = _method(judged, attack)
-    if len(set(known)) == 1:
-        does = "does worse" if works_here(attack, comparisons) else "may do as well"
-        often = f"it is right as often with probability {probability(corrected[0])}"
-        return f"A random attack {does}: {often} ({how}{several})."
-    works = sum(p <= LEVEL for p in corrected)
-    return (
-        f"In {works} of {len(known)} repetitions a random attack is right as often with a probability of at most "
-        f"{percent(LEVEL)} ({how}{several})."
-    )
-
-
-def _method(judged: Judged, attack: Recovery) -> str:
-    each = attack.tried / max(1, judged.settings.repetitions)
-    if judged.settings.form == FormName.DISASSOCIATED:
-        records = judged.settings.card.records if judged.settings.card else MOST_PERMUTED
-        return "permutations within clusters" + (", gamma approximation" if records > MOST_PERMUTED else "")
-    return "exact, within the item groups" if each <= MOST_EXACT else "normal approximation within the item groups"
-
-
-def _elsewhere(judged: Judged, attack: Recovery) -> str:
-    """Say what the interval of the advantage shows of other data."""
-    low, high = attack.advantage.low, attack.advantage.high
-    lead = judged.settings.leads[attack.attack]
-    compared = f"{judged.figures.comparisons} comparison{'s' * (judged.figures.comparisons > 1)}"
-    if low is None or high is None:
-        return "inconclusive. One item group or cluster gives no interval. More data of this kind would give one."
-    parts = "clusters" if judged.settings.form == FormName.DISASSOCIATED else "item groups"
-    basis = f"{lead.interval.n} repetitions" if lead.repeated else f"{lead.interval.n} {parts} resampled"
-    digits = 1 if max(abs(low), abs(high)) < 0.1 else 0
-    interval = (
-        f"95% interval of the advantage {points(low, digits)} to {points(high, digits)} points ({basis}, {compared})"
-    )
-    match on_other_data(attack):
-        case OnOtherData.WORKS:
-            return f"the attack works. {_capital(interval)}."
-        case OnOtherData.BELOW_LIMIT:
-            return f"the advantage is at most the limit of {100 * MOST_ADVANTAGE:g} points. {_capital(interval)}."
-    needed = judged.settings.repetitions_needed(attack.attack)
-    if needed is not None:
-        more = f" About {needed:,} repetitions would decide (repeat: {{times: {needed}}})."
-    elif judged.settings.differing and judged.settings.repetitions == 1:
-        more = " Repetitions would narrow it (repeat: {times: 10})."
-    else:
-        more = " More records of this kind would narrow it."
-    return f"inconclusive. {_capital(interval)}.{more}"
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _guarantee_lines(judged: Judged) -> Iterator[Line]:
@@ -464,23 +265,9 @@ def _either(phrases: Sequence[str]) -> str:
 
 
 def _unmeasured_lines(judged: Judged) -> Iterator[Line]:
-    unknown = _unknown(judged)
+    unknown = unknown_figures(judged)
     if unknown and judged.decision.outcome != Outcome.NOT_MEASURED:
-        yield Line("Not measured", f"{_capital(listed(unknown))}.")
-
-
-def _unknown(judged: Judged) -> list[str]:
-    """Name the figures that are missing or too uncertain."""
-    names = [_measured(criterion) for criterion in judged.decision.unknown]
-    if any(advantage.mean is None for advantage in judged.figures.inference.values()):
-        names.append("inference advantage")
-    if any(one.met is None for one in judged.figures.guarantees):
-        names.append("the guarantee")
-    return list(dict.fromkeys(names))
-
-
-def _measured(criterion: Criterion) -> str:
-    return MEASURED[criterion.outcome].format(criterion.known)
+        yield Line("Not measured", f"{capitalise(listed(unknown))}.")
 
 
 def _limit_lines(judged: Judged) -> Iterator[Line]:
@@ -503,7 +290,6 @@ LIMITS = " ".join(
     )
 )
 """The limits up to which the risk is said to be lower."""
-
 LINES: Sequence[Callable[[Judged], Iterator[Line]]] = (
     _singling_lines,
     _exposed_lines,

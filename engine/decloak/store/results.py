@@ -11,11 +11,9 @@ from decloak.errors import DecloakError, quote, suggest
 from decloak.store.opening import connect_readonly
 
 __all__ = [
-    "ClaimCount",
     "PooledFigure",
     "RunAttack",
     "Sureness",
-    "WonBack",
     "attacks_of",
     "claims_of",
     "find_release",
@@ -26,12 +24,12 @@ __all__ = [
     "notes_of",
     "pooled_figures",
     "records_of",
+    "recovered_by",
     "release_of",
     "run_figures",
     "run_title",
     "runs",
     "sureness_of",
-    "won_back",
 ]
 
 SETTINGS = ("threshold", "ratio", "seed", "k", "m")
@@ -222,36 +220,27 @@ def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Ro
     ).fetchall()
 
 
-class ClaimCount(NamedTuple):
-    """Claims of one attack in one table or cluster (-1 for all): number, right claims, and expected right claims."""
-
-    attack: str
-    scope: int
-    tried: float
-    right: float
-    by_chance: float
+CountsByScope = dict[str, dict[int, tuple[float, float, float]]]
+"""Three counts by attack and scope: the number of a table or cluster, or -1 for all."""
 
 
-def claims_of(connection: sqlite3.Connection, run: int) -> list[ClaimCount]:
-    """Return the claims of every attack of a run that has ground truth."""
+def claims_of(connection: sqlite3.Connection, run: int) -> CountsByScope:
+    """Return all, right and expected claims of the attacks of a run that have ground truth."""
     claims = "r.name in ('precision', 'accuracy') and r.whole > 0"
-    return [ClaimCount(*row) for row in _with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims)]
+    return _by_scope(_with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims))
 
 
-class WonBack(NamedTuple):
-    """Recovery of one attack in one table or cluster (-1 for all): right, expected right, and hidden items."""
-
-    attack: str
-    scope: int
-    right: float
-    by_chance: float
-    hidden: float
-
-
-def won_back(connection: sqlite3.Connection, run: int) -> list[WonBack]:
-    """Return the recovery of every attack of a run that made claims."""
+def recovered_by(connection: sqlite3.Connection, run: int) -> CountsByScope:
+    """Return right, expected and hidden members of the attacks of a run that made claims."""
     recall = "r.name = 'recall' and r.value is not null"
-    return [WonBack(*row) for row in _with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall)]
+    return _by_scope(_with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall))
+
+
+def _by_scope(rows: Rows) -> CountsByScope:
+    counts: CountsByScope = {}
+    for attack, scope, *three in rows:
+        counts.setdefault(attack, {})[scope] = (three[0], three[1], three[2])
+    return counts
 
 
 class Sureness(NamedTuple):

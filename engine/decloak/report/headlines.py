@@ -1,0 +1,156 @@
+"""The headline of a verdict: one sentence for each outcome, with the number of people."""
+
+from collections.abc import Callable, Mapping
+
+from decloak.data.forms import FormName
+from decloak.report.knowledge import listed
+from decloak.report.recovery_lines import claims_text
+from decloak.report.risk_card import RANDOM
+from decloak.report.verdict import (
+    Advantage,
+    Criterion,
+    Outcome,
+    People,
+)
+from decloak.report.verdict_figures import Judged
+from decloak.report.wording import count, percent
+
+__all__ = ["HEADLINES", "advantage_text", "after_step", "implied_text", "in_original", "of_people", "unknown_figures"]
+
+MEASURED = {
+    Outcome.IDENTIFIERS: "ids",
+    Outcome.ROW_ORDER: "row order",
+    Outcome.MEMBER_ORDER: "the order of members in brackets",
+    Outcome.SINGLED_OUT: "people singled out with {} known items",
+    Outcome.EXPOSED: "people exposed with {} known items",
+    Outcome.IMPLIED: "implied items",
+    Outcome.CERTAIN_LINKS: "links with certainty",
+    Outcome.AFTER_ATTACK: "people singled out with {} known items after an attack",
+}
+"""The name of the figure of each criterion, with the number of known items."""
+
+
+def of_people(judged: Judged, people: People) -> str:
+    """Write a number of people, of how many."""
+    return f"{count(people.count)} of {judged.figures.people if people.of is None else people.of:,} people"
+
+
+def in_original(people: People, where: str = "in the original data") -> str:
+    return "" if people.original is None else f" ({count(people.original)} {where})"
+
+
+def _identified(judged: Judged) -> str:
+    figures = judged.figures
+    ways = [name for name, people in (("ids", figures.identifiers), ("row order", figures.row_order)) if people.count]
+    people = max(figures.identifiers, figures.row_order, key=lambda one: one.count or 0)
+    verb = "re-identify" if ways != ["row order"] else "re-identifies"
+    return f"WARNING: {listed(ways)} {verb} {of_people(judged, people)}."
+
+
+def _revealed(judged: Judged) -> str:
+    return (
+        f"WARNING: the order of members in brackets reveals items of {of_people(judged, judged.figures.member_order)}."
+    )
+
+
+def _singled(judged: Judged) -> str:
+    criterion = judged.decision.criterion
+    assert criterion is not None
+    people = criterion.of(judged.figures)
+    with_items = "" if criterion.known == 2 else f" with {criterion.known} known items"
+    said = f"{of_people(judged, people)} can be singled out{with_items}{in_original(people)}"
+    return f"{said}. The release does not prevent it."
+
+
+def after_step(judged: Judged, people: People) -> str:
+    """Name the step that singles out more people than the release alone."""
+    chunks = judged.settings.form == FormName.DISASSOCIATED
+    if people.attack == RANDOM:
+        return "when parts are joined at random" if chunks else "when members are eliminated at random"
+    return f"after {people.attack} {'re-associates parts' if chunks else 'eliminates members'}"
+
+
+def _singled_after(judged: Judged) -> str:
+    criterion = judged.decision.criterion
+    assert criterion is not None
+    people = criterion.of(judged.figures)
+    people_after = f"{of_people(judged, people)} {after_step(judged, people)}{in_original(people)}"
+    after = f"{criterion.known} known items single out {people_after}"
+    return f"No person is singled out by the release alone. {after}."
+
+
+def _exposed(judged: Judged) -> str:
+    criterion = judged.decision.criterion
+    assert criterion is not None
+    people = criterion.of(judged.figures)
+    knows = f"an attacker who knows {criterion.known} of their items"
+    return f"{of_people(judged, people)} are exposed to {knows}{in_original(people)}."
+
+
+def implied_text(judged: Judged) -> str:
+    people = judged.figures.implied
+    return f"2 known items reveal a third item with certainty for {of_people(judged, people)}{in_original(people)}."
+
+
+def _linked(judged: Judged) -> str:
+    criterion = judged.decision.criterion
+    assert criterion is not None
+    people = criterion.of(judged.figures)
+    return f"{people.attack} finds items that the release hides, with near certainty, for {of_people(judged, people)}."
+
+
+def _recovered(judged: Judged) -> str:
+    attack = judged.decision.strongest
+    assert attack is not None
+    return f"An attack recovers hidden items: {claims_text(judged, attack)}."
+
+
+def _not_measured(judged: Judged) -> str:
+    return f"No figure that was measured exceeds its limit. Not measured: {listed(unknown_figures(judged))}."
+
+
+def _inferred(judged: Judged) -> str:
+    worst = max(judged.figures.inference.values(), key=lambda one: one.low or 0.0)
+    return (
+        f"An attacker infers items of people beyond their control group: inference advantage {advantage_text(worst)}."
+    )
+
+
+HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
+    Outcome.IDENTIFIERS: _identified,
+    Outcome.ROW_ORDER: _identified,
+    Outcome.MEMBER_ORDER: _revealed,
+    Outcome.SINGLED_OUT: _singled,
+    Outcome.EXPOSED: _exposed,
+    Outcome.IMPLIED: implied_text,
+    Outcome.CERTAIN_LINKS: _linked,
+    Outcome.AFTER_ATTACK: _singled_after,
+    Outcome.INFERENCE: _inferred,
+    Outcome.RECOVERY: _recovered,
+    Outcome.GUARANTEE: lambda judged: "WARNING: the release violates its guarantee.",
+    Outcome.NOT_MEASURED: _not_measured,
+    Outcome.NOT_TESTED: lambda judged: "No figure exceeds its limit, but attacks were not tested.",
+    Outcome.INCONCLUSIVE: lambda judged: "No figure exceeds its limit. Recovery on other data is inconclusive.",
+    Outcome.LOWER_RISK: lambda judged: "Lower risk: every figure is within its limit.",
+}
+
+
+def advantage_text(advantage: Advantage) -> str:
+    said = percent(advantage.mean or 0.0)
+    if advantage.low is None or advantage.high is None:
+        return said
+    return f"{said} (95% interval {percent(advantage.low)} to {percent(advantage.high)})"
+
+
+def unknown_figures(judged: Judged) -> list[str]:
+    """Name the figures that are missing or too uncertain."""
+    names = [_measured(criterion) for criterion in judged.decision.unknown]
+    if any(advantage.mean is None for advantage in judged.figures.inference.values()):
+        names.append("inference advantage")
+    if any(one.met is None for one in judged.figures.guarantees):
+        names.append("the guarantee")
+    return list(dict.fromkeys(names))
+
+
+def _measured(criterion: Criterion) -> str:
+    return MEASURED[criterion.outcome].format(criterion.known)
