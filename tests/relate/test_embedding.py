@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
+from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError
 from decloak.relate import vectors_file
 from decloak.relate.similar import Similar, similarities, similarity_to_distance
@@ -369,7 +370,7 @@ def test_pairs_are_picked_out_of_blocks_of_any_size(pairs, block):
 
 def test_distances_are_one_less_the_similarity():
     found = similarity_to_distance(
-        Similar({("a", "b"): 0.25, ("a", "c"): -1.0, ("b", "c"): None, ("c", "d"): 1.0}, ["line"])
+        Similar(ScoredPairs.of({("a", "b"): 0.25, ("a", "c"): -1.0, ("b", "c"): None, ("c", "d"): 1.0}), ["line"])
     )
     assert found.distances == {("a", "b"): 0.75, ("a", "c"): 2.0, ("b", "c"): None, ("c", "d"): 0.0}
     assert found.warnings == ["line"]

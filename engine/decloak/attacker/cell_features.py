@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Context, Pair
 
 __all__ = ["Occurrences", "cell_features", "pairs_of", "words_of"]
@@ -29,7 +30,7 @@ class Occurrences(NamedTuple):
     """Members (columns) of a table and the contexts of its rows; no context is empty."""
 
     members: tuple[str, ...]
-    contexts: tuple[Context, ...]
+    contexts: Sequence[Context]
 
 
 def pairs_of(tables: Sequence[Occurrences]) -> list[Pair]:
@@ -59,6 +60,7 @@ def cell_features(
     `measures` are the scores by each measure, and `own` the scores of further measures, for each table. Without
     `spelling` the count of shared words is 0.
     """
+    measures = [ScoredPairs.of(scores) for scores in measures]
     usual = [_mean_score(scores) for scores in measures] + [0.0] * len(own)
     items = {item for table in tables for item in chain(table.members, *table.contexts)}
     words = words_of(items) if spelling else dict.fromkeys(items, frozenset[str]())
@@ -72,7 +74,7 @@ def cell_features(
 
 
 def _mean_score(scores: Scores) -> float:
-    finite = np.array([score for score in scores.values() if score is not None], float)
+    finite = ScoredPairs.of(scores).numbers
     finite = finite[np.isfinite(finite)]
     return float(finite.mean()) if len(finite) else 0.0
 
@@ -85,8 +87,7 @@ def _table_features(
     # All contexts are concatenated, and `starts` marks where each begins: reduceat then sums over each context at once.
     picked = np.array([place[item] for context in table.contexts for item in context])
     starts = np.cumsum([0, *map(len, table.contexts[:-1])])
-    pairs = list(product(items, table.members))
-    d = np.array([list(map(scores.get, pairs)) for scores in measures], float)
+    d = np.array([ScoredPairs.of(scores).block(items, table.members) for scores in measures])
     d = d.reshape(len(measures), len(items), len(table.members))
     shares = np.array([[bool(words[item] & words[member]) for member in table.members] for item in items], float)
     kinds = [*_distances(d, picked, starts, np.repeat(usual, 2)), np.add.reduceat(shares[picked], starts, axis=0)]

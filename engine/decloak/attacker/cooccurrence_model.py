@@ -17,7 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from decloak.arrays import Floats
+from decloak.arrays import Floats, Ints
+from decloak.data.pairs import Pairs, ScoredPairs, first_occurrences
 from decloak.data.tables import Pair
 from decloak.lazy import sparse
 
@@ -36,7 +37,7 @@ class CooccurrenceModel:
     occurrences: "sparse.csc_array[np.float64]"
     features: Floats
 
-    def distances(self, pairs: Sequence[Pair], hidden: Iterable[str] = ()) -> dict[Pair, float]:
+    def distances(self, pairs: Sequence[Pair], hidden: Iterable[str] = ()) -> ScoredPairs:
         """Predict the distance of each of `pairs`, from the first item to the second; return them by pair.
 
         A distance is minus the predicted association, in units of the standard deviation of all predictions. The
@@ -44,15 +45,15 @@ class CooccurrenceModel:
         unit, what holds for some holds for the others.
         """
         weights = self._weights(hidden)
-        firsts, seconds = (list(dict.fromkeys(pair[side] for pair in pairs)) for side in (0, 1))
-        lean = (self._features_of(firsts) @ weights) @ self._features_of(seconds).T
+        pairs = Pairs.of(pairs)
         # Each item of a side is computed once, however many pairs it is in.
-        row, column = ({item: at for at, item in enumerate(side)} for side in (firsts, seconds))
-        d = -lean[[row[a] for a, _ in pairs], [column[b] for _, b in pairs]]
+        (firsts, row), (seconds, column) = (_in_order(side) for side in (pairs.a, pairs.b))
+        left, right = (self._features_of([pairs.items[code] for code in side.tolist()]) for side in (firsts, seconds))
+        d = -((left @ weights) @ right.T)[row, column]
         # One unit for all tables: without it, distances of tables with many hidden items would look small.
         deviation = float(d.std()) if len(d) else 0.0
         d = d / deviation if deviation > ROUNDING else np.zeros_like(d)
-        return dict(zip(pairs, d.tolist(), strict=True))
+        return ScoredPairs(pairs, d)
 
     def _features_of(self, items: Sequence[str]) -> Floats:
         return np.asarray(self.features[[self.column_of[item] for item in items]])
@@ -82,6 +83,13 @@ class CooccurrenceModel:
         together = occurrences @ np.divide(t, root[:, None], out=np.zeros_like(t), where=shown[:, None])
         share = support / max(1, self.occurrences.shape[0])
         return together, root @ t, (t * (1 - share)[:, None]).T @ t, t.T @ t
+
+
+def _in_order(codes: Ints) -> tuple[Ints, Ints]:
+    """Return every one of `codes` once, in order of first appearance, and the place of each among these."""
+    different = first_occurrences([codes.astype(np.int64)])
+    order = np.argsort(different)
+    return different, order[np.searchsorted(different[order], codes)]
 
 
 def cooccurrence_model(

@@ -13,6 +13,7 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.attacker.cell_features import words_of
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 from decloak.lazy import sparse
 
@@ -54,10 +55,9 @@ def item_features(
     `landmarks` are frequent plain items, and `measures` have the scores of items with them. `others` are other
     transactions of the population. Without `spelling` the letters of names are ignored.
     """
-    pairs = landmark_pairs(items, landmarks) if measures else []
-    distances = (np.array(list(map(scores.get, pairs)), float) for scores in measures)
+    distances = (ScoredPairs.of(scores).block(landmarks, items).T for scores in measures)
     # Each measure is a block of its own with the same total length, so that none outweighs the others.
-    blocks = [_distance_block(d.reshape(len(items), len(landmarks))) for d in distances]
+    blocks = [_distance_block(d) for d in distances]
     if spelling:
         words = words_of(items)
         blocks.append(_scaled_directions(_weighted_matrix([sorted(set(_letter_runs(words[item]))) for item in items])))

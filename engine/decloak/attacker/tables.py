@@ -6,18 +6,21 @@ and columns without any score are left out, and so is a table with nothing left.
 generalised item; every element counts as one position.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats
+from decloak.arrays import Floats, Ints, Mask
 from decloak.data.content import Element
+from decloak.data.disassociated import Disassociated
+from decloak.data.pairs import Pairs, ScoredPairs, first_occurrences
 from decloak.data.published import Published
+from decloak.data.rows import CodedRows, Coding
 from decloak.data.tables import AttackTable, Context, Pair
 
-__all__ = ["context", "mean_scores", "needed_pairs", "tables"]
+__all__ = ["anchor_pairs", "context", "mean_scores", "needed_pairs", "tables"]
 
 
 def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
@@ -38,33 +41,83 @@ class _Occurrences(NamedTuple):
     """Transactions in which a generalised item is published, and its contexts there."""
 
     members: tuple[str, ...]
-    transactions: list[int]
-    contexts: list[Context]
+    transactions: Ints
+    contexts: CodedRows[str]
 
 
 def _occurrences(published: Published, n: int | None) -> list[_Occurrences]:
-    occurrences: dict[frozenset[str], _Occurrences] = {}
-    for number, transaction in enumerate(published.transactions):
-        for position, element in enumerate(transaction):
-            if not isinstance(element, str):
-                occurrence = occurrences.setdefault(frozenset(element), _Occurrences(element, [], []))
-                occurrence.transactions.append(number)
-                occurrence.contexts.append(context(transaction, position, n))
-    return list(occurrences.values())
+    rows = published.rows.with_used_names
+    kinds = Coding[frozenset[str]]()
+    # The same members in another order are the same generalised item; -1 is a plain item.
+    kind = np.array([-1 if isinstance(name, str) else kinds[frozenset(name)] for name in rows.names], np.int64)
+    members = dict(zip(kind[::-1].tolist(), rows.names[::-1], strict=True))  # the first form names all of them
+    where = np.flatnonzero(kind[rows.codes] >= 0)
+    where = where[np.argsort(kind[rows.codes[where]], kind="stable")]
+    sizes, nearest = _nearest_plain(rows, kind[rows.codes] < 0, where, n)
+    names = [name if isinstance(name, str) else "" for name in rows.names]
+    contexts = CodedRows(np.concatenate(([0], np.cumsum(sizes))), rows.codes[nearest], names)
+    ends = np.searchsorted(kind[rows.codes[where]], np.arange(len(kinds) + 1)).tolist()
+    return [
+        _Occurrences(tuple(members[number]), rows.row_of_code[where[begin:end]], contexts[begin:end])
+        for number, (begin, end) in enumerate(pairwise(ends))
+    ]
 
 
-def needed_pairs(published: Published, n: int | None) -> list[Pair]:
+def _nearest_plain(rows: CodedRows[Element], plain: Mask, where: Ints, n: int | None) -> tuple[Ints, Ints]:
+    """Return the number of plain items in the context of every entry `where`, and their places, nearest first.
+
+    `plain` marks the entries of `rows` that are plain items. With `n` None the places ascend.
+    """
+    place, row = np.flatnonzero(plain), rows.row_of_code[where]
+    low, high = (np.searchsorted(place, rows.start[row + end]) for end in (0, 1))
+    if n is None:
+        begin = np.cumsum(high - low) - (high - low)
+        return high - low, place[np.arange((high - low).sum()) + np.repeat(low - begin, high - low)]
+    sizes = np.minimum(high - low, n)
+    right = np.searchsorted(place, where)
+    left, chosen = right - 1, np.empty((len(where), int(sizes.max(initial=0))), np.int64)
+    beyond = 2 * len(plain) + 1
+    places = np.concatenate((place, [beyond]))
+    for step in range(chosen.shape[1]):
+        before = np.where(left >= low, where - places[left], beyond)
+        after = np.where(right < high, places[right] - where, beyond)
+        is_left = before <= after
+        chosen[:, step] = places[np.where(is_left, np.maximum(left, 0), right)]
+        left, right = left - is_left, right + ~is_left
+    return sizes, chosen[np.arange(chosen.shape[1]) < sizes[:, None]]
+
+
+def needed_pairs(published: Published, n: int | None) -> Pairs:
     """Return every pair (context item, member) of `published` whose score a table needs, once, in the order of the
     tables.
 
     `n` is the number of items in a context, None for all.
     """
-    return list(dict.fromkeys(chain.from_iterable(map(_pairs, _occurrences(published, n)))))
+    of_tables = ((table.contexts.used_names, table.members) for table in _occurrences(published, n))
+    return _products(published.items, of_tables)
 
 
-def _pairs(occurrence: _Occurrences) -> Iterator[Pair]:
-    near = dict.fromkeys(chain.from_iterable(occurrence.contexts))
-    return ((item, member) for item in near for member in occurrence.members)
+def anchor_pairs(release: Disassociated) -> Pairs:
+    """Return every pair of an anchor's item and an item of a later chunk of the same cluster of `release`, once."""
+    cuts = (
+        (cluster.record_chunks[0].items, (*chain.from_iterable(c.items for c in cluster.record_chunks[1:]), *terms))
+        for cluster in release.clusters
+        if cluster.record_chunks
+        for terms in (cluster.term_chunk,)
+    )
+    return _products(release.items, cuts)
+
+
+def _products(items: Sequence[str], sides: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Pairs:
+    """Return all pairs of the first and second of each of `sides`, which are some of `items`, each once, in order."""
+    code = {item: number for number, item in enumerate(items)}
+
+    def keys() -> Iterator[Ints]:
+        for first, second in sides:
+            a, b = (np.fromiter(map(code.__getitem__, dict.fromkeys(side)), np.int64) for side in (first, second))
+            yield (a[:, None] * len(items) + b).ravel()
+
+    return Pairs.of_keys(items, first_occurrences(keys()))
 
 
 def tables(published: Published, score: Mapping[Pair, float | None], n: int | None) -> list[AttackTable]:
@@ -84,9 +137,9 @@ def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> Atta
         return None
     return AttackTable(
         occurrence.members,
-        np.array(occurrence.transactions, dtype=np.intp)[rows],
-        tuple(occurrence.members[column] for column in columns),
-        tuple(occurrence.contexts[row] for row in rows),
+        occurrence.transactions[rows],
+        tuple(occurrence.members[column] for column in columns.tolist()),
+        occurrence.contexts.select(rows),
         d[np.ix_(rows, columns)],
     )
 
@@ -96,16 +149,15 @@ def mean_scores(contexts: Sequence[Context], members: Sequence[str], score: Mapp
 
     A cell is NaN where no context item has a score. Negative, infinite and NaN scores count as none.
     """
-    number = {item: place for place, item in enumerate(dict.fromkeys(chain.from_iterable(contexts)))}
-    scores = np.array([[score.get((item, member)) for member in members] for item in number], dtype=float)
+    rows = CodedRows.of(contexts).with_used_names
+    scores = ScoredPairs.of(score).block(rows.names, members)
     d = np.full((len(contexts), len(members)), np.nan)
-    filled = [row for row, items in enumerate(contexts) if items]
-    if not filled:
+    filled = np.flatnonzero(rows.lengths)
+    if not len(filled):
         return d
     scored = (scores >= 0) & (scores < np.inf)
     # reduceat cannot sum over empty runs, so that rows with an empty context are left out first.
-    picked = np.array([number[item] for row in filled for item in contexts[row]])
-    starts = np.cumsum([0, *(len(contexts[row]) for row in filled[:-1])])
+    picked, starts = rows.codes, rows.start[filled]
     with np.errstate(over="ignore"):  # a sum of scores too large for a float is no score either
         totals = np.add.reduceat(np.where(scored, scores, 0.0)[picked], starts, axis=0)
     counts = np.add.reduceat(scored[picked].astype(float), starts, axis=0)

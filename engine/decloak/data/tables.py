@@ -1,5 +1,6 @@
 """Distance tables of generalised items: one type as files store them, one as attacks take them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from decloak.arrays import Floats, Ints
@@ -20,7 +21,7 @@ class AttackTable:
     members: tuple[str, ...]
     transactions: Ints
     columns: tuple[str, ...]
-    contexts: tuple[Context, ...]
+    contexts: Sequence[Context]
     d: Floats
 
 

@@ -55,7 +55,7 @@ class ClustersSource(Relatedness):
         number = {item: place for place, item in enumerate(vectors)}
         table = np.array(list(vectors.values())).reshape(len(vectors), -1)
         scores = similarities(pairs, number, CELLS // max(1, len(table)), lambda rows: table[rows] @ table.T)
-        absent = sorted({item for pair in scores for item in pair}.difference(number))
+        absent = sorted(set(scores.pairs.terms).difference(number))
         return similarity_to_distance(Similar(scores, share_note(absent, len(number) + len(absent), "in no cluster")))
 
 

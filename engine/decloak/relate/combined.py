@@ -15,6 +15,7 @@ from pydantic import Field
 from decloak.arrays import Floats
 from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, quote
 from decloak.relate.ngd import Scored
@@ -94,7 +95,7 @@ class CombinedBase(Relatedness):
         warnings = []
         for title, (distances, lines) in zip(self.titles, apart, strict=True):
             warnings += [f"{title}: {line}" for line in lines]
-            absent = sum(score is None for score in distances.values())
+            absent = int(np.isnan(distances.numbers).sum())
             if absent:
                 warnings.append(
                     f"{title}: no score for {absent} of {len(distances)} pairs; the other measures decide them"
@@ -106,7 +107,7 @@ def combine_measures(
     measures: Sequence[Mapping[Pair, float | None]],
     by: Literal["mean", "minimum"] = "mean",
     weights: Sequence[float] | None = None,
-) -> dict[Pair, float | None]:
+) -> ScoredPairs:
     """Return one distance for every pair of the first of `measures`.
 
     `by` combines the standardised distances by their mean or minimum; `weights` are for the mean.
@@ -114,8 +115,8 @@ def combine_measures(
     >>> combine_measures([{("a", "b"): 0.0, ("a", "c"): 2.0}, {("a", "b"): None, ("a", "c"): 3.0}])
     {('a', 'b'): 0.0, ('a', 'c'): 1.5}
     """
-    pairs = list(measures[0])
-    z = np.array([_z_scores(np.array([measure.get(pair) for pair in pairs], float)) for measure in measures])
+    pairs = ScoredPairs.of(measures[0]).pairs
+    z = np.array([_z_scores(ScoredPairs.of(measure).of_pairs(pairs)) for measure in measures])
     # A pair is judged by the measures that know it: a missing score is no distance.
     there = np.isfinite(z)
     share = there * np.array([1.0] * len(measures) if weights is None else list(weights))[:, None]
@@ -127,7 +128,7 @@ def combine_measures(
     finite = np.isfinite(joint)
     # Distances have to start at 0 for the attacks, and standardised values are negative for close pairs.
     least = float(joint[finite].min()) if finite.any() else 0.0
-    return {pair: d - least if ok else None for pair, d, ok in zip(pairs, joint.tolist(), finite.tolist(), strict=True)}
+    return ScoredPairs(pairs, np.where(finite, joint - least, np.nan))
 
 
 def _z_scores(d: Floats) -> Floats:

@@ -3,9 +3,12 @@
 from collections.abc import Sequence, Set
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import Pair
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
@@ -33,7 +36,8 @@ class NoKnowledge(Relatedness):
 
     def scored(self, pairs: Sequence[Pair], supplies: Supplies) -> Scored:
         """Return the distance 0 for each of `pairs`; `supplies` are not used."""
-        return Scored(dict.fromkeys(pairs, 0.0), [])
+        pairs = Pairs.of(pairs)
+        return Scored(ScoredPairs(pairs, np.zeros(len(pairs))), [])
 
 
 def measures_for_levels(

@@ -17,6 +17,7 @@ from decloak.arrays import Floats
 from decloak.data.assignment import ScoreDirection
 from decloak.data.document_counter import Query, QueryPair, unordered_pair
 from decloak.data.formats.folder import Folder
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import CountingProgress, MemoryCache
@@ -154,4 +155,4 @@ def _answer(pairs: Sequence[Pair], answers: Mapping[QueryPair, int | None]) -> S
         kept = answers.get(unordered_pair(Query(a), Query(b)))
         scores[a, b] = 1.0 if a == b else None if kept is None else kept / MILLION
     absent = [f"{a} with {b}" for (a, b), score in scores.items() if score is None]
-    return Similar(scores, share_note(absent, len(scores), "not requested") if absent else [])
+    return Similar(ScoredPairs.of(scores), share_note(absent, len(scores), "not requested") if absent else [])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError, quote, suggest
 
@@ -34,14 +35,14 @@ class CountSource(Protocol):
     def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
         """Return f(x), the number of documents that contain the term, for each of `terms`."""
 
-    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
+    def joint(self, pairs: Sequence[Pair]) -> Mapping[Pair, float | None]:
         """Return f(x,y), the number of documents that contain both terms, for each of `pairs`."""
 
 
 class Scored(NamedTuple):
     """Distances by pair, None where there is no score; and one warning for each kind of fault in the counts."""
 
-    distances: dict[Pair, float | None]
+    distances: ScoredPairs
     warnings: list[str]
 
 
@@ -74,17 +75,14 @@ def distances(
     """
     _check(unseen, cap)
     # Each pair and each term is asked for once: sources may be slow services.
-    distinct = list(dict.fromkeys(pairs))
-    terms = list(dict.fromkeys(term for pair in distinct for term in pair))
-    counts, joint, n = source.counts(terms), source.joint(distinct), float(source.n)
-    fx, fy = (_floats(counts.get(pair[side]) for pair in distinct) for side in (0, 1))
-    fxy = _floats(joint.get(pair) for pair in distinct)
-    warnings = [
-        *_term_warnings(terms, _floats(counts.get(term) for term in terms), n),
-        *_pair_warnings(distinct, fx, fy, fxy),
-    ]
+    distinct = Pairs.of(pairs)
+    terms, n = distinct.terms, float(source.n)
+    single = distinct.by_code(source.counts(terms))
+    fxy = ScoredPairs.of(source.joint(distinct)).of_pairs(distinct)
+    fx, fy = single[distinct.a], single[distinct.b]
+    warnings = [*_term_warnings(terms, single[distinct.used], n), *_pair_warnings(distinct, fx, fy, fxy)]
     d = _apply_bounds(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
-    return Scored(_pair_scores(distinct, d), warnings)
+    return Scored(ScoredPairs(distinct, d), warnings)
 
 
 def bound_scores(
@@ -100,7 +98,8 @@ def bound_scores(
     _check(unseen, cap)
     if isinstance(unseen, Mapping):
         raise DecloakError("scores hold no counts", "unseen", "write a distance, or none")
-    pairs, d = list(scores), _floats(scores.values())
+    scored = ScoredPairs.of(scores)
+    pairs, d = scored.pairs, scored.numbers
     warnings = [
         *_warning("no score for", np.isnan(d), pairs),
         *_warning("a score below 0, which is none, for", d < 0, pairs),
@@ -109,15 +108,7 @@ def bound_scores(
         warnings += _warning(
             f"a score above {cap:g}, cut to it (cap: none keeps it), for", np.isfinite(d) & (d > cap), pairs
         )
-    return Scored(_pair_scores(pairs, _apply_bounds(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
-
-
-def _pair_scores(pairs: Sequence[Pair], d: Floats) -> dict[Pair, float | None]:
-    return {pair: None if math.isnan(x) else x for pair, x in zip(pairs, d.tolist(), strict=True)}
-
-
-def _floats(counts: Iterable[float | None]) -> Floats:
-    return np.array([np.nan if count is None else float(count) for count in counts], dtype=float)
+    return Scored(ScoredPairs(pairs, _apply_bounds(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
 
 
 def _with_pseudo(fxy: Floats, unseen: Unseen) -> Floats:

@@ -1,13 +1,15 @@
 """Sources of normalised Google distances without a service: count files, a corpus, the release, a sample, scores."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
@@ -138,5 +140,5 @@ class ScoresSource(NgdSource):
         scores = ScoresFile.read(supplies.folder / self.file).distances(pairs)
         if self.closer == "smaller":
             return bound_scores(scores, unseen=self.unseen, cap=self.cap)
-        finite = {pair: score if score is not None and math.isfinite(score) else None for pair, score in scores.items()}
-        return Scored(finite, [])
+        found = ScoredPairs.of(scores)
+        return Scored(ScoredPairs(found.pairs, np.where(np.isfinite(found.numbers), found.numbers, np.nan)), [])

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from decloak.data.pairs import Pairs, ScoredPairs
+from decloak.data.rows import CodedRows
 from decloak.data.tables import Pair
-from decloak.lazy import sparse
 from decloak.relate.joint_counts import joint_counts
 
 __all__ = ["ObservedCounts"]
@@ -20,21 +21,17 @@ class ObservedCounts:
 
     >>> seen = ObservedCounts([["flu", "cough"], ["flu"]])
     >>> seen.n, seen.counts(["flu", "knee"]), seen.joint([("cough", "flu")])
-    (2, {'flu': 2, 'knee': 0}, {('cough', 'flu'): 1})
+    (2, {'flu': 2, 'knee': 0}, {('cough', 'flu'): 1.0})
     """
 
     def __init__(self, documents: Iterable[Iterable[str]], notes: Sequence[str] = ()) -> None:
         self.notes = notes
-        place: dict[str, int] = {}
-        start, indices = [0], list[int]()
-        for document in documents:
-            indices += sorted({place.setdefault(item, len(place)) for item in document})
-            start.append(len(indices))
-        shape = (len(start) - 1, len(place))
-        # Transposed, because pairs are counted by rows of terms.
-        ones = np.ones(len(indices), np.int32)
-        self._place = place
-        self._held = sparse.csr_array((ones, np.array(indices, np.int64), np.array(start, np.int64)), shape).T.tocsr()
+        rows = CodedRows.of(documents)
+        self._place = {item: code for code, item in enumerate(rows.names)}
+        held = rows.matrix(np.arange(len(rows.names)), len(rows.names))
+        # Transposed, because pairs are counted by rows of terms. An item that a document repeats counts once.
+        self._held = held.T.tocsr().astype(np.int32)
+        self._held.data[:] = 1
 
     @property
     def n(self) -> int:
@@ -44,9 +41,12 @@ class ObservedCounts:
         size = np.diff(self._held.indptr)
         return {term: int(size[self._place[term]]) if term in self._place else 0 for term in terms}
 
-    def joint(self, pairs: Sequence[Pair]) -> dict[Pair, int | None]:
+    def joint(self, pairs: Sequence[Pair]) -> ScoredPairs:
         """Return f(x,y) of each of `pairs`."""
-        counts: dict[Pair, int | None] = dict.fromkeys(pairs, 0)
-        known = [pair for pair in counts if pair[0] in self._place and pair[1] in self._place]
-        first, second = (np.array([self._place[pair[side]] for pair in known], np.int64) for side in (0, 1))
-        return counts | dict(zip(known, joint_counts(self._held, first, second).tolist(), strict=True))
+        pairs = Pairs.of(pairs)
+        place = np.array([self._place.get(item, -1) for item in pairs.items], np.int64)
+        first, second = place[pairs.a], place[pairs.b]
+        known = (first >= 0) & (second >= 0)
+        counts = np.zeros(len(pairs))
+        counts[known] = joint_counts(self._held, first[known], second[known])
+        return ScoredPairs(pairs, counts)

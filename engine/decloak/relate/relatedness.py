@@ -1,7 +1,7 @@
 """The contract of all sources of relatedness. Each source is a class in the module of its kernel."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from decloak.data.assignment import ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache, CountingProgress
@@ -67,9 +68,9 @@ class Related(NamedTuple):
 
     measure: str
     origin: str
-    scores: Mapping[Pair, float | None]
+    scores: ScoredPairs
     warnings: Sequence[str]
-    apart: Sequence[Mapping[Pair, float | None]] = ()
+    apart: Sequence[ScoredPairs] = ()
 
 
 class Relatedness(ConfigSection):

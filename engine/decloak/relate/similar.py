@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from decloak.arrays import Floats, Ints
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import quote
 from decloak.relate.ngd import Scored
@@ -27,7 +28,7 @@ FEW = 3
 class Similar(NamedTuple):
     """Similarities by pair, None where there is no score; and one line for each way in which terms were found."""
 
-    scores: dict[Pair, float | None]
+    scores: ScoredPairs
     warnings: list[str]
 
 
@@ -43,29 +44,29 @@ def similarity_to_distance(similar: Similar) -> Scored:
 
     `similar` has the similarities.
 
-    >>> similarity_to_distance(Similar({("flu", "cough"): 0.75, ("flu", "x"): None}, [])).distances
+    >>> similarity_to_distance(Similar(ScoredPairs.of({("flu", "cough"): 0.75, ("flu", "x"): None}), [])).distances
     {('flu', 'cough'): 0.25, ('flu', 'x'): None}
     """
-    return Scored(
-        {pair: None if s is None else max(0.0, 1 - s) for pair, s in similar.scores.items()}, similar.warnings
-    )
+    scores = similar.scores
+    return Scored(ScoredPairs(scores.pairs, np.maximum(0.0, 1 - scores.numbers)), similar.warnings)
 
 
 def similarities(
     pairs: Iterable[Pair], number: Mapping[str, int], block: int, matrix: Callable[[Ints], Floats]
-) -> dict[Pair, float | None]:
+) -> ScoredPairs:
     """Return the similarity of each of `pairs` whose terms both have a `number`, None for the others.
 
     `matrix` returns the similarities of some numbers, at most `block` of them and ascending, (rows) with all (columns).
     """
-    scores: dict[Pair, float | None] = dict.fromkeys(pairs)
-    numbered = [pair for pair in scores if pair[0] in number and pair[1] in number]
-    first, second = (np.array([number[pair[side]] for pair in numbered], dtype=np.int64) for side in (0, 1))
-    # Products of matrices are rounded by place: a pair and the same the other way round take one cell.
+    pairs = Pairs.of(pairs)
+    place = np.array([number.get(item, -1) for item in pairs.items], np.int64)
+    first, second = place[pairs.a], place[pairs.b]
+    known = (first >= 0) & (second >= 0)
+    first, second = first[known], second[known]
+    scores = np.full(len(pairs), np.nan)
     # Products of matrices are rounded by position: a pair and its reverse must use the same cell.
-    values = _pick_cells(np.minimum(first, second), np.maximum(first, second), max(1, block), matrix)
-    scores.update(zip(numbered, values.tolist(), strict=True))
-    return scores
+    scores[known] = _pick_cells(np.minimum(first, second), np.maximum(first, second), max(1, block), matrix)
+    return ScoredPairs(pairs, scores)
 
 
 def _pick_cells(rows: Ints, columns: Ints, block: int, matrix: Callable[[Ints], Floats]) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.formats.lines import FilePath
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.extras import install
@@ -57,10 +58,10 @@ class Embedding:
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
         """Return the cosine of each of `pairs`, None where a term has no vector, or a zero vector."""
-        distinct = list(dict.fromkeys(pairs))
-        terms = list(dict.fromkeys(term for pair in distinct for term in pair))
+        distinct = Pairs.of(pairs)
+        terms = distinct.terms
         if not terms:
-            return Similar({}, [])
+            return Similar(ScoredPairs.of({}), [])
         vectors, warnings = self.embedder.embed(terms)
         lengths = np.linalg.norm(vectors, axis=1)
         present = np.flatnonzero((lengths > 0) & np.isfinite(lengths)).tolist()

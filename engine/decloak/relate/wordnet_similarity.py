@@ -21,6 +21,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.data.formats.lines import FilePath
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.similar import CELLS, FEW, Similar, share_note, similarities
@@ -111,8 +112,8 @@ class WordNet:
 
     def scores(self, pairs: Iterable[Pair]) -> Similar:
         """Return Wu and Palmer's similarity of each of `pairs`, None where WordNet lacks a noun."""
-        distinct = list(dict.fromkeys(pairs))
-        terms = list(dict.fromkeys(term for pair in distinct for term in pair))
+        distinct = Pairs.of(pairs)
+        terms = distinct.terms
         lookups = {term: self._find(term) for term in terms}
         meanings = {term: lookup.synsets for term, lookup in lookups.items() if lookup.synsets}
         return Similar(self._compared(distinct, meanings), list(_warnings(lookups)))
@@ -137,7 +138,7 @@ class WordNet:
             raise DecloakError(message, self.nouns.place, "ask for fewer, or take a whole WordNet database")
         return sorted(random.Random(seed).sample(nouns, count))
 
-    def _compared(self, pairs: Sequence[Pair], meanings: Mapping[str, Sequence[int]]) -> dict[Pair, float | None]:
+    def _compared(self, pairs: Sequence[Pair], meanings: Mapping[str, Sequence[int]]) -> ScoredPairs:
         synsets = list(dict.fromkeys(synset for senses in meanings.values() for synset in senses))
         place_of = {synset: position for position, synset in enumerate(synsets)}
         senses = [np.array([place_of[synset] for synset in meaning], dtype=np.int64) for meaning in meanings.values()]

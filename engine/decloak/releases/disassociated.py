@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
+from decloak.attacker.tables import anchor_pairs
 from decloak.attacker.written_order import order_notes
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.disassociated_file import DISASSOCIATION
@@ -75,16 +76,7 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
 
         `nearest` has no meaning here: the anchor is the context.
         """
-        # A dictionary keeps the order and drops repeated pairs.
-        pairs = {
-            (anchor, item): None
-            for cluster in held.published.clusters
-            if cluster.record_chunks
-            for anchor in cluster.record_chunks[0].items
-            for chunk in (*(chunk.items for chunk in cluster.record_chunks[1:]), cluster.term_chunk)
-            for item in chunk
-        }
-        return list(pairs)
+        return anchor_pairs(held.published)
 
     def documents(self, held: StoredDisassociation) -> Iterable[Iterable[str]]:
         return [cluster.items for cluster in held.published.clusters]

@@ -2,8 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
 
 from decloak.anonymisers.method import NewRelease
 from decloak.attacker.tables import needed_pairs, tables
@@ -14,6 +17,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
 from decloak.data.published import Published
+from decloak.data.rows import CodedRows, Coding
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
@@ -90,9 +94,16 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
         return needed_pairs(held.published, nearest)
 
     def documents(self, held: StoredSetRelease) -> Iterable[Iterable[str]]:
-        """Yield the possible items of each published transaction of `held`."""
-        for transaction in held.published.transactions:
-            yield [item for element in transaction for item in ((element,) if isinstance(element, str) else element)]
+        """Return the possible items of each published transaction of `held`."""
+        rows, code = held.published.rows.with_used_names, Coding[str]()
+        members = [[code[item] for item in ((name,) if isinstance(name, str) else name)] for name in rows.names]
+        sizes = np.array(list(map(len, members)), np.int64)
+        first, flat = np.cumsum(sizes) - sizes, np.array(list(chain.from_iterable(members)), np.int32)
+        # The members of every element of every row, laid out by arithmetic: there are many more than elements.
+        of_element = sizes[rows.codes]
+        ends = np.concatenate(([0], np.cumsum(of_element)))
+        place = np.arange(ends[-1]) + np.repeat(first[rows.codes] - ends[:-1], of_element)
+        return CodedRows(ends[rows.start], flat[place], tuple(code))
 
     def tables(
         self,

@@ -4,9 +4,12 @@ An attack by relatedness needs a score for each pair of a published item and a h
 attacker without these scores cannot succeed, and their failure shows nothing about the release.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
+from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 
 __all__ = ["Count", "Coverage", "of_scores"]
@@ -33,9 +36,8 @@ class Coverage(NamedTuple):
 
 def of_scores(scores: Mapping[Pair, float | None]) -> tuple[Count, Count]:
     """Count the items and the pairs with a score in `scores`, of all that an attack needs; return both counts."""
-    known = [pair for pair, score in scores.items() if score is not None]
-    return Count(len(_items(known)), len(_items(scores))), Count(len(known), len(scores))
-
-
-def _items(pairs: Iterable[Pair]) -> set[str]:
-    return {item for pair in pairs for item in pair}
+    found = ScoredPairs.of(scores)
+    pairs, values = found.pairs, found.numbers
+    known = ~np.isnan(values)
+    items = np.union1d(pairs.a[known], pairs.b[known])
+    return Count(len(items), len(pairs.used)), Count(int(known.sum()), len(pairs))

@@ -1,12 +1,13 @@
 """The distance tables of a scoring in the store: a row for each of theirs, with its distances and context as lists."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 
 from decloak.arrays import Floats
+from decloak.data.rows import CodedRows
 from decloak.data.tables import AttackTable
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.lists import (
@@ -42,9 +43,8 @@ def write_scoring(
         digest=digest, release=release, relatedness=relatedness, context=context, numbers=numbers,
     )  # fmt: skip
     generalised = generalised_numbers(connection, release)
-    # A context may name an item twice.
-    contexts = [tuple(dict.fromkeys(names)) for table in tables for names in table.contexts]
-    names = {*chain.from_iterable(contexts), *chain.from_iterable(table.columns for table in tables)}
+    contexts = [CodedRows.of(table.contexts).with_used_names for table in tables]
+    names = {*chain.from_iterable(part.names for part in contexts), *chain.from_iterable(t.columns for t in tables)}
     items = item_numbers(connection, sorted(names))
     heads = [
         (scoring, number, generalised[frozenset(table.members)], members, len(table.columns))
@@ -56,7 +56,7 @@ def write_scoring(
     first = extent(connection, dataset_of(connection, release)).first
     places = ((id_, row, first + txn) for id_, table in zip(ids, tables, strict=True)
               for row, txn in enumerate(table.transactions.tolist()))  # fmt: skip
-    listed = json_lists([[items[name] for name in names] for names in contexts])
+    listed = json_lists([context for part in contexts for context in _numbered(part, items)])
     ends = np.cumsum([table.d.size for table in tables])[:-1]
     lines = [
         json_references(line)
@@ -66,6 +66,12 @@ def write_scoring(
     rows = ((*place, *texts) for place, *texts in zip(places, listed, json_lists(lines), strict=True))
     insert_rows(connection, "distance_row (distance_table, row, txn, context, distances)", rows)
     return scoring
+
+
+def _numbered(contexts: CodedRows[str], items: Mapping[str, int]) -> Iterator[list[int]]:
+    """Yield the numbers in the store of the items of each of `contexts`; a context may name an item twice."""
+    numbers = np.array([items[name] for name in contexts.names], np.int64)[contexts.codes].tolist()
+    return (list(dict.fromkeys(numbers[begin:end])) for begin, end in pairwise(contexts.start.tolist()))
 
 
 def read_distances(connection: sqlite3.Connection, scoring: int) -> list[Floats]:

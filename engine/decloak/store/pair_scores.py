@@ -1,15 +1,15 @@
 """How far apart pairs of items are, in the store: a row for each context item, with its scores as a JSON object."""
 
 import json
-import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby, repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.store.inserting import insert, item_numbers
 from decloak.store.lists import damaged, json_references, read_numbers, read_object, write_numbers
 
@@ -29,22 +29,22 @@ def write_relatedness(
     digest: str,
     measure: str,
     origin: str,
-    scores: Mapping[tuple[str, str], float | None],
+    scores: ScoredPairs,
     warnings: Sequence[str],
 ) -> int:
     """Write the scores of item pairs and return the number of their measure.
 
     `digest` is the key of the stage, `measure` the way to score, `origin` the source of its counts or scores. `scores`
-    are by context item and other item; None is an absent score. `warnings` list the items that the measure could not
-    use.
+    are by context item and other item. `warnings` list the items that the measure could not use.
     """
-    items = item_numbers(connection, sorted({name for pair in scores for name in pair}))
-    a, b = (np.fromiter((items[pair[side]] for pair in scores), np.int64, len(scores)) for side in (0, 1))
+    pairs, numbers = scores.pairs, np.zeros(len(scores.pairs.items), np.int64)
+    items = item_numbers(connection, sorted(pairs.terms))
+    numbers[pairs.used] = [items[name] for name in pairs.terms]
     number = insert(
         connection, "relatedness",
         digest=digest, measure=measure, origin=origin, warnings=json.dumps(list(warnings)),
     )  # fmt: skip
-    write_pairs(connection, number, a, b, np.array(list(scores.values()), np.float64))
+    write_pairs(connection, number, numbers[pairs.a], numbers[pairs.b], scores.numbers)
     return number
 
 
@@ -88,13 +88,14 @@ def read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:
     return _Pairs(np.array(a, np.int64), np.array(b, np.int64), read_numbers(connection, first, places))
 
 
-def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> dict[tuple[str, str], float | None]:
+def read_pair_scores(connection: sqlite3.Connection, relatedness: int) -> ScoredPairs:
     """Return the scores of `relatedness` by the names of the context item and the other item."""
-    pairs = read_pairs(connection, relatedness)
+    a, b, scores = read_pairs(connection, relatedness)
+    numbers, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     names = dict(connection.execute("select id, name from item"))
-    scores = [None if math.isnan(score) else score for score in pairs.scores.tolist()]
     try:
-        keys = zip(*(map(names.__getitem__, side.tolist()) for side in (pairs.a, pairs.b)), strict=True)
-        return dict(zip(keys, scores, strict=True))
+        items = tuple(names[number] for number in numbers.tolist())
     except KeyError:
         raise damaged(f"measure {relatedness} scores an item that is not there") from None
+    codes = codes.astype(np.int32)
+    return ScoredPairs(Pairs(items, codes[: len(a)], codes[len(a) :]), scores)

@@ -7,13 +7,13 @@ merges themselves gives lopsided trees whose labels are exhausted together (NCP 
 
 import random
 from collections.abc import Mapping, Sequence
-from math import isfinite
 
 import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy, natural
+from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError
 
 __all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
@@ -74,13 +74,14 @@ def by_relatedness(items: Sequence[str], scores: Mapping[tuple[str, str], float 
     """
     names = sorted(items, key=natural)
     check_items(names, "relatedness")
-    place = {name: position for position, name in enumerate(names)}
-    scored = ((a, b, d) for (a, b), d in scores.items() if d is not None and isfinite(d))
-    distances = [(place[a], place[b], d) for a, b, d in scored if a in place and b in place]
-    far = max((d for _, _, d in distances), default=1.0)
-    distance = np.full((len(names), len(names)), far)
-    for a, b, d in distances:
-        distance[a, b] = distance[b, a] = d
+    place, scored = {name: position for position, name in enumerate(names)}, ScoredPairs.of(scores)
+    position = np.array([place.get(item, -1) for item in scored.pairs.items], np.int64)
+    a, b, d = position[scored.pairs.a], position[scored.pairs.b], scored.numbers
+    known = np.isfinite(d) & (a >= 0) & (b >= 0)
+    a, b, d = a[known], b[known], d[known]
+    distance = np.full((len(names), len(names)), d.max() if len(d) else 1.0)
+    # Side by side, so that of both directions the last one counts.
+    distance[np.stack([a, b], axis=1), np.stack([b, a], axis=1)] = d[:, None]
     return _learned(names, distance, fanout, "relatedness")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.attacker.tables import anchor_pairs
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.tables import Pair
 from decloak.rules.coverage import Count, Coverage, of_scores
@@ -19,8 +19,6 @@ from decloak.rules.reassociate.units import rows_of_cluster, units_of
 __all__ = ["coverage_in_clusters", "coverage_of_learner"]
 
 _MEAN = Reassociation.build(combine="mean", give="multiplicity")
-PAIRS_AT_ONCE = 1 << 22
-"""Pairs of clusters that are kept before repeated ones are left out."""
 
 
 def coverage_in_clusters(release: Disassociated, scores: Mapping[Pair, float | None]) -> Coverage:
@@ -44,29 +42,9 @@ def coverage_of_learner(release: Disassociated) -> Coverage:
 
     Return the coverage.
     """
-    code = {item: number for number, item in enumerate(_coded_items(release))}
-    keys, held = np.zeros(0, np.int64), 0
-    waiting: list[Ints] = []
-    for cluster in release.clusters:
-        waiting.append(_keys(cluster, code))
-        held += len(waiting[-1])
-        # Repeated pairs are dropped now and then, so that memory does not grow with the number of clusters.
-        if held > PAIRS_AT_ONCE:
-            keys, waiting, held = np.unique(np.concatenate([keys, *waiting])), [], 0
-    keys = np.unique(np.concatenate([keys, *waiting]))
-    items, pairs = len(np.union1d(keys // len(code), keys % len(code))) if len(keys) else 0, len(keys)
-    occurrences = _occurrences(release, _cases(release))
-    return Coverage(Count(items, items), Count(pairs, pairs), Count(occurrences, occurrences))
-
-
-def _keys(cluster: Cluster, code: Mapping[str, int]) -> Ints:
-    """Number every pair that the attacks on a cluster need."""
-    if not cluster.record_chunks:
-        return np.zeros(0, np.int64)
-    first, *later = (chunk.items for chunk in cluster.record_chunks)
-    a = np.array([code[item] for item in first], np.int64)
-    b = np.array([code[item] for items in (*later, cluster.term_chunk) for item in items], np.int64)
-    return np.asarray((a[:, None] * len(code) + b).ravel())
+    pairs = anchor_pairs(release)
+    items, occurrences = len(pairs.used), _occurrences(release, _cases(release))
+    return Coverage(Count(items, items), Count(len(pairs), len(pairs)), Count(occurrences, occurrences))
 
 
 def _coded_items(release: Disassociated) -> list[str]:

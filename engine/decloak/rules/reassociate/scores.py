@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.assignment import ScoreDirection
+from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError, quote
 from decloak.rules.reassociate.strategy import Combine, Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
@@ -85,9 +86,10 @@ def coded_scores(
 ) -> Scores:
     """Take the scores of pairs of these items; what is not finite is none. Without `unrelated` it is their mean."""
     sign = _sign(closer)
-    code = {item: number for number, item in enumerate(items)}
-    a, b = (_codes(scores, side, code) for side in (0, 1))
-    x = sign * _numbers(scores)
+    code, scored = {item: number for number, item in enumerate(items)}, _scored(scores)
+    codes = np.array([code.get(item, -1) for item in scored.pairs.items], np.int64)
+    a, b = codes[scored.pairs.a], codes[scored.pairs.b]
+    x = sign * scored.numbers
     ours = (a >= 0) & (b >= 0) & np.isfinite(x)
     keys, x = (np.minimum(a, b) * len(code) + np.maximum(a, b))[ours], x[ours]
     # Ascending for searchsorted; so a pair that is given in both directions comes to stand together.
@@ -115,16 +117,15 @@ def _sign(closer: str) -> float:
     return signs[closer]
 
 
-def _codes(scores: Mapping[tuple[str, str], float | None], side: int, code: Mapping[str, int]) -> Ints:
+def _scored(scores: Mapping[tuple[str, str], float | None]) -> ScoredPairs:
+    """Return the scores as arrays; a user may have given them as a dictionary of anything."""
+    if isinstance(scores, ScoredPairs):
+        return scores
     for pair in scores:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DecloakError(f"a score is given for {quote(pair)}", hint="give scores by pairs of items")
-    return np.array([code.get(pair[side], -1) for pair in scores], dtype=np.int64)
-
-
-def _numbers(scores: Mapping[tuple[str, str], float | None]) -> Floats:
     try:
-        return np.array(list(scores.values()), dtype=np.float64)
+        return ScoredPairs.of(scores)
     except (TypeError, ValueError):
         raise DecloakError("a score is not a number", hint="give numbers, or None or NaN for a missing score") from None
 
