@@ -94,7 +94,7 @@ def needed_pairs(published: Published, n: int | None) -> Pairs:
     `n` is the number of items in a context, None for all.
     """
     of_tables = ((table.contexts.used_names, table.members) for table in _occurrences(published, n))
-    return _products(published.items, of_tables)
+    return _pairs_of_sides(published.items, of_tables)
 
 
 def anchor_pairs(release: Disassociated) -> Pairs:
@@ -105,10 +105,10 @@ def anchor_pairs(release: Disassociated) -> Pairs:
         if cluster.record_chunks
         for terms in (cluster.term_chunk,)
     )
-    return _products(release.items, cuts)
+    return _pairs_of_sides(release.items, cuts)
 
 
-def _products(items: Sequence[str], sides: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Pairs:
+def _pairs_of_sides(items: Sequence[str], sides: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Pairs:
     """Return all pairs of the first and second of each of `sides`, which are some of `items`, each once, in order."""
     code = {item: number for number, item in enumerate(items)}
 

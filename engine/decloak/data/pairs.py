@@ -76,7 +76,7 @@ class Pairs(Sequence[Pair]):
     __hash__ = None  # type: ignore[assignment]
 
     @once
-    def used(self) -> Ints:
+    def item_codes(self) -> Ints:
         """Return the codes of all items of the pairs, in order of first appearance."""
         codes = np.stack([self.a, self.b], axis=1).ravel()
         first = np.full(len(self.items), len(codes))
@@ -87,12 +87,12 @@ class Pairs(Sequence[Pair]):
     @property
     def terms(self) -> list[str]:
         """Return all items of the pairs, in order of first appearance."""
-        return [self.items[code] for code in self.used.tolist()]
+        return [self.items[code] for code in self.item_codes.tolist()]
 
     def by_code(self, values: Mapping[str, float | None]) -> Floats:
         """Return the value of each item of the vocabulary that a pair has, by code; NaN for none and for the others."""
         array = np.full(len(self.items), np.nan)
-        array[self.used] = [np.nan if x is None else float(x) for x in map(values.get, self.terms)]
+        array[self.item_codes] = [np.nan if x is None else float(x) for x in map(values.get, self.terms)]
         return array
 
     @once
@@ -167,13 +167,13 @@ class ScoredPairs(Mapping[Pair, float | None]):
         if pairs is self.pairs or pairs == self.pairs:
             return self.numbers
         code = self.pairs.codes_of(pairs.items)
-        return self._at(code[pairs.a], code[pairs.b])
+        return self._scores_of_codes(code[pairs.a], code[pairs.b])
 
     def block(self, rows: Iterable[str], columns: Iterable[str]) -> Floats:
         """Return the scores of the context items `rows` with the items `columns`, NaN for none."""
-        return self._at(self.pairs.codes_of(rows)[:, None], self.pairs.codes_of(columns))
+        return self._scores_of_codes(self.pairs.codes_of(rows)[:, None], self.pairs.codes_of(columns))
 
-    def _at(self, a: Ints, b: Ints) -> Floats:
+    def _scores_of_codes(self, a: Ints, b: Ints) -> Floats:
         place = self.pairs.places(a, b)
         if not len(self.numbers):
             return np.full(place.shape, np.nan)
@@ -187,7 +187,7 @@ def first_occurrences(blocks: Iterable[Ints]) -> Ints:
     [5, 2, 7]
     """
     seen, found = np.zeros(0, np.int64), [np.zeros(0, np.int64)]
-    for block in _gathered(blocks):
+    for block in _join_blocks(blocks):
         fresh, first = np.unique(block, return_index=True)
         place = np.minimum(np.searchsorted(seen, fresh), max(0, len(seen) - 1))
         new = seen[place] != fresh if len(seen) else np.ones(len(fresh), np.bool_)
@@ -196,7 +196,7 @@ def first_occurrences(blocks: Iterable[Ints]) -> Ints:
     return np.concatenate(found)
 
 
-def _gathered(blocks: Iterable[Ints]) -> Iterator[Ints]:
+def _join_blocks(blocks: Iterable[Ints]) -> Iterator[Ints]:
     """Yield the numbers of `blocks` in arrays of about AT_ONCE."""
     waiting: list[Ints] = []
     size = 0

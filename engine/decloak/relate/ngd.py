@@ -80,7 +80,7 @@ def distances(
     single = distinct.by_code(source.counts(terms))
     fxy = ScoredPairs.of(source.joint(distinct)).of_pairs(distinct)
     fx, fy = single[distinct.a], single[distinct.b]
-    warnings = [*_term_warnings(terms, single[distinct.used], n), *_pair_warnings(distinct, fx, fy, fxy)]
+    warnings = [*_term_warnings(terms, single[distinct.item_codes], n), *_pair_warnings(distinct, fx, fy, fxy)]
     d = _apply_bounds(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
     return Scored(ScoredPairs(distinct, d), warnings)
 

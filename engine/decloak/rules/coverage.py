@@ -40,4 +40,4 @@ def of_scores(scores: Mapping[Pair, float | None]) -> tuple[Count, Count]:
     pairs, values = found.pairs, found.numbers
     known = ~np.isnan(values)
     items = np.union1d(pairs.a[known], pairs.b[known])
-    return Count(len(items), len(pairs.used)), Count(int(known.sum()), len(pairs))
+    return Count(len(items), len(pairs.item_codes)), Count(int(known.sum()), len(pairs))

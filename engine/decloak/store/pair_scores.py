@@ -39,7 +39,7 @@ def write_relatedness(
     """
     pairs, numbers = scores.pairs, np.zeros(len(scores.pairs.items), np.int64)
     items = item_numbers(connection, sorted(pairs.terms))
-    numbers[pairs.used] = [items[name] for name in pairs.terms]
+    numbers[pairs.item_codes] = [items[name] for name in pairs.terms]
     number = insert(
         connection, "relatedness",
         digest=digest, measure=measure, origin=origin, warnings=json.dumps(list(warnings)),

@@ -43,7 +43,7 @@ def coverage_of_learner(release: Disassociated) -> Coverage:
     Return the coverage.
     """
     pairs = anchor_pairs(release)
-    items, occurrences = len(pairs.used), _occurrences(release, _cases(release))
+    items, occurrences = len(pairs.item_codes), _occurrences(release, _cases(release))
     return Coverage(Count(items, items), Count(len(pairs), len(pairs)), Count(occurrences, occurrences))
 
 
