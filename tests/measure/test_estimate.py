@@ -9,6 +9,7 @@ import naive_estimate as naive
 from decloak.data.content import Chunk, JointCluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.rows import CodedRows
+from decloak.measure.estimates import Published, with_exclusive
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import best_guesses
@@ -123,3 +124,22 @@ def test_of_a_thousand_releases_of_records_the_answers_are_right(rows, data):
 @given(joined(), st.data())
 def test_of_a_thousand_disassociated_releases_the_answers_are_right(release, data):
     check_chunks(release, data)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sets(st.sampled_from(["x=a", "x=b", "x=c", "y", "z"]), min_size=1), min_size=1, max_size=10),
+       st.lists(st.sampled_from(["x=a", "x=b", "x=c", "y", "z"]), min_size=1, max_size=3, unique=True))  # fmt: skip
+def test_items_of_one_column_exclude_each_other(records, itemset):
+    rows = CodedRows.of([tuple(sorted(record)) for record in records])
+    elements = Elements(rows.names, ["x=a", "x=b", "x=c", "y", "z"])
+    plain = Published(RowEstimates.of(rows, elements), elements.number, np.zeros(0, np.int64))
+    known = with_exclusive(plain, ["x"]).estimator
+    column = np.array([[elements.number[item]] for item in itemset])
+    together = sum(item.startswith("x=") for item in itemset) > 1
+    assert known.supports(column)[0] == (0 if together else plain.estimator.supports(column)[0])
+    assert known.weights(column, np.zeros(1, np.int64))[0] <= plain.estimator.weights(column, np.zeros(1, np.int64))[0]
+    found, expected = known.extended(column)[0], plain.estimator.extended(column)[0]
+    for item in set(elements.number) - set(itemset):
+        excluded = together or (item.startswith("x=") and any(one.startswith("x=") for one in itemset))
+        assert found[elements.number[item]] == (0 if excluded else expected[elements.number[item]])
+    assert with_exclusive(plain, []) is plain

@@ -70,7 +70,9 @@ def import_command(file: Path, form: str | None, store: Path, as_said: bool, **o
         hint = suggest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {quote(form)}", hint=hint)
     for name in said.keys() - IMPORTABLE[form].options:
-        flag = {"headers": "--header", "header": "--header-line"}.get(name, f"--{name.replace('_', '-')}")
+        flag = {"headers": "--header", "header": "--header-line", "columns": "--column"}.get(
+            name, f"--{name.replace('_', '-')}"
+        )
         raise DecloakError(f"the format {form} has no option {flag}", hint="leave it out")
     if form == "published":
         _import_release(source, plain_options(said), as_said, store)

@@ -79,7 +79,12 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
         counted = ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for noun, number in nouns)
         yield "holds", f"{counted}; {count.mean:.2f} in a record, {count.longest:,} in the longest{part}"
     yield from (("WARNING", text) for text in seen.warnings)
+    if seen.left_out:
+        names = ", ".join(map(quote, seen.left_out))
+        yield "left out", f"columns {names}: they can identify people, so publish them with no release"
+        yield "add", f"columns: [{', '.join(map(json_text, seen.left_out))}]  # their values as items: sex=f"
     yield from (("odd", text) for text in seen.odd)
+    yield from (("add", f"clean: {{{setting}}}  # {reason}") for setting, reason in seen.proposals)
     yield from (("unsure", text) for text in seen.unsure)
     yield from (("perhaps", str(reading)) for reading in seen.alternatives)
     yield from _next(seen)

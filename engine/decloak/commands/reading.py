@@ -36,6 +36,9 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
         click.option(
             "--header-line", "header", is_flag=True, help="The first line contains column names (basket, xlsx)."
         ),
+        click.option("--header-row", type=click.IntRange(min=1), help="Line with the column names.  [default: 1]"),
+        click.option("--fill-down", is_flag=True, help="A row without an id belongs to the id above (long)."),
+        click.option("--column", "columns", multiple=True, help="Column whose values become items: sex=f. Repeatable."),
         click.option("--within", callback=_mark, help="Character between items of one value: p1,milk|tea."),
         click.option("--separator", callback=_mark, help=by_word),
         click.option("--ids", is_flag=True, help="The first value of each line is the record id."),
@@ -97,6 +100,7 @@ def flags(reading: "Reading") -> str:
     words = ["--input", reading.format]
     names = {mark: name for name, mark in _SPELT.items()}
     for name, value in reading.settings.items():
-        flag = "--header-line" if name == "header" else f"--{name}"
-        words += [flag] if value is True else [flag, shlex.quote(names.get(value, value))]
+        flag = {"header": "--header-line", "columns": "--column"}.get(name, f"--{name.replace('_', '-')}")
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [flag] if one is True else [flag, shlex.quote(names.get(one, str(one)))]
     return " ".join(words)

@@ -3,7 +3,7 @@
 A further form is a function registered with `published_by`, and a module of `kernels/estimate/`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -14,12 +14,13 @@ from decloak.measure.family import AttackResult
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator
+from decloak.measure.kernels.estimate.exclusive import ExclusiveEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.measure.struck import strikes_of, struck_cells
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 from decloak.store.record_links import read_origins
 
-__all__ = ["Published", "after_attack", "published_by"]
+__all__ = ["Published", "after_attack", "published_by", "with_exclusive"]
 
 
 class Published(NamedTuple):
@@ -53,6 +54,18 @@ def _by_chunks(held: StoredDisassociation, eliminated: tuple[Ints, Ints] | None 
     return Published(ChunkEstimates.of(release, number), number, _row_of(held))
 
 
+def with_exclusive(published: Published, columns: Sequence[str]) -> Published:
+    """Return `published` for readers who know that items of one column, such as `sex=f`, exclude each other."""
+    if not columns:
+        return published
+    group = np.full(published.estimator.items, -1, np.int64)
+    for name, at in published.number.items():
+        column = next((place for place, one in enumerate(columns) if name.startswith(f"{one}=")), -1)
+        if at < len(group):
+            group[at] = column
+    return published._replace(estimator=ExclusiveEstimates(published.estimator, group))
+
+
 def _row_of(held: StoredRelease) -> Ints:
     """Truth: the row of each original record, -1 where it has none."""
     assert held.original is not None
@@ -70,4 +83,4 @@ def after_attack(held: StoredRelease, attacked: AttackResult[Any]) -> Published 
         return None
     number = Elements(held.published.rows.names, ()).number
     cells = struck_cells(number, *done)
-    return published_by(held, (cells.rows, cells.items))
+    return with_exclusive(published_by(held, (cells.rows, cells.items)), attacked.exclusive)

@@ -19,7 +19,7 @@ from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.lazy import sparse
-from decloak.measure.estimates import Published, after_attack, published_by
+from decloak.measure.estimates import Published, after_attack, published_by, with_exclusive
 from decloak.measure.family import POOLED, AttackResult, MetricResult, MetricValue
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.estimate.counts import plain_records
@@ -85,7 +85,7 @@ def measure(
     if held.original is None:
         return [], None  # the card says so
     most = None if targets == "all" else targets
-    looked_up = held.kept(_LookUp(most, seed, str(control), attacked.control))
+    looked_up = held.kept(_LookUp(most, seed, str(control), tuple(attacked.exclusive), attacked.control))
     # What an attack assigns to records of a disassociated release has no estimator yet.
     after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
     figures = [*looked_up.exposed, *after]
@@ -103,10 +103,13 @@ class _LookUp:
     most: int | None
     seed: int
     named: str
+    exclusive: tuple[str, ...]
     control: Callable[[], Dataset | None] = field(compare=False)
 
     def __call__(self, held: StoredRelease) -> "_LookedUp":
-        return _LookedUp(held, self.most, self.seed, self.control(), held_out=self.named == "held_out")
+        published = with_exclusive(published_by(held), self.exclusive)
+        held_out = self.named == "held_out"
+        return _LookedUp(held, published, self.most, self.seed, self.control(), held_out=held_out)
 
 
 class _People(NamedTuple):
@@ -125,7 +128,14 @@ class _LookedUp:
     """The figures of one release, and the input for the figures after an attack."""
 
     def __init__(
-        self, held: StoredRelease, most: int | None, seed: int, control: Dataset | None, *, held_out: bool
+        self,
+        held: StoredRelease,
+        published: Published,
+        most: int | None,
+        seed: int,
+        control: Dataset | None,
+        *,
+        held_out: bool,
     ) -> None:
         assert held.original is not None
         self.held_out = held_out
@@ -137,7 +147,7 @@ class _LookedUp:
         items = signatures(first)
         self.people = _People(first, items)
         self.others = None if others is None else _People(_in_vocabulary(others, self.names), items)
-        self.published = published_by(held)
+        self.published = published
         self.drawn = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
 
     @property

@@ -146,6 +146,8 @@ class AttackResult(Generic[Held]):
     """Truth: the records of people who are not in the data, where the scenario names a control."""
     listed: Collection[str] = ()
     """The families that the scenario lists: of others no figure is missed."""
+    exclusive: Sequence[str] = ()
+    """The columns of the data whose values are items, such as `sex=f`: two items of one column exclude each other."""
     assigned: AssignmentList | None = None
     """The assignments, while the attack still has them."""
 

@@ -11,7 +11,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
 from decloak.errors import quote
 from decloak.figures import metrics_of
-from decloak.measure.estimates import Published, published_by
+from decloak.measure.estimates import Published, published_by, with_exclusive
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
@@ -63,7 +63,7 @@ def _measure(
         return [], NO_TABLES
     if held.original is None:
         return [], UNKNOWN.format("utility")
-    published = published_by(held)
+    published = with_exclusive(published_by(held), attacked.exclusive)
     figures = list(_of_estimates(held, published, queries, itemsets, bound, seed))
     if constraints is not None:
         sets = read(attacked.folder / constraints, PLAIN).transactions

@@ -197,6 +197,7 @@ class Pipeline:
             inputs.folder,
             partial(inputs.control, self.scenario, seed),
             self.scenario.listed_families,
+            self.scenario.data.exclusive,
             self._assigned.get(planned.digest),
         )
 

@@ -247,4 +247,5 @@ def _measures(
             settings = scenario.settings_of(family.name)
             contents = inputs.identity(scenario.settings_part(family.name))
             listed = family.name in scenario.listed_families or not family.always
-            yield family, _key(family.name, code.measurement(family), attack, settings, contents, listed), settings
+            parts = (attack, settings, contents, listed, *scenario.data.exclusive)
+            yield family, _key(family.name, code.measurement(family), *parts), settings

@@ -38,6 +38,11 @@ class DataPart(ConfigSection):
         """True if the release shows which items are generalised."""
         return True
 
+    @property
+    def exclusive(self) -> tuple[str, ...]:
+        """The columns whose values are items, such as `sex=f`: two items of one column exclude each other."""
+        return ()
+
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         """Return the original transactions, from files in `folder`; `progress` is called during reading."""
         raise AssertionError("no original transactions in these data")

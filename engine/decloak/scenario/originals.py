@@ -1,11 +1,13 @@
 """Original transactions of a scenario: from a file, synthetic, or extracted from text."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from decloak.data.dataset import Dataset
+from decloak.data.formats.cleaning import cleaned, read_names, read_synonyms
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.look_check import read_fitting
@@ -18,12 +20,44 @@ from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import misused_options
 from decloak.scenario.data_section import DataPart
-from decloak.yaml.section import ConfigErrors, File, checked_by
+from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, checked_by
 
 __all__ = ["Generated", "Notes", "Original", "Searchlog"]
 
 
 Pattern = Annotated[str, Field(min_length=1), checked_by(check_pattern)]
+
+
+class Cleaning(ConfigSection):
+    """Cleaning of the items, before anything else happens to them."""
+
+    FILES: ClassVar = ("synonyms", "drop")
+
+    fold_case: bool = False
+    """True to merge names that differ in case or blanks only. The most frequent spelling stays."""
+    synonyms: File | None = None
+    """A CSV file with the columns item and name: the name replaces the item."""
+    drop: File | tuple[Item, ...] = ()
+    """Items to leave out: a list, or a file with one a line."""
+    min_support: int = Field(1, ge=1)
+    """Items in fewer records are left out."""
+
+    def of(self, data: Dataset, folder: Folder) -> Dataset:
+        """Return `data` cleaned; files are in `folder`."""
+        if self == Cleaning():
+            return data
+        drop = read_names(folder / self.drop) if isinstance(self.drop, str) else self.drop
+        synonyms = None if self.synonyms is None else read_synonyms(folder / self.synonyms)
+        return cleaned(data, fold_case=self.fold_case, synonyms=synonyms, drop=drop, min_support=self.min_support)
+
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+        """Return the key of these settings in the store; a list of items is no file."""
+        listed = {} if isinstance(self.drop, str) else {"drop": list(self.drop)}
+        return super().identity(digest_of) | listed
+
+    def files_of(self, key: str) -> Sequence[str]:
+        """Return the files that `key` names; a list of items is no file."""
+        return super().files_of(key) if isinstance(getattr(self, key), str) else ()
 
 
 class _Sampled(DataPart):
@@ -64,6 +98,15 @@ class Original(_Sampled):
     """The character between names inside one value, such as | in p1<TAB>milk|bread (format basket)."""
     header: bool = False
     """True if the first line names columns and is no transaction (format basket; other formats do without it)."""
+    header_row: int = Field(1, ge=1)
+    """The number of the line with the column names, or of the first record. Lines above it are left out."""
+    fill_down: bool = False
+    """True if a row without an id belongs to the id above (format long)."""
+    columns: tuple[Item, ...] = ()
+    """Further columns of a table. Their values become items, such as sex=f. Two items of one column exclude each
+    other."""
+    clean: Cleaning = Cleaning()
+    """Cleaning of the items; `decloak look` proposes what the file needs."""
     as_said: bool = False
     """True to read the file as described here even if its content contradicts."""
     repeats: bool = False
@@ -81,13 +124,18 @@ class Original(_Sampled):
             yield ("seed",), DecloakError("no sample is drawn here", hint="delete it, or add sample: NUMBER")
 
     @property
+    def exclusive(self) -> tuple[str, ...]:
+        """The columns whose values are items: two items of one column exclude each other."""
+        return self.columns
+
+    @property
     def stored_format(self) -> str:  # type: ignore[override]
         return str(self.format)
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
         data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
-        return self._draw(replace(data, origin=self.file), self.seed)
+        return self._draw(self.clean.of(replace(data, origin=self.file), folder), self.seed)
 
 
 class Generated(_Sampled):

@@ -260,6 +260,11 @@ class EvaluatedData(ReleaseData):
         """The file of the originals with its options."""
         return Original(file=self.original, format=PLAIN) if isinstance(self.original, str) else self.original
 
+    @property
+    def exclusive(self) -> tuple[str, ...]:
+        """The columns of the originals whose values are items."""
+        return self.original_file.exclusive
+
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
         """Return the key of the data in the store; the key `published` is about the release alone."""
         own = super().identity(digest_of)

@@ -3,6 +3,7 @@
 The result alone changes nothing: a command that relies on it says so.
 """
 
+import json
 import os
 import re
 from collections import Counter, defaultdict
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.data.dataset import Dataset
+from decloak.data.formats.cleaning import folded
 from decloak.data.formats.lines import FilePath, ReadFile, location
 from decloak.data.formats.look_check import DATE, mark_name, warnings_of
 from decloak.data.formats.look_guess import Guess, guess, guess_rows
@@ -27,6 +29,12 @@ __all__ = ["FileCounts", "Look", "Reading", "look"]
 
 SHOWN = 3
 """Number of records that are shown as decloak understands them."""
+RARE = 3
+"""The support below which an item is rare: it nearly names its people."""
+ENOUGH = 50
+"""The fewest records of which a rare item says something."""
+MOST_DROPPED = 20
+"""The most items that are proposed one by one to be left out."""
 EXAMPLES = 3
 """Number of odd names that are shown."""
 
@@ -48,8 +56,14 @@ class Reading(NamedTuple):
     def __str__(self) -> str:
         words = [self.format]
         for name, value in self.settings.items():
-            words.append(name if value is True else f"{name} {mark_name(value) if len(value) == 1 else quote(value)}")
+            words.append(name if value is True else f"{name} {_format_value(value)}")
         return ", ".join(words)
+
+
+def _format_value(value: Any) -> str:
+    if not isinstance(value, str):
+        return str(value) if isinstance(value, int) else ", ".join(map(quote, value))
+    return mark_name(value) if len(value) == 1 else quote(value)
 
 
 class FileCounts(NamedTuple):
@@ -82,6 +96,9 @@ class Look:
     counts: FileCounts | None = None
     odd: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    proposals: tuple[tuple[str, str], ...] = ()
+    """Keys for `clean` under `data` in a scenario, each with the reason."""
 
     @property
     def format(self) -> str:
@@ -142,7 +159,16 @@ def _look(path: FilePath) -> Look:
         any('"' in line.text for line in sample.lines), best.unsure,
         tuple(Reading(*choice) for choice in dict.fromkeys(best.alternatives)), problem,
         **({} if dataset is None else _contents(dataset, sample, reading, repeated)),
+        **_columns_left_out(best),
     )  # fmt: skip
+
+
+def _columns_left_out(best: Guess) -> dict[str, Any]:
+    """Return the columns of a table that are not read."""
+    read_here = {best.options.item, *best.options.columns, best.options.transaction if best.format != "basket" else ""}
+    here = best.header[1:] if best.options.ids else best.header
+    columns = tuple(name for name in here if name not in read_here)
+    return {"left_out": columns}
 
 
 def _binary(sample: FileSample) -> Guess:
@@ -208,7 +234,31 @@ def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: 
     first = tuple(zip(dataset.labels[:SHOWN], rows[:SHOWN], strict=True))
     options = reading.options._replace(repeats=bool(repeated))  # said once
     warnings = (*repeated, *warnings_of(_readable(sample), reading.format, options, dataset))
-    return {"counts": counts, "first": first, "odd": tuple(_oddities(dataset)), "warnings": warnings}
+    found = tuple(_oddities(dataset))
+    return {"counts": counts, "first": first, "odd": found, "warnings": warnings,
+            "proposals": tuple(_proposals(dataset))}  # fmt: skip
+
+
+def _proposals(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """Yield keys under `clean` that the items need, each with the reason."""
+    alike = [names for names in _group_spellings(dataset) if len(names) > 1]
+    if alike:
+        have = "1 item has" if len(alike) == 1 else f"{len(alike):,} items have"
+        yield "fold_case: true", f"{have} several spellings"
+    odd = [item for item in dataset.items if DATE.fullmatch(item) or _ID.fullmatch(item)]
+    if odd and len(odd) <= MOST_DROPPED:
+        yield f"drop: {json.dumps(odd, ensure_ascii=False)}", "they look like dates or ids"
+    rare = sum(support < RARE for support in dataset.rows.supports().values())
+    if rare and len(dataset.transactions) >= ENOUGH:
+        yield f"min_support: {RARE}", f"{rare:,} of {len(dataset.items):,} items are in fewer records"
+
+
+def _group_spellings(dataset: Dataset) -> list[list[str]]:
+    """Return the items in groups with one spelling but for case and blanks."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for item in dataset.items:
+        groups[folded(item)].append(item)
+    return list(groups.values())
 
 
 def _oddities(dataset: Dataset) -> Iterator[str]:
@@ -225,10 +275,7 @@ def _oddities(dataset: Dataset) -> Iterator[str]:
         like = [item for item in dataset.items if pattern.fullmatch(item)]
         if like:
             yield f"items that look like {what}: {', '.join(map(quote, like[:EXAMPLES]))}{_count_rest(like)}"
-    groups: dict[str, list[str]] = defaultdict(list)
-    for item in dataset.items:
-        groups["".join(item.split()).casefold()].append(item)
-    alike = [names for names in groups.values() if len(names) > 1]
+    alike = [names for names in _group_spellings(dataset) if len(names) > 1]
     if alike:
         listed = "; ".join(" and ".join(map(quote, names[:EXAMPLES])) for names in alike[:EXAMPLES])
         yield f"names that differ in case or blanks only: {listed}{_count_rest(alike)}"

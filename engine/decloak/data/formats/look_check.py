@@ -91,7 +91,8 @@ def date_warnings(data: Dataset) -> Iterator[str]:
 
 def _exchanged(path: FilePath, options: Options) -> Iterator[str]:
     """Yield a warning if the two columns of a long table seem exchanged."""
-    rows = [row for _, row in islice(records(stream_lines(path), options.separator or ","), LINES)]
+    lines = (line for line in stream_lines(path) if line.number >= options.header_row)
+    rows = [row for _, row in islice(records(lines, options.separator or ","), LINES)]
     if not {options.transaction, options.item} <= set(rows[0]):
         return
     ids, items = ([row[rows[0].index(name)] for row in rows[1:]] for name in (options.transaction, options.item))
@@ -151,7 +152,8 @@ def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options,
     if as_said:
         return _warned(file, format, options, read(file, format, **options._asdict()))
     # Only baskets have a separator that may be wrong; other formats fail while reading.
-    lines = list(islice(stream_lines(file), LINES)) if format == "basket" else []
+    checked = format == "basket" and not options.columns
+    lines = list(islice(stream_lines(file), LINES))[options.header_row - 1 :] if checked else []
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, location(path), f"{remedy}; {OVERRIDE}")
     data = read(file, format, **options._asdict())

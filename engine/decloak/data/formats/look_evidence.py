@@ -15,9 +15,9 @@ from decloak.data.formats.delimited import records
 from decloak.data.formats.lines import Line
 from decloak.errors import DecloakError
 
-__all__ = ["ID_WORDS", "INNER", "ITEM_WORDS", "LINES", "NEARLY", "SEPARATORS", "Ids", "Rows", "header_of_rows",
-           "ids_of_rows", "inner_of", "is_shaped", "is_whole", "matches", "may_be_header", "nearly_unique", "nested",
-           "rows_by", "split_share"]  # fmt: skip
+__all__ = ["HEADED", "ID_WORDS", "INNER", "ITEM_WORDS", "LINES", "NEARLY", "SEPARATORS", "Ids", "Rows",
+           "header_of_rows", "ids_of_rows", "inner_of", "is_shaped", "is_whole", "matches", "may_be_header",
+           "nearly_unique", "nested", "rows_by", "split_share"]  # fmt: skip
 
 Rows = Sequence[Sequence[str]]
 

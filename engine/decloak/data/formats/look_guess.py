@@ -11,6 +11,7 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.look_check import mark_name
 from decloak.data.formats.look_evidence import (
     FEWEST,
+    HEADED,
     ID_WORDS,
     INNER,
     ITEM_WORDS,
@@ -36,6 +37,8 @@ from decloak.errors import DecloakError, quote
 __all__ = ["Guess", "guess", "guess_rows"]
 
 PLAIN = Options()
+TITLES = 10
+"""Lines above a table that may be titles, at most."""
 _MARKED = {"true", "false", "t", "f", "yes", "no", "y", "n", "x", "", "0", "1", "0.0", "1.0", "0,0", "1,0", "?"}
 """Values of tables with marks other than 0 and 1."""
 
@@ -49,6 +52,8 @@ class Guess:
     unsure: tuple[str, ...] = ()
     alternatives: tuple[tuple[str, Options], ...] = ()
     problem: str | None = None
+    header: tuple[str, ...] = ()
+    """The names of the columns of a table of which only some are read."""
 
     def with_doubt(self, why: str, *alternatives: tuple[str, Options]) -> "Guess":
         """Return the guess with the further doubt `why` and its `alternatives`."""
@@ -91,6 +96,8 @@ def guess_rows(rows: Rows, name: str) -> Guess:
         return table
     header = header_of_rows(rows)
     below = rows[1:] if header else rows
+    if constant and header and (table := _list_column(rows, name)) is not None:
+        return table
     columns = f"every line has {width} values: perhaps the columns of a table, not a list"
     if header and matches(ID_WORDS, rows[0][0]) and nearly_unique([row[0] for row in below]):
         lists = Guess(name, Options(ids=True, header=True)).with_lists(below)
@@ -99,6 +106,45 @@ def guess_rows(rows: Rows, name: str) -> Guess:
     if constant and (header or len(rows) >= FEWEST):
         return lists.with_doubt(columns, ("long", Options(transaction=rows[0][0], item=rows[0][1])))
     return lists
+
+
+def _list_column(rows: Rows, name: str) -> Guess | None:
+    """Return a guess for a row per transaction: an id, one column of lists, and others with a single value each."""
+    head, below = [cell.strip() for cell in rows[0]], rows[1:]
+    if name != "basket" or len(head) < 3 or not (matches(ID_WORDS, head[0]) and nearly_unique([r[0] for r in below])):
+        return None
+    marks = {at: _inner_separators([row[at] for row in below]) for at in range(1, len(head))}
+    lists = [at for at, found in marks.items() if found and found[0] != " "]
+    if len(lists) != 1 or not matches(ITEM_WORDS, head[lists[0]]):
+        return None
+    options = Options(ids=True, header=True, within=marks[lists[0]][0], item=head[lists[0]])
+    return Guess(name, options, header=tuple(head))
+
+
+def _below_titles(lines: Sequence[Line]) -> Guess | None:
+    """Return a guess for a table below a title; None if the first line is part of the table."""
+    for mark in SEPARATORS:
+        rows = rows_by(lines, mark)
+        if rows is None or len(rows) != len(lines):
+            continue
+        filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+        start = next((at for at, cells in enumerate(filled) if cells > 1), 0)
+        rest = rows[start:]
+        if 0 < start <= TITLES and len(rest) > HEADED and len(set(map(len, rest))) == 1 and len(rest[0]) > 1:
+            table = _separated_by(mark, guess_rows(rest, "basket"))
+            if table.format == "long" or table.options.header:
+                options = table.options._replace(header_row=lines[start].number)
+                return replace(table, options=options)
+    return None
+
+
+def _with_ids_above(rows: Rows, at: int) -> Rows:
+    """Return `rows` with the id above where the column `at` is empty, below a first row that has one."""
+    filled, above = [list(rows[0])], ""
+    for row in rows[1:]:
+        above = row[at].strip() or above
+        filled.append([*row[:at], above, *row[at + 1 :]])
+    return filled
 
 
 def _is_series(rows: Rows) -> bool:
@@ -125,7 +171,15 @@ def _onehot(rows: Rows) -> Guess | None:
 
 def _long(rows: Rows) -> Guess | None:
     """Return a guess for rows of (transaction, item): ids repeat below a header that names both."""
-    head, below = [cell.strip() for cell in rows[0]], rows[1:]
+    head = [cell.strip() for cell in rows[0]]
+    gaps = next((at for at, cell in enumerate(head) if matches(ID_WORDS, cell) and _has_gaps(at, rows)), None)
+    if gaps is not None:
+        table = _long(_with_ids_above(rows, gaps))
+        if table is None or table.problem is not None or table.options.transaction != head[gaps]:
+            return None
+        doubt = "some rows have no id, and seem to belong to the id above"
+        return replace(table, options=table.options._replace(fill_down=True)).with_doubt(doubt)
+    below = rows[1:]
     again = [at for at in range(len(head)) if len({row[at] for row in below}) < len(below)]
     # A column of numbers beside columns of words is probably the id.
     numbered = _are_numbers(0, rows) and not all(_are_numbers(at, rows) for at in range(1, len(head)))
@@ -148,7 +202,7 @@ def _long(rows: Rows) -> Guess | None:
     choices = [at for at in items if at != transaction] or [1 - transaction]
     if transaction not in again and (len(head) > 2 or not items):
         return None
-    columns = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]))
+    columns = Guess("long", Options(transaction=head[transaction], item=head[choices[0]]), header=tuple(head))
     if transaction not in again:
         # One item each, or lists by what separates some of them.
         marks = (*_inner_separators([row[1] for row in below]), None)
@@ -159,6 +213,12 @@ def _long(rows: Rows) -> Guess | None:
         named_so = tuple(("long", Options(transaction=head[at], item=head[item])) for at, item in others)
         return columns.with_doubt("several columns may hold the ids or the items", *named_so)
     return columns
+
+
+def _has_gaps(at: int, rows: Rows) -> bool:
+    """Return True if the column `at` has values, the first below its name among them, and empty cells."""
+    values = [row[at].strip() for row in rows[1:]]
+    return bool(values and values[0]) and "" in values
 
 
 def _are_numbers(at: int, rows: Rows) -> bool:
@@ -195,6 +255,9 @@ _SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
 def guess(lines: Sequence[Line]) -> Guess:
     """Return the most likely format of `lines`, with doubts and alternatives."""
     lines = [line for line in lines[:LINES] if line.text.strip()]
+    titled = _below_titles(lines)
+    if titled is not None:
+        return titled
     first = lines[0].text.lstrip()
     if first.startswith(("{", "[")):
         return _json(lines)

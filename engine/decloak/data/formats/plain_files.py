@@ -2,8 +2,9 @@
 
 import os
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import chain
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats import plain
@@ -70,6 +71,9 @@ def read(
     within: str | None = None,
     header: bool = False,
     repeats: bool = False,
+    header_row: int = 1,
+    fill_down: bool = False,
+    columns: Sequence[str] = (),
 ) -> Dataset:
     """Read transactions from the file at `path` in `format`, one of `FORMATS`, and return them. `decloak import --help`
     shows examples.
@@ -81,11 +85,15 @@ def read(
     - `transaction`, `item`: the columns of the id and of the item, for formats with one item per row.
     - `within`: the character between names inside one value, as in `p1<TAB>milk|bread`.
     - `header`: the first line contains column names.
+    - `header_row`: the number of the line with the column names, or of the first record; lines above are left out.
+    - `fill_down`: a row without an id belongs to the id above (formats with one item per row).
+    - `columns`: further columns of a table; their values become items such as `sex=f`.
     - `repeats`: accept repeated records and ids. Repeated ids are replaced by numbers.
 
     The module of each format describes an empty record.
     """
-    options = Options(ids, separator, transaction, item, within, header, repeats)
+    further = (header_row, fill_down, tuple(columns))
+    options = Options(ids, separator, transaction, item, within, header, repeats, *further)
     chosen = find_format(format, options)
     with reading_file(path):
         dataset = as_dataset(_records(chosen, unpacked_file(path), options), location(path), repeats=repeats)
@@ -98,7 +106,11 @@ def _records(entry: Format, file: ReadFile, options: Options) -> Iterator[Record
     if entry.load is not None:
         return entry.load(file.content, os.fspath(file), options)
     assert entry.parse is not None
-    return entry.parse(stream_lines(file), options)
+    lines = (line for line in stream_lines(file) if line.number >= options.header_row)
+    first = next(lines, None)
+    if first is None:
+        raise DecloakError(f"there is no line {options.header_row}", os.fspath(file), "correct header_row")
+    return entry.parse(chain([first], lines), options)
 
 
 def write(

@@ -9,9 +9,10 @@ from decloak.data.formats.lines import Line, check_name, location
 from decloak.data.read_budget import charge
 from decloak.data.repeats import REPEATS_REMEDY, RepeatedRecords
 from decloak.data.rows import CodedRows, RowLabels
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "no_items", "pop_id"]
+__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "column_items",
+           "find_column", "no_items", "pop_id"]  # fmt: skip
 
 ROW, NUMBER, TEXT = 40, 8, 250
 """Bytes of memory per record, per item in it, and per name or id next to its letters."""
@@ -29,6 +30,9 @@ class Options(NamedTuple):
     within: str | None = None
     header: bool = False
     repeats: bool = False
+    header_row: int = 1
+    fill_down: bool = False
+    columns: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):
@@ -78,6 +82,24 @@ class Names(dict[str, str]):
 def no_items(label: str, name: str) -> DecloakError:
     """Return the error for the empty transaction `label`, which the format `name` cannot write."""
     return DecloakError(f"{name} cannot carry the transaction {quote(label)}, which has no items", hint="write jsonl")
+
+
+def column_items(names: Sequence[str], values: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return an item for each of `columns` that has a value in a row, whose columns have these `names`.
+
+    >>> column_items(["id", "sex", "age"], ["p1", "f", ""], ["sex", "age"])
+    ['sex=f']
+    """
+    value_of = dict(zip(names, values, strict=False))
+    return [f"{column}={value}" for column in columns if (value := value_of[column].strip())]
+
+
+def find_column(head: Line, names: Sequence[str], name: str, option: str) -> int:
+    """Return the place of the column `name` among `names`, which `head` lists; `option` tells where it was named."""
+    if name not in names:
+        hint = suggest(name, names) or f"name the columns with the options {option}"
+        raise head.error(f"no column {quote(name)}; the header has {', '.join(map(quote, names[:6]))}", hint)
+    return names.index(name)
 
 
 def pop_id(names: list[str], ids: bool) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.delimited import cells, join, split
+from decloak.data.formats.delimited import cells, check_width, join, split
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import Format, Options, Record, no_items, pop_id
+from decloak.data.formats.record import Format, Options, Record, column_items, find_column, no_items, pop_id
 from decloak.errors import quote
 
 __all__ = ["FORMAT"]
@@ -19,7 +19,11 @@ __all__ = ["FORMAT"]
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     separator = options.separator or ","
-    for line in islice(lines, int(options.header), None):
+    table = None
+    if options.header and (options.columns or options.item != Options().item):
+        head = next(iter(lines := iter(lines)))
+        table = _Table(head, split(head, separator), options)
+    for line in islice(lines, int(options.header and table is None), None):
         text = line.text
         if not text or text.isspace():
             hint = "remove it; an empty transaction is an id alone, or [] in the format jsonl"
@@ -27,13 +31,39 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if "(" in text and options.within is None:  # brackets there are part of a list
             _refuse_brackets(line, separator)
         names = split(line, separator)
-        if options.header and any(names):  # a column that a row has nothing in
+        further: list[str] = []
+        if table is not None:
+            names, further = table.split(line, names)
+        elif options.header and any(names):  # a column that a row has nothing in
             names = [name for at, name in enumerate(names) if name or (options.ids and at == 0)]
         label = pop_id(names, options.ids)
         if options.within is not None:
             lists = (split(line._replace(text=value), options.within) for value in names if value)
             names = list(chain.from_iterable(lists))
-        yield Record(line, label, names)
+        yield Record(line, label, [*names, *further])
+
+
+class _Table:
+    """A table with a row per transaction: some columns hold items, some become items such as `sex=f`.
+
+    With the option `item` only this column holds items, else all that are neither ids nor among `columns`.
+    """
+
+    def __init__(self, head: Line, names: list[str], options: Options) -> None:
+        self.names, self.columns = names, options.columns
+        for name in options.columns:
+            find_column(head, names, name, "columns")
+        if options.item != Options().item:
+            held = [find_column(head, names, options.item, "item")]
+        else:
+            held = [at for at, name in enumerate(names) if at >= options.ids and name not in options.columns]
+        self.first, self.held = [0] * options.ids, held
+
+    def split(self, line: Line, values: list[str]) -> tuple[list[str], list[str]]:
+        """Return the id and the items of a row, and the items that its other columns become."""
+        check_width(line, values, len(self.names))
+        names = [values[at] for at in self.first] + [values[at] for at in self.held if values[at].strip()]
+        return names, column_items(self.names, values, self.columns)
 
 
 def _refuse_brackets(line: Line, separator: str) -> None:
@@ -60,5 +90,5 @@ FORMAT = Format(
     "one transaction a line: milk, bread",
     _parse,
     _render,
-    frozenset({"ids", "separator", "within", "header"}),
+    frozenset({"ids", "separator", "within", "header", "header_row", "columns", "item"}),
 )

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import check_header, check_width, join, records
 from decloak.data.formats.lines import Line
-from decloak.data.formats.record import NUMBER, TEXT, Format, Options, Record, no_items
+from decloak.data.formats.record import NUMBER, TEXT, Format, Options, Record, column_items, find_column, no_items
 from decloak.data.read_budget import charge
-from decloak.errors import quote, suggest
 
 __all__ = ["FORMAT"]
 
@@ -20,16 +19,26 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     rows = records(lines, options.separator or ",")
     head, header = next(rows)
     check_header(head, header)
-    id_column, item_column = (_column(head, header, name) for name in (options.transaction, options.item))
+    both = "transaction and item"
+    id_column, item_column = (find_column(head, header, name, both) for name in (options.transaction, options.item))
+    for name in options.columns:
+        find_column(head, header, name, "columns")
+    above = ""
     by_id: dict[str, Record] = {}
     names: dict[str, str] = {}
     for number, (line, row) in enumerate(rows, 1):
         check_width(line, row, len(header))
         label, item = row[id_column], row[item_column]
+        if options.fill_down:
+            label = above = label.strip() or above
+            if not label:
+                raise line.error("no id, and none above", "write the id into the first row of each transaction")
         record = by_id.get(label)
         if record is None:
             charge(2 * TEXT + len(label))
             record = by_id[label] = Record(line._replace(text=""), label, [])
+        if options.columns:
+            record.items.extend(column_items(header, row, options.columns))
         if not item.strip():
             raise line.error("an empty item", "write its name, or remove the row")
         if item not in names:
@@ -39,13 +48,6 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if number % ROWS == 0:
             charge(NUMBER * ROWS)
     yield from by_id.values()
-
-
-def _column(head: Line, header: list[str], name: str) -> int:
-    if name not in header:
-        hint = suggest(name, header) or "name the columns with the options transaction and item"
-        raise head.error(f"no column {quote(name)}; the header has {', '.join(map(quote, header[:6]))}", hint)
-    return header.index(name)
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
@@ -63,6 +65,6 @@ FORMAT = Format(
     "CSV with a row per item: tid,item",
     _parse,
     _render,
-    frozenset({"separator", "transaction", "item"}),
+    frozenset({"separator", "transaction", "item", "header_row", "fill_down", "columns"}),
     keeps_ids=True,
 )

@@ -50,4 +50,6 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
         yield separator.join(id_cell + cells)
 
 
-FORMAT = Format("onehot", "CSV with a column of 0 and 1 per item", _parse, _render, frozenset({"ids", "separator"}))
+FORMAT = Format(
+    "onehot", "CSV with a column of 0 and 1 per item", _parse, _render, frozenset({"ids", "separator", "header_row"})
+)

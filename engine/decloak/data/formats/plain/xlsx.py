@@ -13,7 +13,7 @@ from typing import Any
 
 from decloak.data.formats.delimited import split
 from decloak.data.formats.lines import Line, location
-from decloak.data.formats.record import PIECE, Format, Options, Record, pop_id
+from decloak.data.formats.record import PIECE, Format, Options, Record, find_column, pop_id
 from decloak.data.formats.tables_extra import import_extra, records_of_columns
 from decloak.data.frames import Columns, cell_name
 from decloak.data.read_budget import charge
@@ -33,11 +33,12 @@ OTHERS = 150
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Excel file."""
     rows = [row for row in sheet_rows(content, path) if any(cell is not None for cell in row[1])]
+    rows = [row for row in rows if row[0] >= options.header_row]
     if not rows:
         raise DecloakError("a sheet without cells", location(path), "expected a transaction a row")
     header = rows[0][1]
     if {options.transaction, options.item} <= set(header):
-        return records_of_columns(_columns(header, [cells for _, cells in rows[1:]], options), path, options)
+        return records_of_columns(_columns(header, rows, path, options), path, options)
     if (options.transaction, options.item) != (Options().transaction, Options().item):
         named = ", ".join(quote(cell) for cell in header[:6] if cell is not None)
         message = f"no columns {quote(options.transaction)} and {quote(options.item)}; the first row has {named}"
@@ -45,9 +46,25 @@ def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     return _lists(rows, path, options)
 
 
-def _columns(header: Cells, rows: list[Cells], options: Options) -> Columns:
-    places = {name: header.index(name) for name in (options.transaction, options.item)}
-    return Columns({name: [row[at] if at < len(row) else None for row in rows] for name, at in places.items()})
+def _columns(header: Cells, rows: list[tuple[int, Cells]], path: str, options: Options) -> Columns:
+    """Return the columns of ids and of items; further columns become further rows with items such as `sex=f`."""
+    head = Line(path, rows[0][0], "")
+    names = ["" if cell is None else str(cell) for cell in header]
+    places = [names.index(name) for name in (options.transaction, options.item)]
+    further = [find_column(head, names, name, "columns") for name in options.columns]
+    ids, items, above = list[Any](), list[Any](), None
+    for number, cells in rows[1:]:
+        label, item = (cells[at] if at < len(cells) else None for at in places)
+        if options.fill_down:
+            label = above = above if label is None else label
+            if label is None:
+                hint = "write the id into the first row of each transaction"
+                raise Line(path, number, "").error("no id, and none above", hint)
+        values = {at: cells[at] for at in further if at < len(cells) and cells[at] is not None}
+        of_columns = [f"{names[at]}={cell_name(value, number)}" for at, value in values.items()]
+        ids += [label] * (1 + len(of_columns))
+        items += [item, *of_columns]
+    return Columns({options.transaction: ids, options.item: items})
 
 
 def _lists(rows: list[tuple[int, Cells]], path: str, options: Options) -> Iterator[Record]:
@@ -107,6 +124,6 @@ def _sheet(sheet: Any) -> list[tuple[int, Cells]]:
 FORMAT = Format(
     "xlsx",
     "an Excel sheet as long, or of a transaction a row (extra 'tables')",
-    options=frozenset({"ids", "transaction", "item", "within", "header"}),
+    options=frozenset({"ids", "transaction", "item", "within", "header", "header_row", "fill_down", "columns"}),
     load=_load,
 )
