@@ -10,10 +10,10 @@ import pytest
 
 from decloak import extras
 from decloak.anonymisers.kernels.counting import counter
-from decloak.dask_cluster import DaskCluster
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.text import tagger
 from decloak.errors import DecloakError
+from decloak.pipeline.cluster import DaskCluster
 from decloak.relate import word_vectors, wordnet_files
 from decloak.report import charts, page
 from decloak.rules.eliminate import separable

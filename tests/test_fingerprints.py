@@ -18,7 +18,7 @@ from conftest import ROOT
 from decloak import fingerprints
 from decloak.fingerprints import BUILT, Source, built_text, closure, fingerprint, read_sources
 from decloak.measure.registry import FAMILIES
-from decloak.pipeline import stage_code
+from decloak.pipeline import plan
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.validate import plans
 from decloak.releases.stored import StoredRelease
@@ -285,7 +285,7 @@ def all_closures(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
         asked.setdefault(sys._getframe(2).f_code.co_name, set()).update(found)
         return fingerprint(modules, unfollowed)
 
-    monkeypatch.setattr(stage_code, "fingerprint", noting)
+    monkeypatch.setattr(plan, "fingerprint", noting)
     for path in [*sorted((ROOT / "scenarios" / "gallery").glob("*.yaml")), ROOT / "scenarios" / "quickstart.yaml"]:
         plans(load(path, ()))
     return asked
@@ -301,7 +301,7 @@ def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
     asked = all_closures(monkeypatch)
     counted = set().union(*asked.values())
     sources = fingerprints._sources()
-    reached = closure(sources, ["decloak.pipeline.run_plans"], [*stage_code._REGISTRIES])
+    reached = closure(sources, ["decloak.pipeline.run_plans"], [*plan._REGISTRIES])
     missing = {name for name in reached - counted if not CARRYING.match(name)}
     assert missing == set()
     assert set(asked) == {"original", "release", "relatedness", "scoring", "attacker", "attack",

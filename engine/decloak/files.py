@@ -1,15 +1,27 @@
-"""Opening of files for reading. Pipes, devices and endless files are refused before a read blocks."""
+"""Opening of files for reading, and the folders of bundled rule files and scenarios.
+
+Pipes, devices and endless files are refused before a read blocks.
+"""
 
 import errno
 import os
 import re
 import stat
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from io import FileIO
 from pathlib import Path
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["check_is_file", "file_to_read"]
+__all__ = ["bundled", "check_is_file", "file_to_read"]
+
+
+def bundled(kind: str) -> Traversable:
+    """Return the folder `kind`, `rules` or `scenarios`, of an installed wheel or of a checkout."""
+    packaged = files("decloak") / f"_{kind}"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / kind
+
 
 _HANDED = re.compile(r"/dev/(?:stdin|fd/\d+)|/proc/(?:self|\d+)/fd/\d+")
 """Names of the pipes that a shell passes."""

@@ -1,7 +1,7 @@
 """One seam for parallel work: executors of `concurrent.futures`, over local processes or a Dask cluster.
 
 processes      forked local processes, which share the data that this process has loaded (`processes.py`)
-cluster        a Dask cluster, which calls functions on values and never sees the store (`dask_cluster.py`)
+cluster        a Dask cluster, which calls functions on values and never sees the store (`pipeline/cluster.py`)
 threads        local threads, each of which waits for a cluster
 """
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from decloak.counting.itemsets import coded_items, item_sets, itemset_supports, sizes
-from decloak.counting.rare import _narrowed, rare_itemsets
-from decloak.counting.violations import MarkedBlock, RareSets, _FirstItemsets, violations
+from decloak.counting.violations import MarkedBlock, RareSets, _FirstItemsets, _narrowed, rare_itemsets, violations
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.rows import CodedRows

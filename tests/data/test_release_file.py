@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster, read_disassociated
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster, read_disassociated, text_table
 from decloak.data.formats.disassociated_file import disassociated_schema, write_disassociated
 from decloak.data.formats.lines import LONGEST_LINE
-from decloak.data.formats.release_text import text_table
 from decloak.errors import DecloakError
 
 HEADER = '{"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}'

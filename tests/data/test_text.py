@@ -15,8 +15,7 @@ from decloak.data.text import words
 from decloak.data.text.headers import LONGEST_HEADER, without_headers
 from decloak.data.text.notes import read_text
 from decloak.data.text.order import sorted_warning
-from decloak.data.text.phrases import Tagged, outermost, phrases
-from decloak.data.text.plurals import singular
+from decloak.data.text.phrases import Tagged, outermost, phrases, singular
 from decloak.data.text.tagger import english
 from decloak.data.text.tokens import sentences
 from decloak.errors import DecloakError

@@ -17,8 +17,8 @@ from decloak.figures import WAYS
 from decloak.measure.registry import FAMILIES, always, by_name, choosable, metrics_by_key
 from decloak.releases import stored
 from decloak.report.attack_table import attack_tables, release_rows
-from decloak.store.attackers import read_knowledge
 from decloak.store.opening import open_store
+from decloak.store.writing import read_knowledge
 from test_disassociated_store import ORIGINAL, SCENARIO, clinic  # noqa: F401
 
 ROOT = Path(__file__).parents[2]

@@ -191,7 +191,9 @@ def free_port() -> int:
 
 
 def test_nobody_at_an_address_is_told_in_a_line_and_no_store_is_made(tmp_path):
-    script = "import decloak.dask_cluster as c, sys; c.PATIENCE = 1; from decloak.cli import main; main(sys.argv[1:])"
+    script = (
+        "import decloak.pipeline.cluster as c, sys; c.PATIENCE = 1; from decloak.cli import main; main(sys.argv[1:])"
+    )
     arguments = ["run", str(written(tmp_path, ONE)), "--store", str(tmp_path / "s.db"), "--dask"]
     address = f"127.0.0.1:{free_port()}"
     done = subprocess.run(
@@ -211,7 +213,7 @@ LARGE = """\
 import sys
 import cloudpickle
 import numpy as np
-from decloak.dask_cluster import DaskCluster
+from decloak.pipeline.cluster import DaskCluster
 import test_dask
 cloudpickle.register_pickle_by_value(test_dask)  # the workers have no tests
 connection = DaskCluster(sys.argv[1])

@@ -21,8 +21,8 @@ from decloak.anonymisers.method import Stopwatch
 from decloak.cli import _code
 from decloak.pipeline.progress import Progress, RunVariant
 from decloak.report import progress
-from decloak.report.duration import duration
 from decloak.report.progress import ProgressLines, Screen, result_line, time_left
+from decloak.report.wording import duration
 from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure
 

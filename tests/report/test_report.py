@@ -21,11 +21,21 @@ from decloak.report import charts
 from decloak.report.exposure_section import tiles_of
 from decloak.report.frontier import Point as Place
 from decloak.report.frontier import _dominated, _placed
-from decloak.report.glossary import marked_terms
-from decloak.report.names import nameless
-from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table, Tile, TileRow, rendered, strip
+from decloak.report.page import (
+    Drawn,
+    Finding,
+    Findings,
+    Page,
+    Section,
+    Table,
+    Tile,
+    TileRow,
+    marked_terms,
+    rendered,
+    strip,
+)
 from decloak.report.risk_card import exposure_cards
-from decloak.report.sections import sweep_section
+from decloak.report.sections import nameless, sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
 from decloak.store.opening import connect_readonly

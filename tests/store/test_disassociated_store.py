@@ -25,13 +25,12 @@ from decloak.rules.load import Catalogue
 from decloak.rules.operators.reassociate import RankedAssignments
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.store.assigned import as_read, read_assigned
-from decloak.store.attackers import read_knowledge
 from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.opening import open_store
 from decloak.store.pair_scores import read_pair_scores
 from decloak.store.record_links import link_origins, read_origins
-from decloak.store.writing import write_dataset
+from decloak.store.writing import read_knowledge, write_dataset
 from row_values import row_values
 
 ITEMS = ["a", "b,c", "d e", "f", "g", "h"]

@@ -1,15 +1,97 @@
 """The command `init`: write a scenario to start from."""
 
+import json
+import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from decloak.data.formats.writing import atomic_paths, report_write_errors
+from decloak.data.formats.writing import atomic_paths, check_new, report_write_errors
 from decloak.errors import DecloakError, quote, suggest
 from decloak.report.terminal import say
 
+if TYPE_CHECKING:
+    from decloak.data.formats.look import Look
+
 __all__ = ["init_command"]
+
+
+RELATE = """\
+# The attacker learns how items are related from the release, which shows every item that an attack needs. An attacker
+# with counts of documents, a corpus, word vectors or a sample knows more: see docs/how-to/measure-relatedness.md. Read
+# the coverage below the table of attacks: an attacker who does not know the words of these data tests nothing.
+relate: {measure: ngd, source: release}
+"""
+ORIGINAL = f"""\
+# `decloak advise FILE` tries methods and settings on these data, and compares them with criteria.
+# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. A larger k hides each
+# record better.
+anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 25}}
+{RELATE}\
+# What the attacker knows of records: strong, moderate or weak.
+attacker: {{model: moderate, share: 0.5}}
+attack: [random, aba, rga, mra, expectation, cover]
+measure: [accuracy, breakage, breach]
+# What must hold, to guard a release in CI: expect: ["accuracy(expectation) < 0.5"]
+"""
+DISASSOCIATED = f"""\
+{RELATE}\
+attack: [random, aba, rga, mra, expectation, cover]
+"""
+SETS = f"""\
+{RELATE}\
+attack: [ra, mda, tba, wba, gba, rba, selftrained]
+"""
+RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS}
+"""The rest of a scenario below the data of each form of release."""
+
+
+def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
+    """Look at a file, and write a scenario about it; an error where the look is not sure."""
+    from decloak.data.formats.look import look
+
+    check_new(scenario)
+    seen = look(file)
+    reading = seen.sure_reading("the keys under data in a scenario")
+    text = scenario_of(seen, os.path.relpath(file, scenario.parent), schema.name)
+    with report_write_errors(scenario), atomic_paths(scenario.parent / schema.name, scenario) as parts:
+        shutil.copyfile(schema, parts[0])
+        parts[1].write_text(text, encoding="utf-8")
+    say(f"note: {quote(file)[1:-1]} is read as {reading} (detected)", err=True)
+    say(f"wrote {scenario}; next: decloak run {scenario}")
+
+
+def scenario_of(seen: "Look", name: str, schema: str) -> str:
+    """The scenario, its comments included; `name` is how the file is called from there."""
+    question = "What does {} give away?" if seen.format in RELEASES else "How well does disassociation hide {}?"
+    lines = [
+        f"# yaml-language-server: $schema={schema}",
+        f"scenario: {_text(question.format(quote(Path(name).name)[1:-1]))}",
+        "# What the file seems to be (decloak look FILE tells why); change what is not so.",
+        "data:",
+        *(f"  {key}: {value}" for key, value in _data(seen, name)),
+    ]
+    return "\n".join(lines) + "\n" + RELEASES.get(seen.format, ORIGINAL)
+
+
+def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
+    settings = {key: _text(value) for key, value in seen.reading.settings.items()}
+    if seen.format in ("disassociated", "generalised"):
+        return [("release", _text(name))]
+    if seen.format == "published":
+        inner = ", ".join(f"{key}: {value}" for key, value in {"file": _text(name), **settings}.items())
+        return [("published", "{" + inner + "}")]
+    if seen.format in ("text", "searchlog"):
+        return [(seen.format, _text(name))]
+    return [("file", _text(name)), ("format", seen.format), *settings.items()]
+
+
+def _text(value: Any) -> str:
+    """A value as YAML and JSON both have it."""
+    return json.dumps(value)
+
 
 STANDALONE = ("gallery", "papers/km-anonymity")
 """Folders of scenarios whose data are generated."""
@@ -30,8 +112,7 @@ def init_command(scenario: Path, like: str | None, data_file: Path | None) -> No
     example with generated data. --from writes a scenario for your data or for your release, with the format that
     `decloak look` detects.
     """
-    from decloak.commands.scenario_template import write_scenario_from
-    from decloak.resources import bundled
+    from decloak.files import bundled
 
     source = Path(str(bundled("scenarios")))
     if data_file is None:

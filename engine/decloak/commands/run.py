@@ -25,13 +25,70 @@ from decloak.report.ci import Expected
 from decloak.report.risk_tables import short_titles
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
-from decloak.report.wording import WIDTH, filled
+from decloak.report.wording import WIDTH, duration, filled
 
 if TYPE_CHECKING:
     from decloak.commands.risk_card import Account
+    from decloak.pipeline.dry_run import DryRun, Estimate
+    from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
 
+
 __all__ = ["run_command", "set_option"]
+
+
+FIRST = 3
+"""The number of words to send that a preview shows."""
+
+
+def print_dry_run(
+    scenario: Path, store: Path, overrides: Sequence[str], allow_send: Sequence[str], only: str | None, form: str
+) -> None:
+    """Print what would run, be read and be sent."""
+    from decloak.pipeline.dry_run import dry_run
+
+    plan = dry_run(scenario, store=store, overrides=overrides, allow_send=allow_send, only=only)
+    if form == "json":
+        emit_json({
+            "runs": plan.runs,
+            "time": plan.estimate._asdict(),
+            "stages": [stage._asdict() for stage in plan.stages],
+            "files": [file._asdict() for file in plan.files],
+            "sendings": [
+                request._asdict() | {"words": len(request.words), "first": request.words[:FIRST],
+                                     "allowed": request.host in plan.allowed}
+                for request in plan.requests
+            ],
+        })  # fmt: skip
+        return
+    emit(("what", "name", "state"), list(_rows(plan)), form)
+
+
+def _rows(plan: "DryRun") -> Iterator[tuple[str, str, str]]:
+    for stage in plan.stages:
+        counts = ((stage.to_run, "to run"), (stage.kept, "there already"))
+        yield "stage", stage.stage, ", ".join(f"{count:,} {state}" for count, state in counts if count)
+    yield "time", "one process", _time(plan.estimate)
+    for file in plan.files:
+        yield "file", file.name, f"outside the folder: {file.outside}" if file.outside else "in the folder"
+    for request in plan.requests:
+        yield "sent to", request.address, _permission(request, request.host in plan.allowed)
+
+
+def _time(estimate: "Estimate") -> str:
+    unknown = ", ".join(quote(name)[1:-1] for name in estimate.unknown)
+    if estimate.seconds is None:
+        takes = "takes" if len(estimate.unknown) == 1 else "take"
+        return f"not known: this store has no times of {unknown} {takes}"
+    text = "nothing to make" if not estimate.seconds else f"{duration(estimate.seconds)} for releases and attacks"
+    return f"{text}; not known of {unknown}" if unknown else text
+
+
+def _permission(request: "OutgoingRequest", allowed: bool) -> str:
+    words = ", ".join(map(quote, request.words[:FIRST])) + (", …" if len(request.words) > FIRST else "")
+    consent = "allowed" if allowed else f"not allowed: --allow-send {request.host}"
+    return f"{len(request.words):,} words: {words}; {consent}"
+
 
 set_option = click.option(
     "--set",
@@ -84,7 +141,6 @@ def run_command(
 
     Exit codes: 0 success; 2 invalid input, or a variant without a release; 3 an expectation failed or has no figure.
     """
-    from decloak.commands.dry_run import print_dry_run
     from decloak.commands.risk_card import account_of
     from decloak.memory import read_size
     from decloak.parallel import cores

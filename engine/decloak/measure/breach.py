@@ -5,8 +5,8 @@ from typing import Literal
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
-from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.store.relations import COVER_COLUMNS
+from decloak.store.writing import attacker_of, read_knowledge
 from decloak.yaml.section import ConfigSection
 
 __all__ = ["FAMILY", "BreachSettings"]

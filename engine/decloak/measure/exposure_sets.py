@@ -19,8 +19,7 @@ from decloak.measure.family import AttackResult
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.equivalence_classes import classes_of
-from decloak.measure.kernels.expected_knowledge import expected_known
-from decloak.measure.kernels.random_baseline import random_strikes
+from decloak.measure.kernels.random_baseline import expected_known, random_strikes
 from decloak.measure.kernels.singling_out import SinglingOutSearch
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from decloak.measure.struck import StruckCells, strikes_of, struck_cells

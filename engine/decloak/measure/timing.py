@@ -7,8 +7,8 @@ from decloak.figures import metrics_of
 from decloak.measure.breach import FAMILY as BREACH
 from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
 from decloak.releases.stored import StoredDisassociation, StoredRelease
-from decloak.store.attackers import attacker_of, read_knowledge
 from decloak.store.reading import read_covers, seconds_of
+from decloak.store.writing import attacker_of, read_knowledge
 
 __all__ = ["FAMILY"]
 

@@ -1,15 +1,150 @@
-"""Permission to use a Dask cluster: one of this machine, or one that `--allow-send` names."""
+"""Calls of functions on a Dask cluster: a function and its arguments go there, and the result returns.
 
+Dask repeats a call whose worker was lost on another worker. If the scheduler is lost, the run ends with an error in one
+line. Dask sends pickles: a scheduler can make this process run anything. So the cluster is on this machine, or
+`--allow-send` names its host.
+"""
+
+import logging
+import pickle
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
+from platform import python_version
+from typing import Any
 
 from decloak.errors import DecloakError, quote
-from decloak.parallel import Cluster
+from decloak.extras import install
+from decloak.fingerprints import whole_fingerprint
+from decloak.parallel import Cluster, ClusterError
 from decloak.relate.sending import check_resolved_addresses, is_host_allowed
+from decloak.version import __version__
 
-__all__ = ["check_address", "cluster_at"]
+__all__ = ["DaskCluster", "check_address", "cluster_at"]
+
+
+PATIENCE = 10
+"""Seconds to wait for a scheduler, and for its first worker."""
+SAME = ("numpy", "scipy")
+"""Packages that need the same version everywhere, so that floats are equal to the bit."""
+_GOES_ON = "what was finished is kept: start the cluster again, and run it again to go on"
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application", "asyncio")
+
+
+def _versions() -> dict[str, str]:
+    """Return what must be the same everywhere: other sources of decloak would give the results of other code."""
+    versions = {
+        "decloak": f"{__version__} ({whole_fingerprint()[:8]})",
+        "Python": ".".join(python_version().split(".")[:2]),
+    }
+    for package in SAME:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
+
+
+def call_here(versions: dict[str, str], content: bytes) -> bytes:
+    """Call a pickled function with its arguments on a worker; return its pickled result or error."""
+    own = _versions()
+    for package, required in versions.items():
+        if own.get(package) != required:
+            message = f"a worker of the cluster has {package} {own.get(package, 'not at all')}, this is {required}"
+            raise ClusterError(message, "--dask", "install the same versions everywhere")
+    function, arguments = pickle.loads(content)
+    try:
+        return pickle.dumps((True, function(*arguments)), protocol=5)
+    except Exception as error:  # an error of the function, not of Dask
+        return pickle.dumps((False, error), protocol=5)
+
+
+class DaskCluster:
+    """A connection to the scheduler of a cluster; several threads may use it."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._dask: Any = import_module("distributed")
+        except ImportError:
+            raise ClusterError("a cluster needs dask.distributed", "--dask", install("dask")) from None
+        for name in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # every fault is reported once, as an error
+        self.address = address
+        # Certificates are read from Dask's own settings.
+        security = self._dask.Security() if address.startswith("tls://") else None
+        try:
+            self._client: Any = self._dask.Client(address, timeout=PATIENCE, security=security, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            if getattr(self, "_client", None) is not None:
+                self.close()
+                raise ClusterError(f"no worker at {address}", "--dask", f"start some: dask worker {address}") from None
+            message = f"no scheduler of Dask answers at {quote(address, 200)[1:-1]}: {quote(error, 200)[1:-1]}"
+            raise ClusterError(message, "--dask", "start one with `dask scheduler`, or name another") from None
+        self._executor: Any = self._client.get_executor(pure=False)
+        self._closed = False
+        # Records and distances are large. Dask would print a warning with advice for its own collections.
+        warnings.filterwarnings("ignore", message="Sending large graph")
+
+    @property
+    def threads(self) -> int:
+        """Return how many calls the cluster works on at a time."""
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what `function` returns for `arguments` on some worker."""
+        return self.map(function, [arguments])[0]
+
+    def map(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return what `function` returns for the arguments of each task, in their order."""
+        cloudpickle: Any = import_module("cloudpickle")  # formulas of rules are functions without a name
+        versions = _versions()
+        calls = [
+            self._executor.submit(call_here, versions, cloudpickle.dumps((function, arguments), protocol=5))
+            for arguments in tasks
+        ]
+        return [self._result(call) for call in calls]
+
+    def _result(self, call: "Future[bytes]") -> Any:
+        try:
+            succeeded, value = pickle.loads(self._poll(call))
+        except self._dask.KilledWorker:
+            hint = "use workers with more memory, or more workers, and run it again to continue"
+            raise ClusterError("a piece of this run ended every worker that took it", "--dask", hint) from None
+        except (ModuleNotFoundError, AttributeError) as error:
+            message = f"the workers of the cluster have no decloak {__version__}: {quote(error, 200)[1:-1]}"
+            raise ClusterError(message, "--dask", "install the same version everywhere") from None
+        except (CancelledError, OSError, TimeoutError):
+            self._check()
+            raise ClusterError("the cluster has lost a piece of this run", "--dask", _GOES_ON) from None
+        if not succeeded:
+            raise value
+        return value
+
+    def _poll(self, call: "Future[bytes]") -> bytes:
+        """Return the result of a call; look every second whether the scheduler is still there."""
+        while True:
+            try:
+                return call.result(timeout=1)
+            except TimeoutError:
+                if call.done():
+                    raise
+                self._check()
+
+    def _check(self) -> None:
+        """Raise an error if the scheduler is gone, or this connection was closed."""
+        if self._closed or self._client.status != "running":
+            raise ClusterError(f"the scheduler at {self.address} is gone", "--dask", _GOES_ON)
+
+    def close(self) -> None:
+        """End the connection, and leave the cluster as it was."""
+        self._closed = True
+        with suppress(Exception):  # the scheduler may be gone
+            self._client.close(timeout=2)
+
 
 _ADDRESS = re.compile(
     r"(?:(?P<scheme>tcp|tls)://)?(?P<host>[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):(?P<port>[0-9]{1,5})"
@@ -53,7 +188,6 @@ def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator[Clust
     if address is None:
         yield None
         return
-    from decloak.dask_cluster import DaskCluster  # most runs have none
 
     cluster = DaskCluster(check_address(address, allow_send))
     try:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.pipeline.inputs import Inputs
-from decloak.pipeline.named_files import NamedFile, named_files
-from decloak.pipeline.permission import IsStored, OutgoingRequest, outgoing_requests
+from decloak.pipeline.permission import IsStored, NamedFile, OutgoingRequest, named_files, outgoing_requests
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.validate import plans, selected
 from decloak.relate.sending import is_host_allowed
@@ -16,7 +15,7 @@ from decloak.scenario.document import load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import finished
 from decloak.store.opening import connect_readonly
-from decloak.store.timings import Took, times_taken
+from decloak.store.results import Took, times_taken
 
 __all__ = ["DryRun", "Estimate", "StageCount", "dry_run"]
 

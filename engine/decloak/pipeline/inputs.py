@@ -17,8 +17,8 @@ from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
 from decloak.releases.attacker import Auxiliary
-from decloak.scenario.data_section import DataPart
 from decloak.scenario.model import Scenario
+from decloak.scenario.originals import DataPart
 from decloak.yaml.section import ConfigSection
 
 __all__ = ["Inputs"]

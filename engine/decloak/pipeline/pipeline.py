@@ -18,13 +18,12 @@ from decloak.data.text.order import sorted_warning
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.pipeline import remote
-from decloak.pipeline.attacker_views import AttackerViews
-from decloak.pipeline.attacks import run_attack
+from decloak.pipeline.attacks import AttackerViews, run_attack
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import Plan, PlannedAttack, StageKey
 from decloak.pipeline.workspace import StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
-from decloak.store import attackers, distance_tables, pair_scores, writing
+from decloak.store import distance_tables, pair_scores, writing
 from decloak.store.inserting import find
 
 __all__ = ["Pipeline", "RunResult"]
@@ -158,7 +157,7 @@ class Pipeline:
         folder, seed = self.workspace.inputs.folder, self.plan.variant.seed
         release = self.material.release
         knowledge = self.form.knowledge(release, self.scenario.attacker, folder, seed)._asdict()
-        return partial(attackers.write_attacker, digest=key, release=release.number, **knowledge)
+        return partial(writing.write_attacker, digest=key, release=release.number, **knowledge)
 
     def auxiliary(self) -> None:
         """Have in the store the data set that the attacker has next to the release, if there is one."""

@@ -11,17 +11,99 @@ from typing import Any, NamedTuple
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.digest import digest
+from decloak.fingerprints import fingerprint, imports_of
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, always, by_name
 from decloak.pipeline.inputs import Inputs
-from decloak.pipeline.stage_code import StageCode
+from decloak.relate.relatedness import Relatedness
 from decloak.rules.load import Catalogue, Rule, dependency_order
 from decloak.rules.model import Settings
 from decloak.scenario.model import Scenario
 from decloak.scenario.sections import Attack
 from decloak.scenario.variant import Variant
+from decloak.yaml.section import ConfigSection
 
 __all__ = ["Plan", "PlannedAttack", "StageKey", "attack_settings", "knowledge_levels_of", "open_bounds", "plan"]
+
+
+_REGISTRIES = tuple(
+    f"decloak.{folder}.registry" for folder in ("anonymisers", "measure", "relate", "releases", "rules.operators")
+)
+_CARRYING = ("decloak.pipeline", "decloak.scenario.model", *_REGISTRIES)
+"""Modules that lead to all others. One that takes part in a stage counts with its own text."""
+
+_EVERY = ("material", "pipeline")
+"""Modules of the pipeline that every stage passes."""
+_KNOWLEDGE, _TABLES = "decloak.releases.knowledge", "decloak.attacker.tables"
+"""What a form does in stages of their own: reading a release, or pairing items, only passes by."""
+
+
+class StageCode:
+    """The modules that compute each kind of stage of a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario, self._form = scenario, type(scenario.form).__module__
+
+    def original(self) -> str:
+        """The fingerprint of the code that reads or generates the original data."""
+        read_by = type(self._scenario.data).read_original.__module__
+        return self._of("inputs", modules=[read_by, "decloak.data.text.order", "decloak.store.writing"])
+
+    def auxiliary(self) -> str:
+        """The fingerprint of the code that reads what the attacker has next to the release."""
+        return self._of(modules=[*_modules_of(self._scenario.attacker.auxiliary_records), "decloak.store.writing"])
+
+    def release(self) -> str:
+        """The fingerprint of the code that anonymises, or reads a release, and of the code that stores it."""
+        method = self._scenario.anonymise
+        made_by = _modules_of(method) if method else [type(self._scenario.data).read_release.__module__]
+        stored_by = [name for name in imports_of(self._form) if name.startswith("decloak.store")]
+        related = method is not None and any(isinstance(part, Relatedness) for part in method.nested())
+        without = [_KNOWLEDGE, _TABLES, *([] if related else ["decloak.relate"])]
+        return self._of("inputs", "remote", modules=[*made_by, *stored_by], without=without)
+
+    def relatedness(self) -> str:
+        """The fingerprint of the code that chooses pairs of items, scores them and stores the scores."""
+        stored_by = ["decloak.store.counts", "decloak.store.pair_scores"]
+        modules = [*_modules_of(self._scenario.related_by), self._form, *stored_by]
+        return self._of("inputs", modules=modules, without=[_KNOWLEDGE])
+
+    def scoring(self) -> str:
+        """The fingerprint of the code that makes distance tables and stores them."""
+        modules = [self._form, "decloak.store.distance_tables"]
+        return self._of(modules=modules, without=[_KNOWLEDGE])
+
+    def attacker(self) -> str:
+        """The fingerprint of the code that decides what an attacker knows of persons, and stores it."""
+        modules = [*_modules_of(self._scenario.attacker), self._form, "decloak.store.writing"]
+        return self._of(modules=modules)
+
+    def attack(self, rule: Rule) -> str:
+        """The fingerprint of the operator that runs a rule, and of all that an attack goes through."""
+        steps = ("decloak.pipeline.attacks",)
+        through = [name for step in steps for name in imports_of(step) if not name.startswith("decloak.pipeline")]
+        modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
+        return self._of("attacks", "remote", modules=modules, without=["decloak.measure"])
+
+    def measurement(self, family: Family) -> str:
+        """The fingerprint of the code that measures one family of figures, and stores them."""
+        modules = [family.measure.__module__, self._form, "decloak.store.writing"]
+        return self._of(modules=modules, without=[self._form])
+
+    def run(self) -> str:
+        """The fingerprint of the code that puts a run together."""
+        return self._of(modules=["decloak.store.writing"])
+
+    @staticmethod
+    def _of(*further: str, modules: Collection[str], without: Collection[str] = ()) -> str:
+        own = (f"decloak.pipeline.{name}" for name in (*_EVERY, *further))
+        return fingerprint([*modules, *own], [*_CARRYING, *without])
+
+
+def _modules_of(part: ConfigSection | None) -> list[str]:
+    """The modules of the classes that a part of a scenario consists of."""
+    return [] if part is None else [type(inner).__module__ for inner in part.nested()]
+
 
 KNOWING = {"model", "share", "foreign", "frequent", "knowledge"}
 """What an attacker knows of disassociated data."""

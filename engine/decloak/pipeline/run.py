@@ -15,8 +15,7 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.cluster import check_address, cluster_at
 from decloak.pipeline.inputs import Inputs
-from decloak.pipeline.named_files import named_files, outside_notes
-from decloak.pipeline.permission import allowed_hosts, outgoing_requests
+from decloak.pipeline.permission import allowed_hosts, named_files, outgoing_requests, outside_notes
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.progress import Progress, ProgressReporter, RunVariant
 from decloak.pipeline.run_plans import run_plans

@@ -15,8 +15,7 @@ from decloak.data.ordering import Order
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
-from decloak.releases.contents import published_items
-from decloak.releases.file_formats import CHUNKS, TABLES, ReleaseFileFormat
+from decloak.releases.file_formats import CHUNKS, TABLES, ReleaseFileFormat, published_items
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
 from decloak.releases.stored import StoredDisassociation

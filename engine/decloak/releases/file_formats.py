@@ -5,15 +5,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decloak.data.disassociated import read_disassociated
+from decloak.data.content import ChunkContent
+from decloak.data.disassociated import Disassociated, read_disassociated
 from decloak.data.formats.disassociated_file import write_disassociated
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.published import write_published
 from decloak.data.formats.writing import write_text
 from decloak.data.generalised import Generalised, read_generalised
-from decloak.data.published import read_published
+from decloak.data.published import Published, read_published
 
-__all__ = ["CHUNKS", "LABELS", "TABLES", "TEXT", "ReleaseFileFormat"]
+__all__ = ["CHUNKS", "LABELS", "TABLES", "TEXT", "AnyRelease", "ReleaseFileFormat", "published_items"]
+
+
+AnyRelease = Published | Generalised | Disassociated
+
+
+def published_items(release: AnyRelease) -> frozenset[str]:
+    """Return every item that `release` shows: plain, as a member, or in a chunk."""
+    if isinstance(release, ChunkContent):
+        shared = (chunk.items for joint in release.joints for chunk in joint.shared_chunks)
+        return frozenset().union(*(cluster.items for cluster in release.clusters), *shared)
+    published = release.published if isinstance(release, Generalised) else release
+    elements = published.rows.used_names
+    return frozenset(item for element in elements for item in ((element,) if isinstance(element, str) else element))
 
 
 _PACKED = frozenset({".xlsx", ".xls", ".parquet", ".arrow", ".feather", ".ipc", ".gz", ".xz", ".zip"})

@@ -15,7 +15,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.ordering import ORDERS, RowIndices
 from decloak.data.rows import RowLabels
 from decloak.errors import quote
-from decloak.releases.contents import AnyRelease, published_items
+from decloak.releases.file_formats import AnyRelease, published_items
 from decloak.releases.stored import StoredRelease
 from decloak.store.record_links import read_origins
 

@@ -17,8 +17,7 @@ from decloak.data.formats.release_header import Header
 from decloak.data.formats.unpacked import reading_file
 from decloak.digest import digest
 from decloak.errors import DecloakError, at_location, quote
-from decloak.releases.contents import AnyRelease
-from decloak.releases.file_formats import ReleaseFileFormat
+from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat
 from decloak.releases.leak_check import Leak
 from decloak.releases.registry import FORMS, form_of
 from decloak.releases.stored import StoredRelease

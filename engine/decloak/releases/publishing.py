@@ -22,8 +22,7 @@ from decloak.data.formats.writing import atomic_paths, report_write_errors, writ
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
-from decloak.releases.contents import AnyRelease, published_items
-from decloak.releases.file_formats import ReleaseFileFormat
+from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
 from decloak.releases.form import Form, Publishing
 from decloak.releases.leak_check import HiddenFacts, Leak, find_leaks, manifest_leaks
 from decloak.releases.public_store import STORE, STORES, store_leaks

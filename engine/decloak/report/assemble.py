@@ -8,17 +8,23 @@ from typing import Any
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
-from decloak.report.attacker_section import attacker_section
 from decloak.report.ci import SIGNS
 from decloak.report.compare.attacks import attack_pairs
 from decloak.report.decision import facts_of, findings_of, left_out_section, next_step
 from decloak.report.drawing import comparison_svg
 from decloak.report.exposure_section import exposure_parts
 from decloak.report.frontier import frontier_section
-from decloak.report.names import nameless
 from decloak.report.page import Drawn, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
-from decloak.report.sections import attacks_section, costs_section, limits_section, making_section, sweep_section
+from decloak.report.sections import (
+    attacker_section,
+    attacks_section,
+    costs_section,
+    limits_section,
+    making_section,
+    nameless,
+    sweep_section,
+)
 from decloak.report.study import Study
 from decloak.report.verdict import Outcome
 from decloak.report.verdict_figures import judged_variants

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from decloak.errors import MARKS
-from decloak.report.markdown import markdown_text
+from decloak.report.table import markdown_text
 from decloak.version import __version__
 
 __all__ = ["SIGNS", "Expected", "junit", "markdown", "sarif"]

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from decloak.digest import digest
 from decloak.errors import DecloakError, quote, suggest
+from decloak.files import bundled
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.run import run
 from decloak.report import charts
 from decloak.report.study import Study
 from decloak.report.trends import Judged, judged_trend
-from decloak.resources import bundled
 from decloak.scenario.paper_figure import Figure
 from decloak.scenario.plots import Plot, Plots
 from decloak.store.opening import connect_readonly

@@ -7,9 +7,11 @@ policy of the page allows one script by its hash. The page requests nothing.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from importlib import import_module
 from importlib.resources import files
 from math import ceil
@@ -17,9 +19,45 @@ from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.extras import install
-from decloak.report.glossary import GLOSSARY, marked_terms
 
-__all__ = ["Drawn", "Finding", "Findings", "Page", "Section", "Table", "Tile", "TileRow", "rendered"]
+__all__ = ["Drawn", "Finding", "Findings", "Page", "Section", "Table", "Tile", "TileRow", "marked_terms", "rendered"]
+
+
+GLOSSARY = {
+    "advantage": "Precision minus baseline, in percentage points.",
+    "baseline": "The expected result of random guessing.",
+    "certain link": "A link with a stated probability of at least 80%.",
+    "eliminated": "Removed by an attack as an added member of a generalised item.",
+    "exposed": "An attacker finds the record of a person with a probability above 1/11.",
+    "implied": "Known items prove a further item with certainty.",
+    "inferred": "Guessed correctly by an attacker.",
+    "k^m-anonymity": "Every set of up to m items is in no record or in at least k records.",
+    "knowledge level": "The knowledge of an attacker: nothing, language, release, sample or person.",
+    "negative control": "The attack with permuted input. It must not be better than random guessing.",
+    "normalised advantage": "(Precision - baseline) / (1 - baseline): 0 is random, 1 is always correct.",
+    "precision": "Correct eliminations divided by all eliminations.",
+    "re-associated": "Put together again: parts of a record that the release splits.",
+    "recall": "Correct eliminations divided by all added members.",
+    "singled out": "Only one candidate record fits the known items.",
+    "suppressed": "Left out of the release.",
+}
+"""Each term with its definition, in alphabetical order."""
+_TERM = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})(?![\w-])")
+
+
+def marked_terms(text: str) -> str:
+    """Return `text` as HTML: escaped, with the definition of each term at its first use."""
+    used = set[str]()
+
+    def marked(found: re.Match[str]) -> str:
+        term = found[0]
+        if term in used:
+            return term
+        used.add(term)
+        return f'<abbr title="{escape(GLOSSARY[term])}">{term}</abbr>'
+
+    return _TERM.sub(marked, escape(text))
+
 
 SIGNS = {"fails": "✗", "open": "?", "meets": "✓", "none": "–"}
 """The sign of each state, always next to a word."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from decloak.compiled import COMPILING
 from decloak.errors import quote
 from decloak.pipeline.progress import Progress, RunVariant
-from decloak.report.duration import duration
 from decloak.report.risk_tables import short_titles
 from decloak.report.terminal import say
+from decloak.report.wording import duration
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:

@@ -1,26 +1,132 @@
 """The sections of a page that contain figures: attacks with baselines, varied settings, costs, origin."""
 
 import json
-from collections.abc import Iterator, Sequence, Set
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import yaml
 
-from decloak.errors import DecloakError
+from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.errors import DecloakError, quote
 from decloak.figures import Metric
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import FAMILIES, by_name, metrics_by_key
 from decloak.report import charts
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
-from decloak.report.knowledge import listed
-from decloak.report.names import nameless_config
+from decloak.report.knowledge import attacker_phrase, language_of, listed
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.study import Numbers, Point, Series, Study, flat
 from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
-__all__ = ["attacks_section", "costs_section", "limits_section", "making_section", "number", "sweep_section"]
+__all__ = [
+    "attacker_section",
+    "attacks_section",
+    "costs_section",
+    "limits_section",
+    "making_section",
+    "nameless",
+    "number",
+    "sweep_section",
+]
+
+
+_ITEM = "\0"
+_MANY = re.compile(f"{_ITEM}(?:(?:, | with ){_ITEM})*(?: and (?P<more>[0-9]+) more)?")
+_NAMING = ("privacy", "quasi_identifiers", "sensitive", "sets", "utility")
+"""The keys of a scenario under which items are named."""
+
+
+def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
+    """Return notes with the number of items in place of their names, each distinct note once.
+
+    >>> nameless(["no score for 'gout', 'flu' and 5 more"], {"gout", "flu"})
+    ['no score for 7 items']
+    """
+    if not any("'" in note for note in notes):
+        return list(notes)
+    quoted = sorted(set(map(quote, names)), key=len, reverse=True)
+    return list(dict.fromkeys(_MANY.sub(_counted, _marked(note, quoted)) for note in notes))
+
+
+def _marked(note: str, quoted: Collection[str]) -> str:
+    for name in quoted:
+        if name in note:
+            note = note.replace(name, _ITEM)
+    return note
+
+
+def _counted(match: re.Match[str]) -> str:
+    count = match[0].count(_ITEM) + int(match["more"] or 0)
+    return "1 item" if count == 1 else f"{count} items"
+
+
+def nameless_config(config: Any, names: Set[str], key: str = "") -> Any:
+    """A configuration with the number of items in place of lists of them."""
+    if isinstance(config, Mapping):
+        return {inner: nameless_config(value, names, inner) for inner, value in config.items()}
+    if not isinstance(config, list | tuple):
+        return config
+    leaves = list(_leaves(config))
+    if key in _NAMING and leaves and all(isinstance(leaf, str) and leaf in names for leaf in leaves):
+        lists = sum(isinstance(value, list | tuple) for value in config)
+        return f"{len(leaves)} items" + (f" in {lists} lists" if lists else "")
+    return [nameless_config(value, names, key) for value in config]
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
+
+
+KNOWS = {
+    KnowledgeLevel.NOTHING: "the release",
+    KnowledgeLevel.LANGUAGE: "the release, and how items are related in language",
+    KnowledgeLevel.RELEASE: "the release, and what it reveals about its own items",
+    KnowledgeLevel.SAMPLE: "the release, and other records of the same population",
+    KnowledgeLevel.PERSON: "the release, and items of specific people",
+}
+TARGETS = {
+    "strong": "a prosecutor: knows that a person is in the data, and any items of the person",
+    "strong_pairs": "a prosecutor: knows that a person is in the data, and some items of every person",
+    "moderate": "a journalist: knows items of some people",
+    "weak": "a journalist: knows only common items",
+    "explicit": "an attacker who knows listed itemsets",
+}
+
+
+def attacker_section(study: Study) -> Section:
+    """Describe the attackers of the runs of `study` in a sentence and a table."""
+    config = study.runs[-1].config
+    tried = {level: _attacks(study, level) for level in KnowledgeLevel}
+    here = {knows for (run, _), knows in study.knows.items() if run == study.runs[-1].run and knows != "control"}
+    steps = sorted(filter(None, here), key=lambda step: (step.count("+"), step != KnowledgeLevel.NOTHING, step))
+    lines = [f"{attacker_phrase(config, steps[-1])}." if steps else "No attack was run."]
+    if tried[KnowledgeLevel.PERSON]:
+        attacker = config.get("attacker") or {}
+        model = "explicit" if attacker.get("knowledge") else attacker.get("model", "strong")
+        lines.append(f"Attacker goal: {TARGETS[model]}.")
+    else:
+        lines.append("Attacker goal: any person (marketer model).")
+    rows = [[str(level), _known(config, level), listed(attacks) or "not tested"] for level, attacks in tried.items()]
+    table = Table("Knowledge levels and attacks", ("knowledge level", "the attacker knows", "attacks"), rows)
+    return Section("who", "What the attacker knows", lines, tables=[table], half=True)
+
+
+def _attacks(study: Study, level: str) -> list[str]:
+    """Return the attacks that use a knowledge level, alone or with others."""
+    return list(dict.fromkeys(attack for (_, attack), knows in study.knows.items() if level in knows.split(" + ")))
+
+
+def _known(config: Mapping[str, Any], level: KnowledgeLevel) -> str:
+    phrases = language_of(config) if level == KnowledgeLevel.LANGUAGE else []
+    return f"{KNOWS[level]}: {listed(phrases)}" if phrases else KNOWS[level]
+
 
 COSTS = ("loss", "mining", "utility", "cost")
 """The families of the cost of a release."""

@@ -4,18 +4,49 @@ import csv
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.data.formats.jsonvalue import json_text
 from decloak.errors import DecloakError, escape_control, quote
-from decloak.report.markdown import table_lines
 from decloak.report.terminal import say_data
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["as_count", "emit", "emit_json", "fits"]
+
+__all__ = ["as_count", "emit", "emit_json", "fits", "markdown_text"]
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown and HTML take as text.
+
+    >>> markdown_text("a | b")
+    'a \\\\| b'
+    """
+    return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", escape_control(" ".join(text.split())))
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Return a Markdown table with columns of numbers to the right; an absent value is an empty cell."""
+    held = [list(row) for row in rows]
+    numeric = [
+        bool(held) and all(isinstance(row[place], int | float | None) for row in held) for place in range(len(columns))
+    ]
+    yield _line(map(markdown_text, columns))
+    yield _line("---:" if right else "---" for right in numeric)
+    yield from (_line(map(_cell_markdown, row)) for row in held)
+
+
+def _cell_markdown(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int | float) else markdown_text(str(value))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
 
 GAP = 3
 """Blanks between two columns of a table."""

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, RootModel
 from decloak.data.formats.folder import Folder
 from decloak.digest import digest
 from decloak.errors import DecloakError, quote, suggest
-from decloak.resources import bundled
+from decloak.files import bundled
 from decloak.rules.model import RuleModel, is_path
 from decloak.rules.operators.operator import Operator, Rule
 from decloak.rules.operators.registry import OPERATORS

@@ -1,11 +1,12 @@
 """Original transactions of a scenario: from a file, synthetic, or extracted from text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.data.dataset import Dataset
 from decloak.data.formats.cleaning import cleaned, read_names, read_synonyms
 from decloak.data.formats.folder import Folder
@@ -13,16 +14,64 @@ from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.look_check import read_fitting
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
+from decloak.data.formats.release_header import Header
+from decloak.data.forms import FormName
 from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
 from decloak.data.sampling import draw_sample
+from decloak.data.tables import DistanceTable
 from decloak.data.text.headers import check_pattern
 from decloak.errors import DecloakError, quote
-from decloak.releases.attacker import misused_options
-from decloak.scenario.data_section import DataPart
+from decloak.releases.attacker import Attacker, misused_options
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, checked_by
 
 __all__ = ["Generated", "Notes", "Original", "Searchlog"]
+
+
+class DataPart(ConfigSection):
+    """The data of a scenario."""
+
+    has_original: ClassVar[bool] = False
+    """True if there are original transactions."""
+    is_published: ClassVar[bool] = True
+    """True if there is a release, so that nothing is left to anonymise."""
+    reads_early: ClassVar[bool] = True
+    """True if the originals are read early, as soon as they can be checked."""
+    stored_format: ClassVar[str] = ""
+    """The name in the store for the format of originals without another one."""
+
+    @property
+    def form(self) -> FormName:
+        """The form of the release."""
+        return FormName.SET_GENERALISED
+
+    @property
+    def marked(self) -> bool:
+        """True if the release shows which items are generalised."""
+        return True
+
+    @property
+    def exclusive(self) -> tuple[str, ...]:
+        """The columns whose values are items, such as `sex=f`: two items of one column exclude each other."""
+        return ()
+
+    def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
+        """Return the original transactions, from files in `folder`; `progress` is called during reading."""
+        raise AssertionError("no original transactions in these data")
+
+    def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
+        """Return the release, from files in `folder`, as the `attacker` sees it; raise an error if it does not match
+        `original`, where that is known.
+        """
+        raise AssertionError("nothing was published in these data")
+
+    def read_tables(self, folder: Folder) -> Iterable[DistanceTable]:
+        """Return the distance tables in `folder`, if the data are such tables."""
+        return ()
+
+    def read_header(self, folder: Folder) -> Header | None:
+        """Return the header of the release file in `folder`, or None."""
+        return None
 
 
 Pattern = Annotated[str, Field(min_length=1), checked_by(check_pattern)]

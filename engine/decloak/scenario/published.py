@@ -30,8 +30,7 @@ from decloak.releases.attacker import Attacker
 from decloak.releases.distances import release_of_tables
 from decloak.releases.own_truth import read_rows, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
-from decloak.scenario.data_section import DataPart
-from decloak.scenario.originals import Original
+from decloak.scenario.originals import DataPart, Original
 from decloak.store.opening import is_store
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 

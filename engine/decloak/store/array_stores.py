@@ -18,8 +18,7 @@ from decloak.data.read_budget import charge
 from decloak.store.disassociated import write_totals
 from decloak.store.documentation import schema_statements
 from decloak.store.eliminations import GROUPS, ConcatenatedStrikes, write_strikes
-from decloak.store.identifiers import quoted
-from decloak.store.inserting import insert_rows
+from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged, json_lists, json_references, write_numbers
 from decloak.store.pair_scores import write_pairs
 from decloak.store.probabilities import write_probabilities

@@ -6,8 +6,6 @@ from hashlib import sha256
 from itertools import chain, islice
 from typing import Any, Protocol
 
-from decloak.store.identifiers import quoted
-
 __all__ = [
     "find",
     "finished",
@@ -17,7 +15,13 @@ __all__ = [
     "item_numbers",
     "next_number",
     "numbers_by_name",
+    "quoted",
 ]
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
 
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 

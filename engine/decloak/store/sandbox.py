@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from decloak.errors import DecloakError, quote, suggest
-from decloak.store.identifiers import quoted
+from decloak.store.inserting import quoted
 from decloak.store.opening import add_functions
 from decloak.store.relations import RELATIONS, taken
 

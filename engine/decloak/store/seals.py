@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from decloak.errors import DecloakError
-from decloak.store.identifiers import quoted
+from decloak.store.inserting import quoted
 
 __all__ = ["REMEDY", "broken_seals", "forget_gone", "seal_new", "stage_tables"]
 

@@ -8,9 +8,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from decloak.arrays import Mask
+from decloak.arrays import Floats, Ints, Mask
 
-__all__ = ["draws_for", "random_strikes"]
+__all__ = ["draws_for", "expected_known", "random_strikes"]
+
+
+def expected_known(person: Ints, items: Ints, right: Floats, people: int) -> float:
+    """Return the number of `people` expected to have an item known or guessed correctly.
+
+    Group i has `items[i]` items of `person[i]`; a guess at any of these is right with the probability `right[i]`.
+
+    >>> expected_known(np.array([0, 0, 1]), np.array([1, 3, 2]), np.array([1.0, 0.5, 0.25]), 3)
+    0.875
+    """
+    held = np.bincount(person, items, people)
+    total = np.bincount(person, items * right, people)
+    return float((total / np.maximum(held, 1)).sum())
+
 
 DRAWN, MOST_DRAWS = 1000, 10
 """People that draws of the control are of in all, where that is not too many draws."""

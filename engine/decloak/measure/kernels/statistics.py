@@ -47,7 +47,7 @@ def interval(values: Sequence[float | None], level: float = 0.95, bounds: Bounds
 
     >>> [round(x, 2) for x in interval([-1.0, 0.0, 1.0])[:3]]
     [0.0, -2.48, 2.48]
-    >>> [round(x, 2) for x in interval([0.8, 0.9, 1.0], bounds=SHARE)[:3]]
+    >>> [round(x, 2) for x in interval([0.8, 0.9, 1.0], bounds=Bounds(0.0, 1.0))[:3]]
     [0.9, 0.36, 0.99]
     """
     tail = tail_of(level)

@@ -27,7 +27,7 @@ from decloak.counting.ascending import among, distinct, places_in
 from decloak.data.disassociated import Disassociated
 from decloak.lazy import sparse
 from decloak.measure.kernels.estimate.estimator import Matrix
-from decloak.measure.kernels.estimate.flat import runs
+from decloak.measure.kernels.estimate.rows import runs
 from decloak.rules.reassociate.shared import shared_places
 
 __all__ = ["ChunkEstimates"]
