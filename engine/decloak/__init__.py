@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from decloak.attacker.cover import cover_problems
     from decloak.counting.violations import violations
     from decloak.data.dataset import Dataset
+    from decloak.data.formats.look import look
     from decloak.data.formats.plain_files import read, write
     from decloak.data.hierarchy import Hierarchy
     from decloak.data.published import read_published
     from decloak.data.release_files import read_release
     from decloak.errors import DecloakError
-    from decloak.pipeline.run import Run, run
+    from decloak.library.checking import check
+    from decloak.library.inspecting import compare, explain, publish
+    from decloak.library.results import Run
+    from decloak.library.running import attack, run
+    from decloak.library.scenario import Scenario
     from decloak.rules.direct import eliminate, reassociate
 
 __all__ = [
@@ -28,11 +33,18 @@ __all__ = [
     "DecloakError",
     "Hierarchy",
     "Run",
+    "Scenario",
     "advise",
     "anonymise",
+    "attack",
     "breach",
+    "check",
+    "compare",
     "cover_problems",
     "eliminate",
+    "explain",
+    "look",
+    "publish",
     "read",
     "read_published",
     "read_release",
@@ -46,17 +58,24 @@ _HOMES = {
     "Dataset": "data.dataset",
     "DecloakError": "errors",
     "Hierarchy": "data.hierarchy",
-    "Run": "pipeline.run",
+    "Run": "library.results",
+    "Scenario": "library.scenario",
     "advise": "advice.advising",
     "anonymise": "anonymisers.registry",
+    "attack": "library.running",
     "breach": "attacker.breach",
+    "check": "library.checking",
+    "compare": "library.inspecting",
     "cover_problems": "attacker.cover",
     "eliminate": "rules.direct",
+    "explain": "library.inspecting",
+    "look": "data.formats.look",
+    "publish": "library.inspecting",
     "read": "data.formats.plain_files",
     "read_published": "data.published",
     "read_release": "data.release_files",
     "reassociate": "rules.direct",
-    "run": "pipeline.run",
+    "run": "library.running",
     "violations": "counting.violations",
     "write": "data.formats.plain_files",
 }

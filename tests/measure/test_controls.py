@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import decloak
 from decloak.attacker.cell_features import Occurrences, cell_features
 from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
-from decloak.commands.risk_card import account_of
 from decloak.measure.kernels.advantage import StrikeCounts
 from decloak.pipeline.validate import plans
+from decloak.report.account import account_of
 from decloak.report.compare.attacks import _survives
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import decloak
-from decloak.commands.risk_card import account_of
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import advice as advice_module
+from decloak.report.account import account_of
 from decloak.report.advice import advice, dominating
 from decloak.report.knowledge import attacker_phrase
 from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ import click
 from decloak.attacker.written_order import order_notes
 from decloak.commands.ci import ci_options, write_ci
 from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
-from decloak.commands.reading import HEADED, plain_options, read_plain, reading_of, reading_options
-from decloak.data.formats.lines import FilePath, location
+from decloak.commands.reading import plain_options, reading_of, reading_options
+from decloak.data.formats.lines import location
 from decloak.data.formats.plain_files import FORMATS
-from decloak.data.formats.record import Options
-from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.repeats import RepeatedRecords, check_written_once
-from decloak.errors import DecloakError, at_location
+from decloak.errors import DecloakError
+from decloak.library.checking import fitting_guarantee
+from decloak.library.release_reading import STORE_KIND, read_any_release
 from decloak.report.ci import Expected
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -27,79 +27,9 @@ from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
     from decloak.counting.guarantees import FirstViolations, Guarantee
-    from decloak.data.disassociated import Disassociated
-    from decloak.data.generalised import Generalised
-
-    AnyRelease = Disassociated | Generalised
-
+    from decloak.library.release_reading import AnyRelease
 
 __all__ = ["check_command"]
-
-
-STORE_KIND = "store"
-RELEASES = ("release", STORE_KIND, *HEADED)
-"""The kinds of files that say themselves how they are written."""
-
-
-def read_any_release(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "AnyRelease":
-    """Read the file as a release: a plain item is a label of its own, and so is a set in brackets."""
-    if kind == STORE_KIND:
-        return _read_store(file)
-    if options.separator is not None and kind in (*RELEASES, "published"):
-        raise DecloakError("a release has no separator to choose", hint="leave --separator out")
-    if kind in RELEASES:
-        return _read_release(file, options)
-    return _read_published(file, options, as_said) if kind == "published" else _read_plain(file, kind, options, as_said)
-
-
-def _read_release(file: FilePath, options: Options) -> "AnyRelease":
-    from decloak.data.release_files import read_release
-
-    if options.ids:
-        raise DecloakError("a release file has no ids", hint="leave --ids out")
-    try:
-        return read_release(file)
-    except DecloakError as error:
-        if re.search(r":1(:\d+)?$", error.place or ""):  # no header: likelier another kind of file than a broken one
-            raise DecloakError(error.message, error.place, f"{error.hint}, or say with --input what it is") from None
-        raise
-
-
-def _read_store(file: FilePath) -> "AnyRelease":
-    from decloak.data.generalised import Generalised
-    from decloak.data.published import Published
-    from decloak.releases.public_store import read_store
-
-    release = read_store(file)
-    return Generalised.of(release, *release.guarantee_bounds) if isinstance(release, Published) else release
-
-
-def _read_published(file: FilePath, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_check import check_enough_items, check_ids
-    from decloak.data.generalised import Generalised
-    from decloak.data.published import read_published
-
-    release = read_published(file, ids=options.ids, repeats=options.repeats)
-    if not as_said:
-        check_ids(file, release.transactions, options.ids)
-    check_enough_items(file, release.transactions, as_said=as_said)
-    for warning in order_notes(release):  # the order of members is lost below
-        say(warning, err=True)
-    rows = tuple(tuple(map(_sorted, row)) for row in release.transactions)
-    return Generalised.of(replace(release, transactions=rows))
-
-
-def _read_plain(file: FilePath, kind: str, options: Options, as_said: bool) -> "AnyRelease":
-    from decloak.data.formats.look_check import check_enough_items
-    from decloak.data.generalised import Generalised
-
-    data = read_plain(file, kind, options, as_said=as_said)
-    check_enough_items(file, data.transactions, as_said=as_said)
-    return Generalised(data.transactions, {item: (item,) for item in data.items}, data.labels)
-
-
-def _sorted(element: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    return element if isinstance(element, str) else tuple(sorted(element))
 
 
 KINDS = ("release (a release file)", "store (that publish wrote)", "published", *FORMATS)
@@ -173,11 +103,9 @@ def check_command(
     source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
     checked = "the guarantee"
     try:
-        release = read_any_release(source, kind, options, as_said=as_said)
-        guarantee = _promise(release, source, kind, chosen, constraints, k=k, m=m)
+        release = read_any_release(source, kind, options, partial(say, err=True), as_said=as_said)
+        guarantee = fitting_guarantee(release, source, chosen, constraints, k=k, m=m)
         checked = guarantee.statement
-        with at_location(location(source)):
-            guarantee.check_fits(release)
         for note in guarantee.notes(release):
             say(f"note: {note}", err=True)
         for warning in order_notes(release):
@@ -219,44 +147,6 @@ def _counted(first: "FirstViolations") -> str:
         return f"{len(first.rows)} or more violations"
     rest = f", {count - len(first.rows)} more not shown" if count > len(first.rows) else ""
     return f"{count} violation{'s' * (count != 1)}{rest}"
-
-
-def _promise(
-    release: "AnyRelease",
-    file: FilePath,
-    kind: str,
-    chosen: Mapping[str, bool],
-    constraints: Path | None,
-    **bounds: int | None,
-) -> "Guarantee[Any]":
-    """Return the guarantee to check: from constraints, the command line, the release, or the manifest."""
-    from decloak.anonymisers.registry import guarantee_of
-    from decloak.counting import guarantees
-    from decloak.data.formats.manifest_file import manifest_path, read_manifest
-    from decloak.measure.pair_links import PairLinks
-    from decloak.scenario.guarantee_file import guarantee_in
-
-    if constraints is not None:
-        return guarantee_in(constraints, **bounds)
-    stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
-    if not any(chosen.values()) and None in stated.values() and (manifest := read_manifest(file)) is not None:
-        with at_location(location(manifest_path(file))):
-            said = {name: bound for name, bound in bounds.items() if bound is not None}
-            return guarantee_of(manifest.method, {**manifest.parameters, **said})
-    _require_bounds(stated, release, kind, chosen["whole"])
-    if chosen["whole"]:
-        return guarantees.KAnonymity(stated["k"])
-    disassociated = release.form == FormName.DISASSOCIATED
-    if chosen["links"] or (disassociated and not chosen["negative"]):
-        return (PairLinks if chosen["links"] else guarantees.Disassociation)(**stated)
-    return (guarantees.NegativeKnowledge if chosen["negative"] else guarantees.KmAnonymity)(**stated)
-
-
-def _require_bounds(stated: Mapping[str, int | None], release: "AnyRelease", kind: str, whole: bool) -> None:
-    if stated["k"] is None or (stated["m"] is None and not whole):
-        where, what = (release.origin, "the release") if kind in RELEASES else (None, "a data file")
-        words = ("k", "--k") if whole else ("k and m", "--k and --m")
-        raise DecloakError(f"{what} does not say its {words[0]}", where, f"give {words[1]}")
 
 
 def _listed(release: "AnyRelease") -> Callable[[Any], Any]:

@@ -1,44 +1,19 @@
 """The people that releases expose, printed: one release in a table, several in one table with the advice."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
 
+from decloak.report.account import Account
 from decloak.report.advice import advice
-from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, pair_table
-from decloak.report.risk_card import ROWS, ExposureCard, exposure_cards, pooled_cards
+from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
+from decloak.report.risk_card import ROWS, ExposureCard
 from decloak.report.risk_tables import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
-from decloak.report.verdict_figures import judged_variants
-from decloak.report.verdict_lines import Conclusion, most_severe
 from decloak.report.wording import WIDTH, filled
-from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
 
-__all__ = ["Account", "account_of", "print_cards", "print_comparison", "print_pairs"]
-
-
-class Account(NamedTuple):
-    """The verdict of some runs, the card of each variant and of variants over data sets, and the pairs of attacks."""
-
-    study: Study
-    verdict: Conclusion
-    cards: Sequence[ExposureCard]
-    pooled: Sequence[ExposureCard]
-    pairs: Sequence[AttackPair]
-
-
-def account_of(store: Path, numbers: Iterable[int]) -> Account:
-    """Read the account of the runs of a store from their `numbers`."""
-    with closing(connect_readonly(store)) as connection:
-        study = Study.of(connection, read_runs(connection, numbers))
-        verdict = most_severe(judged_variants(connection, study))
-        cards = exposure_cards(connection, study)
-        return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
+__all__ = ["print_cards", "print_comparison", "print_pairs"]
 
 
 def print_cards(account: Account, missing: Mapping[str, str] | None = None, *, costs: bool = False) -> None:

@@ -28,10 +28,10 @@ from decloak.report.terminal import say
 from decloak.report.wording import WIDTH, duration, filled
 
 if TYPE_CHECKING:
-    from decloak.commands.risk_card import Account
     from decloak.pipeline.dry_run import DryRun, Estimate
     from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
+    from decloak.report.account import Account
 
 
 __all__ = ["run_command", "set_option"]
@@ -141,10 +141,10 @@ def run_command(
 
     Exit codes: 0 success; 2 invalid input, or a variant without a release; 3 an expectation failed or has no figure.
     """
-    from decloak.commands.risk_card import account_of
     from decloak.memory import read_size
     from decloak.parallel import cores
     from decloak.pipeline.run import run
+    from decloak.report.account import account_of
 
     if brief and verbose:
         raise DecloakError("--brief and --verbose exclude each other", hint="give one")

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from decloak.data.frames import frame_columns, is_frame, rows_of_columns
-from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels, compact_labels
 from decloak.errors import DecloakError, quote
 
@@ -37,6 +37,11 @@ class Dataset(Represented):
         line = f"Dataset of {counted(size, 'transaction')}, {counted(len(self.items), 'item')}, from {self.origin!r}"
         rows = ((label, joined(row)) for label, row in zip(self.labels, self.transactions, strict=True))
         return Summary(line, size, ("transaction", "items"), rows)
+
+    def long_rows(self) -> LongRows:
+        """Return a row for each item of each transaction."""
+        pairs = zip(self.labels, self.transactions, strict=True)
+        return LongRows(("transaction", "item"), ((label, item) for label, items in pairs for item in items))
 
     @cached_property
     def rows(self) -> CodedRows[str]:
@@ -79,19 +84,23 @@ class Dataset(Represented):
         if isinstance(data, Dataset):
             return data
         if is_frame(data):
-            return cls._of_frame(data)
+            return cls.of_labelled(rows_of_columns(frame_columns(data)))
         rows = CodedRows.of(sorted(row) if isinstance(row, Set) else dict.fromkeys(row) for row in rows_of(data))
         return cls(rows, RowLabels(len(rows)))
 
     @classmethod
-    def _of_frame(cls, frame: object) -> "Dataset":
-        named = list(rows_of_columns(frame_columns(frame)))
+    def of_labelled(cls, labelled: Iterable[tuple[str | None, list[str]]], *, repeats: bool = False) -> "Dataset":
+        """Return the rows of a frame, each with its label or None, as a data set; equal labels need `repeats`."""
+        named = list(labelled)
         labels = [str(number) if label is None else label for number, (label, _) in enumerate(named, 1)]
+        rows = CodedRows.of(dict.fromkeys(items) for _, items in named)
         # Ids that repeat would merge two people.
         twice = next((label for label, count in Counter(labels).items() if count > 1), None)
-        if twice is not None:
-            raise DecloakError(f"two rows of the frame have the id {quote(twice)}", hint="ids must be unique")
-        return cls(CodedRows.of(dict.fromkeys(items) for _, items in named), compact_labels(labels))
+        if twice is None:
+            return cls(rows, compact_labels(labels))
+        if repeats:
+            return cls(rows, RowLabels(len(rows)))
+        raise DecloakError(f"two rows of the frame have the id {quote(twice)}", hint="ids must be unique")
 
 
 _SHAPE = "give each transaction as a list of strings"

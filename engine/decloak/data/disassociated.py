@@ -17,7 +17,7 @@ from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.data.forms import FormName
 from decloak.data.ordering import RowIndices, SortedRelease
 from decloak.data.release import Release, with_bounds
-from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.errors import DecloakError, quote
 
 __all__ = [
@@ -101,6 +101,25 @@ class Disassociated(Represented, ChunkContent):
             for number, cluster in enumerate(self.clusters)
         )
         return Summary(line, len(self.clusters), ("cluster", "records", "record chunks", "published items"), rows)
+
+    def long_rows(self) -> LongRows:
+        """Return a row for each published item of each chunk: chunks are numbers, T for terms, S0.1 for a shared one.
+
+        The cluster of a shared chunk and the sub-record of a term are None.
+        """
+        chunks: list[tuple[int | None, str, tuple[tuple[str, ...], ...]]] = []
+        for number, cluster in enumerate(self.clusters):
+            chunks += [(number, str(place), chunk.subrecords) for place, chunk in enumerate(cluster.record_chunks)]
+            chunks.append((number, "T", ()))
+        for number, joint in enumerate(self.joints):
+            chunks += [
+                (None, f"S{number}.{place}", chunk.subrecords) for place, chunk in enumerate(joint.shared_chunks)
+            ]
+        rows: list[tuple[object, ...]] = []
+        for of_cluster, name, subrecords in chunks:
+            parts = enumerate(subrecords) if name != "T" else ((None, self.clusters[of_cluster or 0].term_chunk),)
+            rows += [(of_cluster, name, place, item) for place, items in parts for item in items]
+        return LongRows(("cluster", "chunk", "subrecord", "item"), rows)
 
     @property
     def transactions(self) -> tuple[tuple[str, ...], ...]:

@@ -1,18 +1,28 @@
-"""Conversion of tables with named columns to transactions: pandas, polars and Arrow, none of which is imported here.
+"""Conversion between tables with named columns and transactions: pandas, polars and Arrow.
 
-The content of the columns decides between three shapes: a column of lists; columns of only 0 and 1, one per item; rows
-of (transaction, item). An explicit index, or the remaining column, has the ids.
+There are three shapes: a column of lists; columns of only 0 and 1, one per item; rows of (transaction, item). A format
+names the shape. Without a format the content of the columns decides. An explicit index, or the remaining column, has
+the ids.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
+from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from decloak.errors import DecloakError, quote, suggest
+from decloak.extras import install
 
-__all__ = ["Columns", "cell_name", "check_columns", "frame_columns", "is_frame", "rows_of_columns"]
+__all__ = [
+    "SHAPES", "Columns", "FrameLibrary", "cell_name", "check_columns", "frame_columns", "is_frame", "make_frame",
+    "rows_in_format", "rows_of_columns",
+]  # fmt: skip
+
+FrameLibrary = Literal["pandas", "polars"]
+SHAPES = {"long": {"transaction", "item"}, "onehot": {"ids"}, "basket": {"ids", "item", "within"}}
+"""The formats in which a frame can be read, and the options of each."""
 
 Row = tuple[str | None, list[str]]
 """The id of a transaction, None if it has none, and its items."""
@@ -72,6 +82,62 @@ def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "ite
         ids = _ids({name: column for name, column in values.items() if name not in flags}, columns.labels, transaction)
         return _rows_of_flags({name: values[name] for name in flags}, ids)
     return _rows_of_pairs(*_pairs(values, columns.labels, transaction, item))
+
+
+def rows_in_format(
+    columns: Columns,
+    shape: str,
+    *,
+    transaction: str,
+    item: str,
+    ids: bool,
+    within: str | None,
+) -> Iterator[Row]:
+    """Yield the transactions of the table `columns` in a `shape` of `SHAPES`; the options are those of `read`.
+
+    Further columns of a table in the format `long` or `basket` are left out.
+    """
+    values = dict(columns.values)
+    if shape == "long":
+        names = [_existing(values, transaction), _existing(values, item)]
+        return _rows_of_pairs(*(values[name] for name in names))
+    labels = values.pop(next(iter(values))) if ids and values else columns.labels
+    if shape == "onehot":
+        odd = next((name for name, column in values.items() if not _holds_flags(column)), None)
+        if odd is not None:
+            message = f"the column {quote(odd)} has other values than 0 and 1"
+            raise DecloakError(message, hint="remove it; an id column comes first and needs the option ids")
+        return _rows_of_flags(values, labels)
+    name = item if item in values or len(values) != 1 else next(iter(values))
+    column = values[_existing(values, name)]
+    if within is not None:
+        column = [value if _is_missing(value) or _is_list(value) else str(value).split(within) for value in column]
+    if not _holds_lists(column):
+        message = f"the column {quote(name)} holds no lists of items"
+        raise DecloakError(message, hint="give the character between items as within, or read it as long")
+    return _rows_of_lists(column, labels)
+
+
+def _existing(values: Mapping[str, object], name: str) -> str:
+    if name not in values:
+        hint = suggest(name, values) or "name the columns with the options transaction and item"
+        raise DecloakError(f"no column {quote(name)} among {_listed(values)}", hint=hint)
+    return name
+
+
+def make_frame(columns: Sequence[str], rows: Iterable[Sequence[object]], library: FrameLibrary | None = None) -> Any:
+    """Return the `rows` under `columns` as a frame of `library`; by default of pandas, else of polars."""
+    names = ("pandas", "polars") if library is None else (library,)
+    for name in names:
+        if name not in ("pandas", "polars"):
+            raise DecloakError(f"no frames of {quote(name)}", hint="use pandas or polars")
+        try:
+            frames = import_module(name)
+        except ImportError:
+            continue
+        values = list(zip(*rows, strict=True)) or [()] * len(columns)
+        return frames.DataFrame({column: list(cells) for column, cells in zip(columns, values, strict=True)})
+    raise DecloakError(f"a frame needs {' or '.join(names)}", hint=install("frames"))
 
 
 def _holds_lists(column: Sequence[Any]) -> bool:

@@ -14,7 +14,7 @@ from decloak.data.forms import FormName
 from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.published import Published
 from decloak.data.release import with_bounds
-from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels
 
 __all__ = ["Generalised", "generalised_of", "read_generalised"]
@@ -46,6 +46,13 @@ class Generalised(Represented, LabelContent):
         line = f"Generalised release of {counts}, method {self.method}"
         rows = ((name, joined(row)) for name, row in zip(self.ids, self.transactions, strict=True))
         return Summary(line, size, ("record", "published labels"), rows)
+
+    def long_rows(self) -> LongRows:
+        """Return a row for each label of each record, with the number of items that the label covers."""
+        size = {label: len(items) for label, items in self.members.items()}
+        pairs = zip(self.ids, self.transactions, strict=True)
+        rows = ((name, label, size[label]) for name, row in pairs for label in row)
+        return LongRows(("record", "published", "members"), rows)
 
     @property
     def items(self) -> tuple[str, ...]:

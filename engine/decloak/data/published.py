@@ -14,7 +14,7 @@ from decloak.data.formats.lines import FilePath, location, read_lines
 from decloak.data.formats.published import format_element, parse_set_content, write_published
 from decloak.data.forms import FormName
 from decloak.data.ordering import SortedRelease, sort_rows
-from decloak.data.representation import Represented, Summary, counted, joined
+from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 
 __all__ = ["Published", "read_published"]
@@ -46,6 +46,19 @@ class Published(Represented, SetContent):
         line = f"Set-generalised release of {counts}, method {self.method}"
         rows = ((label, joined(row)) for label, row in zip(self.labels, self.transactions, strict=True))
         return Summary(line, size, ("record", "published items"), rows)
+
+    def long_rows(self) -> LongRows:
+        """Return a row for each published item of each record, with the number of its members: 1 of a plain item."""
+        name = {element: format_element(element) for element in self.rows.used_names}
+        pairs = zip(self.labels, self.transactions, strict=True)
+        return LongRows(
+            ("record", "published", "members"),
+            (
+                (label, name[element], 1 if isinstance(element, str) else len(element))
+                for label, row in pairs
+                for element in row
+            ),
+        )
 
     @property
     def ids(self) -> Sequence[str]:

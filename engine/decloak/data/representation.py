@@ -1,15 +1,27 @@
-"""Short representations of data and releases: a notebook prints the last value of each cell."""
+"""Data and releases as short texts, as HTML and as frames: a notebook prints the last value of each cell."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
 from typing import Any, NamedTuple
 
+from decloak.data.frames import FrameLibrary, make_frame
 from decloak.errors import escape_control
 
-__all__ = ["Represented", "Summary", "counted", "html_table", "joined"]
+__all__ = [
+    "LongRows",
+    "Represented",
+    "Summary",
+    "Table",
+    "counted",
+    "html_lines",
+    "html_table",
+    "html_text",
+    "joined",
+    "shorten",
+]
 
 FEW = 10
 """Largest number of rows of a value that is printed in full."""
@@ -17,6 +29,8 @@ LONGEST = 500
 """Largest number of characters of a representation."""
 SHOWN = 5
 """Number of rows in a table of a notebook."""
+MOST_ROWS = 50
+"""Number of rows of a result in a notebook."""
 LONGEST_CELL = 200
 """Largest number of characters of a cell in such a table."""
 
@@ -30,8 +44,15 @@ class Summary(NamedTuple):
     rows: Iterable[Sequence[str]]
 
 
+class LongRows(NamedTuple):
+    """The columns and the rows of a long table: one fact in each row."""
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[object]]
+
+
 class Represented:
-    """A dataclass with a short `repr` and a table for notebooks. Both contain no more than the first rows."""
+    """A dataclass with a short `repr`, a table for notebooks, and a frame. Only the frame contains all rows."""
 
     @abstractmethod
     def summary(self) -> Summary:
@@ -45,22 +66,66 @@ class Represented:
             text = f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values)})"
             if len(text) <= LONGEST:
                 return text
-        return _cut(f"<{escape_control(summary.line)}>", LONGEST)
+        return shorten(f"<{escape_control(summary.line)}>")
 
     def _repr_html_(self) -> str:
         """Return the line and the first rows as HTML, which fetches nothing and runs nothing."""
         return html_table(self.summary())
 
+    def long_rows(self) -> LongRows:
+        """Return the rows of the frame."""
+        summary = self.summary()
+        return LongRows(summary.columns, summary.rows)
 
-def html_table(summary: Summary) -> str:
-    """Return a `summary` as HTML: its line, its first rows, and how many more there are."""
-    head = "".join(f"<th>{_safe(column)}</th>" for column in summary.columns)
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return the value as a long frame of `library`; by default of pandas, else of polars."""
+        return make_frame(*self.long_rows(), library)
+
+
+@dataclass(frozen=True, repr=False)
+class Table(Represented):
+    """Rows under columns, and a line about them: a result that a notebook shows and `to_frame` converts."""
+
+    line: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def summary(self) -> Summary:
+        """Return the table with its cells as texts."""
+        return Summary(self.line, len(self.rows), self.columns, (tuple(map(cell_text, row)) for row in self.rows))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return shorten(f"<{escape_control(self.line)}; {counted(len(self.rows), 'row')} of {', '.join(self.columns)}>")
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary(), MOST_ROWS)
+
+    def long_rows(self) -> LongRows:
+        """Return the rows unchanged."""
+        return LongRows(self.columns, self.rows)
+
+
+def cell_text(value: object) -> str:
+    """Return the `value` of a cell as text: numbers with few digits, sets with commas, nothing for None."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.3f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else joined(value) if isinstance(value, tuple) else str(value)
+
+
+def html_table(summary: Summary, shown: int = SHOWN) -> str:
+    """Return a `summary` as HTML: its line, the first `shown` rows, and how many more there are."""
+    head = "".join(f"<th>{html_text(column)}</th>" for column in summary.columns)
     rows = [
-        "<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>" for row in islice(summary.rows, SHOWN)
+        "<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in islice(summary.rows, shown)
     ]
-    more = f"<p>… and {summary.size - SHOWN:,} more</p>" if summary.size > SHOWN else ""
+    more = f"<p>… and {summary.size - shown:,} more</p>" if summary.size > shown else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<div><p>{_safe(summary.line)}</p>{table}{more}</div>"
+    return f"<div><p>{html_text(summary.line)}</p>{table}{more}</div>"
 
 
 def counted(number: int, noun: str) -> str:
@@ -81,10 +146,21 @@ def joined(elements: Iterable[Any]) -> str:
     return ", ".join(f"({', '.join(one)})" if isinstance(one, tuple) else str(one) for one in elements)
 
 
-def _safe(text: str) -> str:
+def html_text(text: str, most: int = LONGEST_CELL) -> str:
+    """Return the first `most` characters of `text` as HTML that is only text.
+
+    >>> html_text("<b>")
+    '&lt;b&gt;'
+    """
     # Item names are hostile input: a name must not become markup or steer a terminal.
-    return escape(escape_control(_cut(text, LONGEST_CELL)))
+    return escape(escape_control(shorten(text, most)))
 
 
-def _cut(text: str, most: int) -> str:
+def html_lines(text: str) -> str:
+    """Return the lines of `text` as HTML with their spaces."""
+    return f"<pre>{chr(10).join(html_text(line, LONGEST) for line in text.splitlines())}</pre>"
+
+
+def shorten(text: str, most: int = LONGEST) -> str:
+    """Return `text`, cut to `most` characters if it is longer."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from decloak import ending
+from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import location
 from decloak.errors import NoRelease, escape_control, quote
 from decloak.figures import Metric, all_metrics
@@ -118,8 +119,9 @@ class Run:
 
 @one_process()
 def run(
-    scenario: str | Path,
+    scenario: str | Path | Mapping[str, Any],
     *,
+    data: Dataset | None = None,
     store: str | Path = "store.db",
     overrides: Sequence[str] = (),
     progress: Progress | None = None,
@@ -129,8 +131,9 @@ def run(
     memory: int | None = None,
     dask: str | None = None,
 ) -> Run:
-    """Run the file `scenario` with the results in `store`, and return the results. decloak reuses stored results.
+    """Run `scenario`, a file or a mapping, with the results in `store`, and return them. decloak reuses stored results.
 
+    - `data`: original records in place of the file of the scenario.
     - `overrides`: "key=value" texts that replace keys of the scenario.
     - `allow_send`: hosts that may receive item names in this run.
     - `only`: a part of the names of the variants to run.
@@ -140,7 +143,7 @@ def run(
     """
     if dask is not None:
         check_address(dask, allow_send)
-    document = load(scenario, overrides)
+    document = load(scenario, overrides, data)
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)

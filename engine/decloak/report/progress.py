@@ -5,7 +5,7 @@ Progress contains no item names, and of the ground truth only the precision of a
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from decloak.compiled import COMPILING
 from decloak.errors import quote
@@ -16,7 +16,7 @@ from decloak.report.wording import duration
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:
-    from rich.live import Live
+    from rich.text import Text
 
 __all__ = ["ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
 
@@ -30,6 +30,13 @@ RIGHT = {"precision": "eliminated", "accuracy": "assigned"}
 """Figures with a baseline, and their denominators."""
 
 Clock = Callable[[], float]
+
+
+class Display(Protocol):
+    """A place where a text replaces the last one, such as `rich.live.Live`."""
+
+    def update(self, renderable: "Text", *, refresh: bool) -> None:
+        """Show `renderable`."""
 
 
 def result_line(figures: Mapping[tuple[str, str], PooledFigure], knows: Mapping[str, str] | None = None) -> str | None:
@@ -135,7 +142,7 @@ class StageTimes(Progress):
 class Screen(Progress):
     """Show the running stages at the foot of a terminal, drawn by the caller with news."""
 
-    def __init__(self, live: "Live", clock: Clock = time.monotonic) -> None:
+    def __init__(self, live: Display, clock: Clock = time.monotonic) -> None:
         self._live, self._clock = live, clock
         self._begun, self._drawn = clock(), 0.0
         self._at_work: dict[int, tuple[str, str]] = {}

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, Faults, quote
 from decloak.scenario.model import DEEPEST, Scenario, Varying
 from decloak.scenario.split_by_form import split_by_form
 from decloak.scenario.sweep import combinations, merged_faults, overlapping
 from decloak.yaml.source import Source, check, read_source, validated
-from decloak.yaml.tree import Location, compose
+from decloak.yaml.tree import Location, Node, compose
+from decloak.yaml.values import source_of
 
-__all__ = ["Combination", "Document", "load"]
+__all__ = ["MEMORY", "READING", "Combination", "Document", "load"]
 
 Keys = tuple[str, ...]
+OWN_DATA = ("generate", "release", "distances", "text", "searchlog")
+"""The keys of data that no program can replace."""
+READING = frozenset(Options._fields) - {"repeats"} | {"file", "format", "as_said"}
+"""The keys that say how a file is read."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +66,17 @@ class Document:
         return self.path.parent / name
 
 
-def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
-    """Read the scenario file at `path`, apply `overrides` ("key=value", dotted keys) and return it; raise `Faults`."""
-    try:
-        parent = Path(path).parent
-    except TypeError:
-        hint = "write it into a YAML file, and give its path"
-        raise DecloakError(f"the scenario is {quote(path)}, not a path", hint=hint) from None
-    source, places = _overridden(read_source(path), overrides)
+MEMORY = "memory"
+"""The name of data that a program gives, in place of a file."""
+
+
+def load(given: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), data: Dataset | None = None) -> Document:
+    """Read the scenario `given` as a file or a mapping, apply `overrides` ("key=value", dotted keys) and return it;
+    raise `Faults`. Files of a mapping are relative to the current folder. `data` replace the file of the scenario.
+    """
+    path = Path("scenario") if isinstance(given, Mapping) else _path(given)
+    read = source_of(given, "scenario") if isinstance(given, Mapping) else read_source(path)
+    source, places = _overridden(read if data is None else _with_data(read), overrides)
     try:
         plan = check(source, Varying)
     # If the keys that vary exist elsewhere too, checking the whole scenario reports all errors at once.
@@ -76,7 +86,9 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
         raise
     _check_effect(places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
-    folder = Folder(parent)
+    folder = Folder(path.parent)
+    if data is not None:
+        folder.hold(MEMORY, data)
     fitted = split_by_form(variants, folder)
     checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
     cases = tuple(
@@ -87,7 +99,31 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Document:
     # Faults of all variants are merged into one error, so that they can be fixed in one go.
     if len(cases) < len(variants):
         raise merged_faults(variants, [faults for _, faults in checked])
-    return Document(Path(path), folder, source, cases)
+    return Document(path, folder, source, cases)
+
+
+def _path(given: object) -> Path:
+    try:
+        return Path(given)  # type: ignore[arg-type]
+    except TypeError:
+        hint = "give a path, a mapping or a decloak.Scenario"
+        raise DecloakError(f"the scenario is {quote(given)}, not a path", hint=hint) from None
+
+
+def _with_data(source: Source) -> Source:
+    """Return the document with the data in memory in place of its file; other data of its own are an error."""
+    written = source.root.children.get("data")
+    keys = written.children if written is not None else {}
+    own = next((key for key in OWN_DATA if key in keys), None)
+    varied = source.root.children.get("vary")
+    own = own or next((str(key) for key in (varied.children if varied else {}) if key in ("data", "data.file")), None)
+    if own is not None:
+        raise source.error(("data", own), f"{quote(own)} names other data than those given", "delete it, or data=")
+    place = Location(f"{source.name}.data") if written is None else written.place
+    inner: dict[str | int, Node] = {key: node for key, node in keys.items() if key not in READING}
+    inner |= {"file": Node(MEMORY, place), "format": Node("jsonl", place)}
+    section = Node.mapping(place, dict.fromkeys(map(str, inner), place), inner)
+    return source.put(("data",), section, place)
 
 
 def _overridden(source: Source, overrides: Sequence[str]) -> tuple[Source, dict[Keys, Location]]:

@@ -11,7 +11,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.cleaning import cleaned, read_names, read_synonyms
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
-from decloak.data.formats.look_check import read_fitting
+from decloak.data.formats.look_check import read_fitting, with_warnings
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
 from decloak.data.formats.release_header import Header
@@ -183,7 +183,11 @@ class Original(_Sampled):
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
-        data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
+        held = folder.held(self.file)
+        if held is None:
+            data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
+        else:
+            data = with_warnings(held, self.format, options)
         return self._draw(self.clean.of(replace(data, origin=self.file), folder), self.seed)
 
 

@@ -20,7 +20,7 @@ import yaml
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Location", "Node", "compose", "end_of", "number_or_text"]
+__all__ = ["DEEPEST", "MOST", "UNUSABLE", "WIDEST", "Location", "Node", "compose", "end_of", "number_or_text"]
 
 # Both bounds count aliases as expanded: an alias bomb has few nodes and billions of values.
 MOST = 100_000
@@ -32,7 +32,7 @@ WIDEST = 2**63 - 1
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
+UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -256,7 +256,7 @@ class _Composer:
         return node
 
     def _scalar(self, event: Any) -> Any:
-        if _UNUSABLE.search(event.value):
+        if UNUSABLE.search(event.value):
             raise self._fault(event, f"{quote(event.value)} holds a character no text may hold", "delete it")
         try:
             return number_or_text(event.value) if event.implicit[0] else event.value

@@ -35,7 +35,7 @@ from decloak.data.formats.lines import FilePath
 from decloak.data.forms import FormName
 from decloak.data.ordering import SortedRelease
 from decloak.data.published import Published
-from decloak.data.representation import Represented, Summary
+from decloak.data.representation import LongRows, Represented, Summary
 from decloak.errors import DecloakError, quote
 
 __all__ = ["Coat", "CoatStep", "coat"]
@@ -190,6 +190,10 @@ class Coat(Represented):
     def summary(self) -> Summary:
         """Return the release in short."""
         return self.published.summary()
+
+    def long_rows(self) -> LongRows:
+        """Return the rows of the published transactions."""
+        return self.published.long_rows()
 
     @property
     def suppressed(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import FilePath, ReadFile, open_file
 from decloak.digest import digest
 from decloak.yaml.source import source_text
@@ -23,9 +24,18 @@ class Folder:
         self._digests: dict[str, str] = {}
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, str] = {}
+        self._held: dict[str, Dataset] = {}
 
     def __truediv__(self, name: FilePath) -> FilePath:
         return self._files.get(str(name)) or self.path / name
+
+    def hold(self, name: str, data: Dataset) -> None:
+        """Let `name` stand for `data` in memory, in place of a file."""
+        self._held[name], self._digests[name] = data, data.digest
+
+    def held(self, name: str) -> Dataset | None:
+        """Return the data in memory that `name` stands for, or None if it is the name of a file."""
+        return self._held.get(name)
 
     def text(self, name: str) -> str:
         """Return the text of the YAML file `name`, which is opened once: a pipe can be read only once."""

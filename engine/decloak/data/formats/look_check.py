@@ -43,7 +43,16 @@ from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.repeats import RepeatedRecords, find_copies
 from decloak.errors import DecloakError, quote
 
-__all__ = ["DATE", "check_enough_items", "check_ids", "date_warnings", "mark_name", "read_fitting", "warnings_of"]
+__all__ = [
+    "DATE",
+    "check_enough_items",
+    "check_ids",
+    "date_warnings",
+    "mark_name",
+    "read_fitting",
+    "warnings_of",
+    "with_warnings",
+]
 
 EXAMPLES = 3
 TO_NFC = (
@@ -150,7 +159,7 @@ def read_fitting(
 
 def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options, *, as_said: bool) -> Dataset:  # noqa: A002
     if as_said:
-        return _warned(file, format, options, read(file, format, **options._asdict()))
+        return with_warnings(read(file, format, **options._asdict()), format, options, file)
     # Only baskets have a separator that may be wrong; other formats fail while reading.
     checked = format == "basket" and not options.columns
     lines = list(islice(stream_lines(file), LINES))[options.header_row - 1 :] if checked else []
@@ -161,10 +170,11 @@ def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options,
     if format in ("basket", "xlsx") and not long_sheet:
         for error in _of_rows(data, options):
             raise type(error)(error.message, location(path), f"{error.hint}; {OVERRIDE}")
-    return _warned(file, format, options, data)
+    return with_warnings(data, format, options, file)
 
 
-def _warned(file: FilePath, format: str, options: Options, data: Dataset) -> Dataset:  # noqa: A002
+def with_warnings(data: Dataset, format: str, options: Options, file: FilePath = "") -> Dataset:  # noqa: A002
+    """Return `data` with the warnings about it; `file` is read again for the format `long`."""
     return replace(data, warnings=(*warnings_of(file, format, options, data), *date_warnings(data)))
 
 

@@ -5,6 +5,7 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import chain
+from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats import plain
@@ -13,6 +14,7 @@ from decloak.data.formats.lines import FilePath, ReadFile, check_name, location,
 from decloak.data.formats.record import Format, Options, Record, as_dataset, check_labels
 from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.formats.writing import write_lines
+from decloak.data.frames import SHAPES, frame_columns, is_frame, rows_in_format, rows_of_columns
 from decloak.errors import DecloakError, at_location, quote, suggest
 
 __all__ = ["FORMATS", "find_format", "read", "write"]
@@ -61,8 +63,8 @@ def find_format(name: str, options: Options) -> Format:
 
 
 def read(
-    path: FilePath,
-    format: str,  # noqa: A002 (the word users write)
+    path: FilePath | Any,
+    format: str | None = None,  # noqa: A002 (the word users write)
     *,
     ids: bool = False,
     separator: str | None = None,
@@ -77,6 +79,9 @@ def read(
 ) -> Dataset:
     """Read transactions from the file at `path` in `format`, one of `FORMATS`, and return them. `decloak import --help`
     shows examples.
+
+    `path` may also be a frame of pandas or polars, or a table of Arrow. A frame has the format `long`, `onehot` or
+    `basket`; without a format its content decides. Further columns are left out.
 
     The function unpacks gzip and xz files. An option that the format does not have is an error.
 
@@ -94,11 +99,38 @@ def read(
     """
     further = (header_row, fill_down, tuple(columns))
     options = Options(ids, separator, transaction, item, within, header, repeats, *further)
+    if is_frame(path):
+        return _read_frame(path, format, options)
+    if format is None:
+        hint = "name the format; `decloak look FILE` or decloak.look(path) shows it"
+        raise DecloakError("no format", location(path), hint)
     chosen = find_format(format, options)
     with reading_file(path):
         dataset = as_dataset(_records(chosen, unpacked_file(path), options), location(path), repeats=repeats)
     if not dataset.transactions:
         raise DecloakError("no transactions in the file", location(path), f"expected the format {format}")
+    return dataset
+
+
+def _read_frame(frame: object, name: str | None, options: Options) -> Dataset:
+    """Return the transactions of a frame in the format `name`; None if its content decides."""
+    if name is not None and name not in SHAPES:
+        raise DecloakError(f"a frame is not read as {quote(name)}", hint=f"use {', '.join(SHAPES)}")
+    known = SHAPES.get(name or "", {"transaction", "item"}) | {"repeats"}
+    for option, value, unset in zip(Options._fields, options, Options(), strict=True):
+        if value != unset and option not in known:
+            what = "a frame" if name is None else f"a frame in the format {name}"
+            raise DecloakError(f"{what} has no option {option}", hint="remove it")
+    columns = frame_columns(frame)
+    if name is None:
+        rows = rows_of_columns(columns, options.transaction, options.item)
+    else:
+        rows = rows_in_format(
+            columns, name, transaction=options.transaction, item=options.item, ids=options.ids, within=options.within
+        )
+    dataset = Dataset.of_labelled(rows, repeats=options.repeats)
+    if not dataset.transactions:
+        raise DecloakError("no transactions in the frame", hint="give one with rows")
     return dataset
 
 

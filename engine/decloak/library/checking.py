@@ -1,0 +1,207 @@
+"""The check of a guarantee: of a release or records in memory, or of a file of any kind."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from decloak.attacker.written_order import order_notes
+from decloak.counting.guarantees import (
+    Disassociation,
+    FirstViolations,
+    Guarantee,
+    KAnonymity,
+    KmAnonymity,
+    NegativeKnowledge,
+)
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.lines import FilePath, location
+from decloak.data.formats.look import look
+from decloak.data.forms import FormName
+from decloak.data.frames import is_frame
+from decloak.data.generalised import Generalised
+from decloak.data.published import Published
+from decloak.data.release import Release
+from decloak.data.representation import Table, shorten
+from decloak.errors import DecloakError, at_location, escape_control
+from decloak.library.release_reading import STORE_KIND, as_labels, read_any_release
+from decloak.store.opening import is_store
+
+__all__ = ["Check", "check", "fitting_guarantee"]
+
+AnyRelease = Disassociated | Generalised
+MOST = 20
+"""Violations that a check lists."""
+Kind = Literal["links", "negative", "whole"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Check:
+    """The result of a check; it is true if the release meets the guarantee.
+
+    `statement` is the guarantee in one line. `warnings` are doubts about the data.
+    """
+
+    statement: str
+    warnings: tuple[str, ...]
+    _columns: tuple[str, ...]
+    _first: FirstViolations
+
+    @property
+    def holds(self) -> bool:
+        """True if the release meets the guarantee."""
+        return not self._first.rows
+
+    @property
+    def violations(self) -> Table:
+        """The first violations, as many as were asked for."""
+        return Table(self.verdict, self._columns, tuple(self._first.rows))
+
+    @cached_property
+    def number(self) -> int | None:
+        """The number of all violations, None if there are too many to count."""
+        return self._first.total() if self._first.rows else 0
+
+    @property
+    def verdict(self) -> str:
+        """The result in one line."""
+        if self.holds:
+            return f"the guarantee holds: {self.statement}"
+        return f"the guarantee fails: {self.statement}; {len(self._first.rows)} or more violations"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        """Return the result in one line."""
+        return shorten(f"<{escape_control(self.verdict)}>")
+
+    def _repr_html_(self) -> str:
+        return self.violations._repr_html_()
+
+
+def check(
+    release: Release | Dataset | FilePath | Iterable[Iterable[str]],
+    k: int | None = None,
+    m: int | None = None,
+    *,
+    kind: Kind | None = None,
+    constraints: str | Path | None = None,
+    most: int = MOST,
+) -> Check:
+    """Check the guarantee of a `release`, of records, or of a file of either, and return the result.
+
+    - `k`, `m`: the guarantee. By default the release states it.
+    - `kind`: `whole` compares complete records. `negative` includes absent items. `links` looks for pairs of items
+      that find a record with a probability above 1/k.
+    - `constraints`: a file with the guarantee of another method, as for `decloak check`.
+    - `most`: the largest number of violations to list.
+    """
+    warnings: list[str] = []
+    file = release if isinstance(release, str | Path) else None
+    found = _in_file(file, warnings) if file is not None else _in_memory(release)
+    chosen = {name: name == kind for name in ("whole", "links", "negative")}
+    if kind is not None and not any(chosen.values()):
+        raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(chosen)}")
+    made_here = file is None and constraints is None and kind is None and isinstance(release, Release)
+    guarantee = _stated(release, k, m) if made_here else None  # type: ignore[arg-type]
+    if guarantee is None or guarantee.form != found.form:
+        guarantee = fitting_guarantee(found, file, chosen, constraints, flag="", k=k, m=m)
+    warnings += [*guarantee.notes(found), *order_notes(found)]
+    return Check(guarantee.statement, tuple(warnings), guarantee.columns, guarantee.first(found, most))
+
+
+def _in_file(file: FilePath, warnings: list[str]) -> AnyRelease:
+    if is_store(file):
+        from decloak.data.formats.record import Options
+
+        return read_any_release(file, STORE_KIND, Options(), warnings.append, as_said=False)
+    reading = look(file).sure_reading("decloak.read(path, format=...)")
+    return read_any_release(file, reading.format, reading.options, warnings.append, as_said=False)
+
+
+def _in_memory(release: object) -> AnyRelease:
+    if isinstance(release, Disassociated | Generalised):
+        return release
+    published = getattr(release, "published", release)  # of COAT
+    if isinstance(published, Published):
+        return as_labels(published)
+    if is_frame(release) or isinstance(release, Dataset | Iterable):
+        return as_labels(Dataset.of(release))  # type: ignore[arg-type]
+    hint = "give a release, records, or the path of a file"
+    raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
+
+
+def _stated(release: Release, k: int | None, m: int | None) -> Guarantee[Any] | None:
+    """Return the guarantee of the method that made `release`; None if the release alone does not determine it."""
+    from decloak.anonymisers.registry import guarantee_of
+
+    given = {name: bound for name, bound in (("k", k), ("m", m)) if bound is not None}
+    with suppress(DecloakError, KeyError):
+        return guarantee_of(release.method, {**release.parameters, **given})
+    return None
+
+
+def fitting_guarantee(
+    release: AnyRelease,
+    file: FilePath | None,
+    chosen: Mapping[str, bool],
+    constraints: str | Path | None,
+    *,
+    flag: str = "--",
+    **bounds: int | None,
+) -> Guarantee[Any]:
+    """Return the guarantee to check in `release`, which was read from `file`; raise an error if it does not fit.
+
+    It is that of a file of `constraints`, or of `bounds` k and m, given or stated by the release, or of the manifest
+    beside the file. `chosen` names the checks that were asked for. `flag` is what errors put before k and m.
+    """
+    guarantee = _guarantee(release, file, chosen, constraints, flag, bounds)
+    with nullcontext() if file is None else at_location(location(file)):
+        guarantee.check_fits(release)
+    return guarantee
+
+
+def _guarantee(
+    release: AnyRelease,
+    file: FilePath | None,
+    chosen: Mapping[str, bool],
+    constraints: str | Path | None,
+    flag: str,
+    bounds: Mapping[str, int | None],
+) -> Guarantee[Any]:
+    from decloak.anonymisers.registry import guarantee_of
+    from decloak.data.formats.manifest_file import manifest_path, read_manifest
+    from decloak.measure.pair_links import PairLinks
+    from decloak.scenario.guarantee_file import guarantee_in
+
+    if constraints is not None:
+        return guarantee_in(Path(constraints), **bounds)
+    stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
+    manifest = None
+    if file is not None and not any(chosen.values()) and None in stated.values():
+        manifest = read_manifest(file)
+    if file is not None and manifest is not None:
+        with at_location(location(manifest_path(file))):
+            said = {name: bound for name, bound in bounds.items() if bound is not None}
+            return guarantee_of(manifest.method, {**manifest.parameters, **said})
+    if stated["k"] is None or (stated["m"] is None and not chosen["whole"]):
+        raise _unknown_bounds(release, flag, chosen["whole"])
+    if chosen["whole"]:
+        return KAnonymity(stated["k"])
+    km = {"k": stated["k"], "m": stated["m"] or 0}
+    disassociated = release.form == FormName.DISASSOCIATED
+    if chosen["links"] or (disassociated and not chosen["negative"]):
+        return (PairLinks if chosen["links"] else Disassociation)(**km)
+    return (NegativeKnowledge if chosen["negative"] else KmAnonymity)(**km)
+
+
+def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError:
+    where, what = (None, "a data file") if release.origin == "memory" else (release.origin, "the release")
+    what = what if flag else "the release"
+    names = ("k",) if whole else ("k", "m")
+    remedy = " and ".join(f"{flag}{name}" for name in names)
+    return DecloakError(f"{what} does not say its {' and '.join(names)}", where, f"give {remedy}")

@@ -1,0 +1,117 @@
+"""What a store has about runs, from Python: published files, comparisons and explanations."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from decloak.data.formats.lines import location
+from decloak.data.formats.manifest_file import manifest_path
+from decloak.data.formats.writing import check_new
+from decloak.data.representation import Table
+from decloak.errors import DecloakError, quote
+from decloak.library.results import Run
+from decloak.releases.form import Publishing
+from decloak.releases.publishing import PublishedFiles, publish_release
+from decloak.report.advice import advice
+from decloak.report.risk_card import exposure_cards
+from decloak.report.run_comparison import RunComparison, compared_runs
+from decloak.report.study import Study
+from decloak.rules.explain import explain as explain_item
+from decloak.rules.explain import list_findings
+from decloak.store import results
+from decloak.store.opening import connect_readonly
+
+__all__ = ["compare", "explain", "publish"]
+
+Stored = Run | str | Path
+"""The results of a run, or the path of a store."""
+
+
+@contextmanager
+def _found(run: Stored, variant: str | int | None) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """Open the store of `run`; yield it and the number of the run of `variant`, the last one of a whole store."""
+    store = run.store if isinstance(run, Run) else run
+    with closing(connect_readonly(store)) as connection:
+        if isinstance(run, Run):
+            yield connection, run.number(variant)
+        else:
+            yield connection, results.find_run(connection, "last" if variant is None else str(variant))
+
+
+def publish(
+    run: Stored,
+    file: str | Path,
+    *,
+    variant: str | int | None = None,
+    original_ids: bool = False,
+    text: bool = False,
+    cut: str | Path | None = None,
+) -> PublishedFiles:
+    """Write the release of `run` to `file`, with a manifest beside it, and return the files and warnings.
+
+    `variant` names one of several. The other options are those of `decloak publish`. Before the file appears, decloak
+    reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
+    """
+    path, labels = Path(file), None if cut is None else Path(cut)
+    paths = [one for one in (path, labels, manifest_path(path)) if one is not None]
+    for one in paths:
+        check_new(one)
+    if len({one.resolve() for one in paths}) < len(paths):
+        message = "the release and its labels go to the same file"
+        raise DecloakError(message, location(paths[1]), "choose another name for one")
+    with _found(run, variant) as (connection, number):
+        release = results.release_of(connection, number)
+        return publish_release(connection, release, path, Publishing(original_ids, text, labels))
+
+
+def compare(run: Stored, *variants: str | int) -> Table:
+    """Compare the figures of two or more variants, and return them with the changes from the first to the second.
+
+    `run` are results, or a store. Without `variants`, all variants of the results are compared. A change has a 95%
+    interval over the repetitions with equal seeds.
+    """
+    store = run.store if isinstance(run, Run) else run
+    names = [str(name) for name in variants]
+    if not names and isinstance(run, Run):
+        names = list(dict.fromkeys(ran.name for ran in run.variants))
+    if len(names) < 2:
+        raise DecloakError("one run is nothing to compare", hint="name two or more variants")
+    with closing(connect_readonly(store)) as connection:
+        numbers = [results.find_run(connection, name) for name in names]
+        study = Study.of(connection, compared_runs(connection, list(zip(names, names, numbers, strict=True))))
+        comparison, cards = RunComparison(study), exposure_cards(connection, study)
+        measured = {family for number in numbers for family in results.measured_families(connection, number)}
+        changes = comparison.changes(measured, cards)
+    two = len(names) == 2
+    rows = [
+        (one.family, one.attack, one.figure, *one.values, *(tuple(one.change or (None,) * 4)[:4] if two else ()))
+        for one in changes
+    ]
+    columns = ("family", "attack", "figure", *names, *(("change", "low", "high", "pairs") if two else ()))
+    return Table(advice(cards) or f"{len(rows)} figures differ", columns, tuple(rows))
+
+
+def explain(
+    run: Stored,
+    record: str | None = None,
+    item: str | None = None,
+    *,
+    variant: str | int | None = None,
+    attack: str | None = None,
+    most: int = 10,
+) -> Table:
+    """Explain why attacks eliminated `item` from `record`, or list the first `most` findings of each attack.
+
+    `variant` and `attack` select one of several.
+    """
+    if (record is None) != (item is None):
+        raise DecloakError("a record and an item belong together", hint="give both, or neither")
+    with _found(run, variant) as (connection, number):
+        if record is None or item is None:
+            rows = [tuple(found) for found in list_findings(connection, number, attack, most)]
+            return Table(f"Findings of run {number}", ("attack", "finding", "because"), tuple(rows))
+        explained = explain_item(connection, number, record, item, attack)
+    columns = ("attack", "finding", "because", "distance", "weight")
+    found = [(one.attack, one.finding, one.sentence, one.d, one.weight) for one in explained]
+    return Table(f"{quote(item)} in record {quote(record)}, run {number}", columns, tuple(found))

@@ -1,0 +1,115 @@
+"""Runs and attacks from Python, on data and releases in memory."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from decloak.data.dataset import Dataset
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.plain_files import read
+from decloak.data.formats.record import Options
+from decloak.data.frames import is_frame
+from decloak.data.generalised import Generalised
+from decloak.data.release import Release
+from decloak.errors import DecloakError
+from decloak.library.notebook import notebook_progress
+from decloak.library.results import Run
+from decloak.library.scenario import Scenario
+from decloak.pipeline import run as pipeline
+from decloak.pipeline.progress import Progress
+from decloak.yaml.source import read_source
+
+__all__ = ["attack", "run"]
+
+
+def run(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    *,
+    data: Dataset | Iterable[Iterable[str]] | Any | None = None,
+    store: str | Path | None = "store.db",
+    overrides: Sequence[str] = (),
+    progress: Progress | None = None,
+    allow_send: Sequence[str] = (),
+    only: str | None = None,
+    jobs: int = 1,
+    memory: int | None = None,
+    dask: str | None = None,
+) -> Run:
+    """Run `scenario` with the results in `store`, and return the results. decloak reuses stored results.
+
+    - `scenario`: the path of a file, a mapping with the same keys, or a `Scenario`.
+    - `data`: original records in place of the file of the scenario: a Dataset, a frame, or lists of items. The keys
+      under `data` of the scenario name the columns of a frame, as in `{format: long, transaction: id, item: symptom}`.
+    - `store`: the file of the results, which then contains the original data. None is a temporary file.
+    - `overrides`: "key=value" texts that replace keys of the scenario.
+    - `progress`: a listener. A notebook shows the progress without one.
+    - `allow_send`: hosts that may receive item names in this run.
+    - `only`: a part of the names of the variants to run.
+    - `jobs`: the number of processes, on Linux and for programs with one thread. Results do not depend on it.
+    - `memory`: the memory limit of all processes in bytes.
+    - `dask`: the address of a scheduler whose workers run heavy stages. `allow_send` must name another machine.
+    """
+    given = scenario.value if isinstance(scenario, Scenario) else scenario
+    original = None if data is None else _dataset(data, given)
+    folder = None if store is not None else tempfile.mkdtemp(prefix="decloak-")
+    path = Path(store) if store is not None else Path(folder or "") / "store.db"
+    try:
+        done = Run.of(
+            pipeline.run(
+                given, data=original, store=path, overrides=overrides, progress=progress or notebook_progress(),
+                allow_send=allow_send, only=only, jobs=jobs, memory=memory, dask=dask,
+            )
+        )  # fmt: skip
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        weakref.finalize(done, shutil.rmtree, folder, ignore_errors=True)
+    return done
+
+
+def _dataset(data: Any, scenario: str | Path | Mapping[str, Any]) -> Dataset:
+    """Return `data` as a data set; the `scenario` says how to read a frame."""
+    if not is_frame(data):
+        return Dataset.of(data)
+    whole = scenario if isinstance(scenario, Mapping) else read_source(scenario).value
+    section = whole.get("data") if isinstance(whole, Mapping) else None
+    said = section if isinstance(section, Mapping) else {}
+    options = {key: said[key] for key in ("format", *Options._fields) if key in said}
+    return read(data, **options)
+
+
+def attack(
+    release: object,
+    rule: str | Sequence[str] = "all",
+    knows: str | Sequence[str] = "release",
+    *,
+    relate: Mapping[str, Any] | None = None,
+    store: str | Path | None = None,
+    seed: int = 0,
+) -> Run:
+    """Attack a `release` in memory as somebody who has nothing but the release, and return the results.
+
+    `rule` names one or more rules, or rule files. `knows` is the knowledge of the attacker, as in a scenario. `relate`
+    is the measure of relatedness that the attacker has. `explain` lists the findings of the result. How many findings
+    are right is unknown without the original data: `run` measures that.
+    """
+    if not isinstance(release, Release):
+        hint = "make one by decloak.anonymise, or read one by decloak.read_release"
+        raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
+    with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
+        headed = isinstance(release, Disassociated | Generalised)
+        file = Path(folder) / ("release.jsonl" if headed else "release.txt")
+        release.write(file)
+        scenario: dict[str, Any] = {
+            "scenario": "attack on a release in memory",
+            "data": {"release" if headed else "published": str(file)},
+            "attacker": {"knows": knows if isinstance(knows, str) else list(knows)},
+            "attack": rule if rule == "all" else [rule] if isinstance(rule, str) else list(rule),
+            "repeat": {"seed": seed},
+        }
+        return run(scenario | ({} if relate is None else {"relate": dict(relate)}), store=store)
