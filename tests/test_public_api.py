@@ -22,8 +22,8 @@ if find_spec("numba") is None:
     MODULES.remove("decloak.anonymisers.kernels.counting_numba")  # it is imported only where numba is
 
 
-def test_there_are_at_most_sixteen_names_and_all_are_there():
-    assert len(decloak.__all__) <= 16
+def test_there_are_twenty_three_names_and_all_are_there():
+    assert len(decloak.__all__) == 23
     assert decloak.__all__ == sorted(decloak.__all__)
     assert dir(decloak) == decloak.__all__
     for name in decloak.__all__:
@@ -267,5 +267,27 @@ def test_a_small_value_is_printed_in_full():
 def test_first_mistakes_in_a_notebook_are_told_in_a_line(tmp_path):
     with pytest.raises(DecloakError, match="unknown format 'csv'; long has one item per row, onehot"):
         decloak.read(tmp_path / "visits.csv", "csv")
-    with pytest.raises(DecloakError, match=r"the scenario is .*, not a path; write it into a YAML file"):
+    with pytest.raises(DecloakError, match="scenario: missing key 'data'; add it"):
         decloak.run({"scenario": "s"})
+
+
+def test_every_method_has_an_overload_with_its_options_and_their_defaults():
+    from typing import get_args, get_overloads, get_type_hints
+
+    from decloak.anonymisers.registry import METHODS, PARTS, anonymise
+
+    typed = {}
+    for overload in get_overloads(anonymise):
+        names = get_args(get_type_hints(overload)["method"]) or ()
+        options = {
+            name: one for name, one in inspect.signature(overload).parameters.items() if one.kind is one.KEYWORD_ONLY
+        }
+        typed |= dict.fromkeys(names, options)
+    assert typed.keys() == METHODS.keys()
+    for name, options in typed.items():
+        method = METHODS[name]
+        assert options.keys() - {"order"} == method.required | method.optional, name
+        assert {key for key, one in options.items() if one.default is one.empty} == method.required, name
+        fields = PARTS[name].model_fields
+        for key in method.optional & fields.keys():
+            assert options[key].default == fields[key].default, (name, key)

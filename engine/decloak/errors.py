@@ -73,6 +73,10 @@ class DecloakError(Exception):
         self.place = place
         self.hint = hint
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython prints in place of a traceback."""
+        return str(self).splitlines()
+
     def __str__(self) -> str:
         line = f"{self.place}: {self.message}" if self.place else self.message
         return escape_control(f"{line}; {self.hint}" if self.hint else line)

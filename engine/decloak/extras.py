@@ -8,19 +8,27 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 __all__ = ["install", "packages_of"]
 
+_PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+"""The declaration of the packages in a checkout."""
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w.-]+)['"]""")
 
 
 def packages_of(extra: str) -> list[str]:
-    """Return the requirements of an extra as the metadata of decloak state them, without their markers.
+    """Return the requirements of an extra without their markers, as the checkout or the metadata of decloak state them.
 
-    The result is empty where there are no metadata, because the sources alone are on the path.
+    The result is empty where there is neither.
     """
     from importlib.metadata import PackageNotFoundError, requires  # 20 ms, for what is seldom asked
 
+    if _PYPROJECT.is_file():
+        import tomllib
+
+        declared = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+        return [requirement.partition(";")[0].strip() for requirement in declared.get(extra, ())]
     found: list[str] = []
     with suppress(PackageNotFoundError):
         found += _packages(requires("decloak") or (), extra)

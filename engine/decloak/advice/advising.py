@@ -96,7 +96,7 @@ def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) ->
         settings = _reading(Path(data))
     else:
         path = folder / "data.jsonl"
-        write(Dataset.of(data), path, "jsonl")
+        write(Dataset.of(data), path, "jsonl", ids=True)
         settings = {"file": str(path), "format": "jsonl"}
     options = {key: value for key, value in settings.items() if key not in ("file", "format")}
     return {"data": settings}, read(settings["file"], settings["format"], **options)

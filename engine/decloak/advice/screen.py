@@ -13,7 +13,8 @@ from typing import Any
 from decloak.advice.candidates import Untried
 from decloak.advice.criteria import Accepted, Criterion, Ranged
 from decloak.advice.decision import Tried, nearest_changes, undominated
-from decloak.errors import quote
+from decloak.data.representation import Table, html_lines, shorten
+from decloak.errors import escape_control, quote
 
 __all__ = ["Advice", "listing"]
 
@@ -70,10 +71,41 @@ class Advice:
         foot = [*_next(self), *_criteria(self), *_untried(self), *_line("", _end(self))]
         return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 2), *foot])
 
+    def __repr__(self) -> str:
+        """Return the result in one line."""
+        lead = "no candidate" if self.lead is None else self.lead.candidate.name
+        met = "meets" if self.passes else "no candidate meets"
+        whose = lead if self.passes else f"nearest: {lead}"
+        return shorten(escape_control(f"<Advice on {self.records:,} records: {met} {self.by.name!r}; {whose}>"))
+
+    def _repr_html_(self) -> str:
+        """Return the screen without its table, and the table of all candidates, as HTML that fetches nothing."""
+        text = "\n".join([*_head(self), *_result(self), "", *_next(self), *_criteria(self), *_line("", _end(self))])
+        return f"<div>{html_lines(text)}{self.table._repr_html_()}</div>"
+
+    @property
+    def table(self) -> Table:
+        """The candidates that were tried, the lowest error of counts first, with the criteria that are not met."""
+        rows = [
+            (
+                one.candidate.name, one is self.lead, _number(_exposed(one, 3)),
+                _number(one.figures.get("inference_advantage")), _number(one.figures.get("inference_advantage_at_1")),
+                one.error, ", ".join(_missed(one, self)) or None,
+            )
+            for one in sorted(self.tried, key=lambda one: (one.error, one.candidate.name))
+        ]  # fmt: skip
+        columns = ("candidate", "leads", "exposed", "advantage", "surest_1_percent", "error", "not_met")
+        return Table(f"{len(rows)} candidates", columns, tuple(rows))
+
     @property
     def json(self) -> str:
         """Return the same for programs, without times, so that two runs with one seed give the same bytes."""
         return json.dumps(_value(self), indent=2, ensure_ascii=False)
+
+
+def _number(figure: Ranged | None) -> float | None:
+    """Return the people of a figure, or its value where it counts none."""
+    return None if figure is None else figure.value if figure.people is None else figure.people
 
 
 def _line(label: str, text: str, most: int = 2) -> list[str]:

@@ -5,7 +5,7 @@ A new method is a class like theirs, and a line here.
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Union, cast, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, overload
 
 from pydantic import Discriminator
 
@@ -52,12 +52,16 @@ Data = Dataset | Iterable[Iterable[str]]
 Release = Published | Disassociated | Generalised | Coat
 
 
+ItemSets = Iterable[Sequence[str]]
+
+
+# One overload for each set of options, so that editors complete them and type checkers refuse others.
 @overload
-def anonymise(data: Data, method: str, *, sets: Iterable[Sequence[str]], order: Order = "sorted") -> Published: ...
+def anonymise(data: Data, method: Literal["sets"], *, sets: ItemSets, order: Order = "sorted") -> Published: ...
 @overload
 def anonymise(
     data: Data,
-    method: str,
+    method: Literal["disassociation"],
     *,
     k: int,
     m: int,
@@ -68,21 +72,85 @@ def anonymise(
     order: Order = "sorted",
 ) -> Disassociated: ...
 @overload
-def anonymise(data: Data, method: str, *, suppress: str, k: int, m: int, order: Order = "sorted") -> Published: ...
+def anonymise(
+    data: Data,
+    method: Literal["cut"],
+    *,
+    k: int,
+    m: int,
+    hierarchy: Hierarchy,
+    refine: bool = False,
+    order: Order = "sorted",
+) -> Generalised: ...
 @overload
 def anonymise(
-    data: Data, method: str, *, hierarchy: Hierarchy, order: Order = "sorted", **options: Any
+    data: Data, method: Literal["aa", "da", "oa"], *, k: int, m: int, hierarchy: Hierarchy, order: Order = "sorted"
 ) -> Generalised: ...
 @overload
 def anonymise(
     data: Data,
-    method: str,
+    method: Literal["lra"],
     *,
-    privacy: Iterable[Sequence[str]],
-    utility: Iterable[Sequence[str]],
+    k: int,
+    m: int,
+    hierarchy: Hierarchy,
+    parts: int = 3,
+    flexibility: int = 10,
+    processes: int = 1,
     order: Order = "sorted",
-    **options: Any,
+) -> Generalised: ...
+@overload
+def anonymise(
+    data: Data,
+    method: Literal["vpa"],
+    *,
+    k: int,
+    m: int,
+    hierarchy: Hierarchy,
+    parts: int = 3,
+    level: int = 1,
+    processes: int = 1,
+    order: Order = "sorted",
+) -> Generalised: ...
+@overload
+def anonymise(
+    data: Data, method: Literal["partition"], *, k: int, hierarchy: Hierarchy, order: Order = "sorted"
+) -> Generalised: ...
+@overload
+def anonymise(
+    data: Data,
+    method: Literal["diversity"],
+    *,
+    l: int,  # noqa: E741 (the symbol of the literature)
+    m: int,
+    sensitive: Iterable[str],
+    hierarchy: Hierarchy,
+    order: Order = "sorted",
+) -> Generalised: ...
+@overload
+def anonymise(
+    data: Data,
+    method: Literal["coat"],
+    *,
+    k: int,
+    privacy: ItemSets,
+    utility: ItemSets,
+    suppress: float = 1.0,
+    items: Iterable[str] = (),
+    order: Order = "sorted",
 ) -> Coat: ...
+@overload
+def anonymise(
+    data: Data,
+    method: Literal["suppression"],
+    *,
+    k: int,
+    m: int,
+    suppress: Literal["items", "cells"],
+    order: Order = "sorted",
+) -> Published: ...
+@overload
+def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release: ...
 def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release:
     """Anonymise `data`, a Dataset or an iterable of sets of names, with `method`, and return the release.
 

@@ -48,7 +48,7 @@ def publish(
     text: bool = False,
     cut: str | Path | None = None,
 ) -> PublishedFiles:
-    """Write the release of `run` to `file`, with a manifest beside it, and return the files and warnings.
+    """Write the release of `run` to `file`, and its manifest, and return the files and warnings.
 
     `variant` names one of several. The other options are those of `decloak publish`. Before the file appears, decloak
     reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     AnyRelease = Disassociated | Generalised
 
-__all__ = ["HEADED", "RELEASES", "STORE_KIND", "AnyRelease", "Warn", "as_labels", "read_any_release"]
+__all__ = ["HEADED", "RELEASES", "STORE_KIND", "Warn", "as_labels", "read_any_release"]
 
 Warn = Callable[[str], None]
 """A function that receives a line for each warning."""

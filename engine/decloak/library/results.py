@@ -169,7 +169,11 @@ class Run(pipeline.Run):
         study = self._study
         varied = [*study.varied, *([ATTACK] if len(study.attacks) > 1 else [])]
         along = x or next(iter(varied), ATTACK)
-        panels = charts.panels(study, along, figure, [key for key in varied if key != along] if by is None else by)
+        beside = [key for key in varied if key != along] if by is None else by
+        try:
+            panels = charts.panels(study, along, figure, beside)
+        except DecloakError as error:  # it names the options of the command line
+            raise DecloakError(error.message, hint=(error.hint or "").replace("--", "") or None) from None
         return Plot(f"{figure} along {along}", charts.grid(panels))
 
     def report(self, path: str | Path, *, evidence: bool = False, originals: bool = False) -> Path:
@@ -189,10 +193,10 @@ class Run(pipeline.Run):
         return path
 
     def number(self, variant: str | int | None = None) -> int:
-        """Return the number of the run of `variant` in the store: its name, or a number; not needed of a single one."""
+        """Return the number of the last run of `variant`, a name or a number; a single variant needs no name."""
         numbers = {ran.run: ran.name for ran in self.variants}
-        if variant is None and len(numbers) == 1:
-            return next(iter(numbers))
+        if variant is None and len(set(numbers.values())) == 1:
+            return max(numbers)
         found = [number for number, name in numbers.items() if variant in (number, name)]
         if found:
             return found[-1]

@@ -92,7 +92,7 @@ def attack(
     store: str | Path | None = None,
     seed: int = 0,
 ) -> Run:
-    """Attack a `release` in memory as somebody who has nothing but the release, and return the results.
+    """Attack a `release` in memory with the knowledge of its recipients, and return the results.
 
     `rule` names one or more rules, or rule files. `knows` is the knowledge of the attacker, as in a scenario. `relate`
     is the measure of relatedness that the attacker has. `explain` lists the findings of the result. How many findings

@@ -96,7 +96,7 @@ class Scenario(_Section):
             "figure": figure,
         }  # fmt: skip
         values = {key: _copied(value) for key, value in sections.items() if value is not None}
-        super().__init__(values, scenario_schema(), "scenario")
+        super().__init__(values, _schema(), "scenario")
 
     @classmethod
     def read(cls, path: str | Path) -> "Scenario":
@@ -134,7 +134,7 @@ class Scenario(_Section):
 def _kinds(schema: Schema) -> Iterable[Schema]:
     """Yield the mappings that `schema` describes."""
     if "$ref" in schema:
-        yield from _kinds(_definitions()[schema["$ref"].rpartition("/")[2]])
+        yield from _kinds(_schema()["$defs"][schema["$ref"].rpartition("/")[2]])
     for choice in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
         yield from _kinds(choice)
     if "properties" in schema:
@@ -142,9 +142,8 @@ def _kinds(schema: Schema) -> Iterable[Schema]:
 
 
 @cache
-def _definitions() -> Schema:
-    definitions: Schema = scenario_schema()["$defs"]
-    return definitions
+def _schema() -> Schema:
+    return scenario_schema()
 
 
 def _allows(kind: Schema, values: Mapping[str, Any]) -> bool:

@@ -88,7 +88,7 @@ def load(given: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), d
     variants = tuple(combinations(source, plan.repeat.times))
     folder = Folder(path.parent)
     if data is not None:
-        folder.hold(MEMORY, data)
+        folder.add_data(MEMORY, data)
     fitted = split_by_form(variants, folder)
     checked = [validated(variant, Scenario, context={"folder": folder}) for variant in fitted]
     cases = tuple(

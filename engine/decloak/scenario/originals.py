@@ -183,7 +183,7 @@ class Original(_Sampled):
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
-        held = folder.held(self.file)
+        held = folder.data_of(self.file)
         if held is None:
             data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         else:

@@ -24,18 +24,18 @@ class Folder:
         self._digests: dict[str, str] = {}
         self._files: dict[str, ReadFile] = {}
         self._texts: dict[str, str] = {}
-        self._held: dict[str, Dataset] = {}
+        self._data: dict[str, Dataset] = {}
 
     def __truediv__(self, name: FilePath) -> FilePath:
         return self._files.get(str(name)) or self.path / name
 
-    def hold(self, name: str, data: Dataset) -> None:
+    def add_data(self, name: str, data: Dataset) -> None:
         """Let `name` stand for `data` in memory, in place of a file."""
-        self._held[name], self._digests[name] = data, data.digest
+        self._data[name], self._digests[name] = data, data.digest
 
-    def held(self, name: str) -> Dataset | None:
+    def data_of(self, name: str) -> Dataset | None:
         """Return the data in memory that `name` stands for, or None if it is the name of a file."""
-        return self._held.get(name)
+        return self._data.get(name)
 
     def text(self, name: str) -> str:
         """Return the text of the YAML file `name`, which is opened once: a pipe can be read only once."""
