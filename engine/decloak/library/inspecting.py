@@ -14,8 +14,8 @@ from decloak.library.results import Run
 from decloak.releases.form import Publishing
 from decloak.releases.publishing import PublishedFiles, publish_release
 from decloak.report.advice import advice
+from decloak.report.compare.runs import RunComparison, compared_runs
 from decloak.report.risk_card import exposure_cards
-from decloak.report.run_comparison import RunComparison, compared_runs
 from decloak.report.study import Study
 from decloak.rules.explain import explain as explain_item
 from decloak.rules.explain import list_findings
