@@ -10,8 +10,7 @@ from typing import Any
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.plain_files import read
-from decloak.data.formats.record import Options
-from decloak.data.frames import is_frame
+from decloak.data.frames import SHAPES, is_frame
 from decloak.data.generalised import Generalised
 from decloak.data.release import Release
 from decloak.errors import DecloakError
@@ -79,8 +78,9 @@ def _dataset(data: Any, scenario: str | Path | Mapping[str, Any]) -> Dataset:
     whole = scenario if isinstance(scenario, Mapping) else read_source(scenario).value
     section = whole.get("data") if isinstance(whole, Mapping) else None
     said = section if isinstance(section, Mapping) else {}
-    options = {key: said[key] for key in ("format", *Options._fields) if key in said}
-    return read(data, **options)
+    shape = said.get("format") if said.get("format") in SHAPES else None
+    known = SHAPES.get(str(shape), {"transaction", "item"}) | {"repeats"}
+    return read(data, shape, **{key: value for key, value in said.items() if key in known})
 
 
 def attack(
