@@ -1,6 +1,5 @@
 """`check`: verify what a release promises, or a guarantee of a data file."""
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,8 +17,6 @@ from decloak.data.formats.plain_files import FORMATS
 from decloak.data.generalised import Generalised
 from decloak.data.repeats import RepeatedRecords, check_written_once
 from decloak.errors import DecloakError
-from decloak.library.checking import fitting_guarantee
-from decloak.library.release_reading import STORE_KIND, read_any_release
 from decloak.report.ci import Expected
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -27,7 +24,7 @@ from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
     from decloak.counting.guarantees import FirstViolations, Guarantee
-    from decloak.library.release_reading import AnyRelease
+    from decloak.library.checking import AnyRelease
 
 __all__ = ["check_command"]
 
@@ -96,10 +93,12 @@ def check_command(
 
     Exit codes: 0 the guarantee is met; 2 invalid input; 3 the guarantee is violated.
     """
+    from decloak.library.checking import fitting_guarantee, read_any_release
+
     chosen = {"whole": whole, "links": links, "negative": negative}
     _refuse_several(chosen, constraints, m)
     if kind is None and is_store(file):
-        kind = STORE_KIND
+        kind = "store"
     source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
     checked = "the guarantee"
     try:

@@ -9,7 +9,6 @@ import click
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError
-from decloak.library.release_reading import HEADED
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADED", "flags", "look_reading", "plain_options", "read_plain", "reading_of", "reading_options"]
 
+HEADED = ("disassociated", "generalised")
+"""The formats of release files, which name their own format."""
 _SPELT = {"tab": "\t", "blank": " "}
 """Separators that are awkward to type."""
 

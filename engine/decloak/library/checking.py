@@ -1,8 +1,9 @@
 """The check of a guarantee: of a release or records in memory, or of a file of any kind."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -20,19 +21,27 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.look import look
+from decloak.data.formats.look_check import check_enough_items, check_ids, read_fitting
+from decloak.data.formats.record import Options
 from decloak.data.forms import FormName
 from decloak.data.frames import is_frame
 from decloak.data.generalised import Generalised
-from decloak.data.published import Published
+from decloak.data.published import Published, read_published
 from decloak.data.release import Release
+from decloak.data.release_files import read_release
 from decloak.data.representation import Table, shorten
 from decloak.errors import DecloakError, at_location, escape_control
-from decloak.library.release_reading import STORE_KIND, as_labels, read_any_release
+from decloak.releases.public_store import read_store
 from decloak.store.opening import is_store
 
-__all__ = ["Check", "check", "fitting_guarantee"]
+__all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release"]
 
 AnyRelease = Disassociated | Generalised
+Warn = Callable[[str], None]
+"""A function that receives a line for each warning."""
+STORE_KIND = "store"
+RELEASES = ("release", STORE_KIND, "disassociated", "generalised")
+"""The kinds of files that say themselves how they are written."""
 MOST = 20
 """Violations that a check lists."""
 Kind = Literal["links", "negative", "whole"]
@@ -116,8 +125,6 @@ def check(
 
 def _in_file(file: FilePath, warnings: list[str]) -> AnyRelease:
     if is_store(file):
-        from decloak.data.formats.record import Options
-
         return read_any_release(file, STORE_KIND, Options(), warnings.append, as_said=False)
     reading = look(file).sure_reading("decloak.read(path, format=...)")
     return read_any_release(file, reading.format, reading.options, warnings.append, as_said=False)
@@ -205,3 +212,62 @@ def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError
     names = ("k",) if whole else ("k", "m")
     remedy = " and ".join(f"{flag}{name}" for name in names)
     return DecloakError(f"{what} does not say its {' and '.join(names)}", where, f"give {remedy}")
+
+
+def read_any_release(file: FilePath, kind: str, options: Options, warn: Warn, *, as_said: bool) -> AnyRelease:
+    """Return the release in `file`: plain items are labels of their own, and so are sets in brackets."""
+    if kind == STORE_KIND:
+        return _read_store(file)
+    if options.separator is not None and kind in (*RELEASES, "published"):
+        raise DecloakError("a release has no separator to choose", hint="leave --separator out")
+    if kind in RELEASES:
+        return _read_release(file, options)
+    if kind == "published":
+        return _read_published(file, options, warn, as_said)
+    return _read_plain(file, kind, options, warn, as_said)
+
+
+def as_labels(data: Dataset | Published) -> "Generalised":
+    """Return plain or set-generalised transactions as a release, whose items and sets in brackets are labels."""
+    if isinstance(data, Published):
+        rows = tuple(tuple(map(_sorted, row)) for row in data.transactions)
+        return Generalised.of(replace(data, transactions=rows), *data.guarantee_bounds)
+    return Generalised(data.transactions, {item: (item,) for item in data.items}, data.labels)
+
+
+def _read_release(file: FilePath, options: Options) -> AnyRelease:
+    if options.ids:
+        raise DecloakError("a release file has no ids", hint="leave --ids out")
+    try:
+        return read_release(file)
+    except DecloakError as error:
+        if re.search(r":1(:\d+)?$", error.place or ""):  # no header: likelier another kind of file than a broken one
+            raise DecloakError(error.message, error.place, f"{error.hint}, or say with --input what it is") from None
+        raise
+
+
+def _read_store(file: FilePath) -> AnyRelease:
+    release = read_store(file)
+    return Generalised.of(release, *release.guarantee_bounds) if isinstance(release, Published) else release
+
+
+def _read_published(file: FilePath, options: Options, warn: Warn, as_said: bool) -> AnyRelease:
+    release = read_published(file, ids=options.ids, repeats=options.repeats)
+    if not as_said:
+        check_ids(file, release.transactions, options.ids)
+    check_enough_items(file, release.transactions, as_said=as_said)
+    for warning in order_notes(release):  # the order of members is lost below
+        warn(warning)
+    return as_labels(release)
+
+
+def _read_plain(file: FilePath, kind: str, options: Options, warn: Warn, as_said: bool) -> AnyRelease:
+    data = read_fitting(file, kind, options, as_said=as_said)
+    for warning in data.warnings:
+        warn(f"WARNING: {warning}")
+    check_enough_items(file, data.transactions, as_said=as_said)
+    return as_labels(data)
+
+
+def _sorted(element: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    return element if isinstance(element, str) else tuple(sorted(element))
