@@ -88,7 +88,7 @@ examples: $(VENV)/tested
 # Runs every figure of the papers, seven minutes on two cores, and writes docs/gallery.md with its pictures; what came of
 # them goes with the scenarios, for `decloak gallery` to list.
 gallery: $(VENV)/tested
-	$(BIN)/decloak gallery --run --write docs
+	$(BIN)/python benchmarks/gallery_page.py docs --run
 	cp docs/gallery/verdicts.json scenarios/papers/verdicts.json
 
 # Whether this commit can be tagged as a release: see docs/how-to/release.md. Builds twice, some minutes.

@@ -31,10 +31,6 @@ __all__ = ["gallery_command"]
     metavar="KEY=VALUE",
     help="Override a scenario key, for example data=... Repeatable.",
 )
-@click.option(
-    "--write", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER",
-    help="Write gallery.md there. With --run, write the results and pictures too.",
-)  # fmt: skip
 @form_option
 def gallery_command(
     names: tuple[str, ...],
@@ -43,7 +39,6 @@ def gallery_command(
     store: Path | None,
     jobs: int | None,
     overrides: tuple[str, ...],
-    write: Path | None,
     form: str,
 ) -> None:
     """List the figures of the papers, compare our results, and name the scenario of each.
@@ -52,19 +47,14 @@ def gallery_command(
     listed results come with decloak. --run computes them again.
     """
     from decloak.report.gallery import entries, known_outcomes
-    from decloak.report.gallery_page import folder_of_pictures, write_outcomes
     from decloak.report.table import emit
 
     if not running and (store or overrides):
         raise click.UsageError("--store and --set go with --run", click.get_current_context())
-    if overrides and write:
-        raise click.UsageError("the page shows the scenarios as they are, without --set", click.get_current_context())
     chosen = entries(names, quick=quick)
     outcomes = known_outcomes()
     if running:
-        outcomes |= _run(chosen, store, jobs, overrides, write)
-    elif write is not None:
-        write_outcomes(entries(), known_outcomes(folder_of_pictures(write)), write)
+        outcomes |= _run(chosen, store, jobs, overrides)
     if names and form == "table":
         for entry in chosen:
             _tell(entry, outcomes.get(entry.name))
@@ -93,20 +83,15 @@ def _verdict(entry: "Entry", outcome: "FigureOutcome | None") -> str:
 
 
 def _run(
-    chosen: Sequence["Entry"], store: Path | None, jobs: int | None, overrides: Sequence[str], write: Path | None
+    chosen: Sequence["Entry"], store: Path | None, jobs: int | None, overrides: Sequence[str]
 ) -> dict[str, "FigureOutcome"]:
     from decloak.parallel import cores
-    from decloak.report.gallery import entries, known_outcomes, outcome
-    from decloak.report.gallery_page import folder_of_pictures, write_outcomes, write_picture
+    from decloak.report.gallery import outcome
 
     outcomes = {}
     for number, entry in enumerate(chosen, 1):
         say(f"{number} of {len(chosen)}: {entry.name}", err=True)
-        outcomes[entry.name], panels = outcome(entry, store, jobs=jobs or cores(), overrides=overrides)
-        if write is not None:
-            folder_of_pictures(write).mkdir(exist_ok=True)
-            write_picture(entry, panels, write)
-            write_outcomes(entries(), known_outcomes(folder_of_pictures(write)) | outcomes, write)
+        outcomes[entry.name], _ = outcome(entry, store, jobs=jobs or cores(), overrides=overrides)
     return outcomes
 
 

@@ -1,18 +1,35 @@
-"""Write the gallery page and its pictures: each figure of a paper next to the results of decloak."""
+"""Run the figures of the papers, and write the gallery page with its pictures: each figure next to our results.
 
+    python benchmarks/gallery_page.py FOLDER [--run] [FIGURE...]
+
+Without --run the page is written from the results in FOLDER. `make gallery` writes docs/gallery.md.
+"""
+
+import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from decloak.data.formats.writing import write_bytes, write_text
 from decloak.measure.kernels.agreement import agreement
+from decloak.parallel import cores
 from decloak.relate.judgements import PRINTED, thirty_pairs
 from decloak.report.charts import drawn, grid
-from decloak.report.gallery import AGREES, DIFFERS, HALF, PAPERS, VERDICTS, Entry, FigureOutcome
+from decloak.report.gallery import (
+    AGREES,
+    DIFFERS,
+    HALF,
+    PAPERS,
+    VERDICTS,
+    Entry,
+    FigureOutcome,
+    entries,
+    known_outcomes,
+    outcome,
+)  # fmt: skip
 from decloak.report.trends import Judged
-
-__all__ = ["folder_of_pictures", "page_text", "picture_of", "write_outcomes", "write_picture"]
 
 INTRODUCTION = """\
 # Gallery: the figures of the papers
@@ -122,3 +139,24 @@ def _anchor(entry: Entry) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--run", action="store_true", help="run the figures first")
+    parser.add_argument("figures", nargs="*", help="parts of names; all figures without any")
+    arguments = parser.parse_args()
+    pictures = folder_of_pictures(arguments.folder)
+    outcomes = known_outcomes(pictures)
+    for number, entry in enumerate(chosen := entries(arguments.figures) if arguments.run else [], 1):
+        print(f"{number} of {len(chosen)}: {entry.name}", file=sys.stderr)
+        outcomes[entry.name], panels = outcome(entry, None, jobs=cores())
+        pictures.mkdir(exist_ok=True)
+        write_picture(entry, panels, arguments.folder)
+        write_outcomes(entries(), outcomes, arguments.folder)
+    write_outcomes(entries(), outcomes, arguments.folder)
+
+
+if __name__ == "__main__":
+    main()
