@@ -77,7 +77,7 @@ measure: [loss, utility]
 """
 
 
-def test_a_run_measures_checks_and_publishes_it(tmp_path):
+def test_a_run_measures_checks_and_publishes_it(tmp_path, call):
     (tmp_path / "rows.txt").write_text("a, b\na, b, c\nb, c\na\nz\n" * 3 + "a, z\nq\n")
     (tmp_path / "s.yaml").write_text(SCENARIO)
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
@@ -85,6 +85,8 @@ def test_a_run_measures_checks_and_publishes_it(tmp_path):
     assert figures["guarantee_violations"] == 0
     assert figures["suppressed"] == 1
     assert figures["hidden"] > 0
+    assert call("publish", "last", tmp_path / "r.txt", "--store", tmp_path / "s.db").code == 0
+    assert call("check", tmp_path / "r.txt", "--input", "published", "--k", 2, "--m", 2).code == 0
 
 
 def test_too_many_itemsets_are_an_error():

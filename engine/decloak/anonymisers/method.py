@@ -21,6 +21,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED, Order, RowIndices, SortedRelease, shuffle_equal_rows, sort_records
 from decloak.data.published import Published
 from decloak.errors import DecloakError, quote, suggest
@@ -33,12 +34,15 @@ __all__ = [
 ]  # fmt: skip
 
 MethodOptions = Mapping[str, Any]
-StoredContent = Published | Disassociated
+StoredContent = Published | Disassociated | ItemsetTable
 """The content of a release as the store keeps it."""
 
 
 class Sortable(Protocol):
     """A release whose rows can be sorted by content and renumbered."""
+
+    rows_are_records: ClassVar[bool]
+    """True if each row stands for a record of the original data."""
 
     def sorted_by_content(self) -> SortedRelease[Self]:
         """Return the release in an order that depends only on its content."""
@@ -124,10 +128,12 @@ class OrderedInput(NamedTuple):
 
     def reorder(self, release: ReleaseT, truth: RowIndices | None = None) -> tuple[ReleaseT, RowIndices]:
         """Return `release` in canonical order (unless the order is recorded) and, for every published row, the index of
-        its original record.
+        its original record. Rows that stand for no record have none.
 
         `truth`: for every row of `release`, the input record it came from; None if row i came from record i.
         """
+        if not release.rows_are_records:
+            return release.sorted_by_content().release, np.zeros(0, np.int64)
         behind = self.source_rows if truth is None else truth
         if self.order == "recorded":
             return release.renumbered(), behind

@@ -5,7 +5,7 @@ A new method is a class like theirs, and a line here.
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, overload
 
 from pydantic import Discriminator
 
@@ -13,6 +13,7 @@ from decloak.anonymisers.coat import CoatMethod
 from decloak.anonymisers.disassociation import DisassociationMethod
 from decloak.anonymisers.diversity import DiversityMethod
 from decloak.anonymisers.generalisation import GeneralisationMethod
+from decloak.anonymisers.itemsets import ItemsetsMethod
 from decloak.anonymisers.kernels.coat import Coat
 from decloak.anonymisers.kernels.disassociation import CoverCure
 from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
@@ -25,20 +26,29 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import Order, check_order
 from decloak.data.published import Published
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["METHODS", "ONE_CUT", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
+__all__ = ["CHOICES", "METHODS", "ONE_CUT", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
 
 ENTRIES: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
-    CoatMethod, SuppressionMethod,
+    CoatMethod, SuppressionMethod, ItemsetsMethod,
 )  # fmt: skip
 PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The section of each method, by name."""
 METHODS = {anonymiser.name: anonymiser for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The function of each method, by name."""
+CHOICES = frozenset(
+    word
+    for entry in ENTRIES
+    for option in entry.model_fields.values()
+    for word in get_args(option.annotation)
+    if isinstance(word, str)
+)
+"""The words that options of methods may have, such as `cells`: they reveal nothing of the data."""
 ONE_CUT = frozenset(anonymiser.name for entry in ENTRIES if entry.one_cut for anonymiser in entry.anonymisers)
 """Methods with one k^m-anonymous cut for all records."""
 
@@ -49,7 +59,7 @@ else:
 """What a scenario says under anonymise: any of them."""
 
 Data = Dataset | Iterable[Iterable[str]]
-Release = Published | Disassociated | Generalised | Coat
+Release = Published | Disassociated | Generalised | ItemsetTable | Coat
 
 
 ItemSets = Iterable[Sequence[str]]
@@ -150,6 +160,16 @@ def anonymise(
     order: Order = "sorted",
 ) -> Published: ...
 @overload
+def anonymise(
+    data: Data,
+    method: Literal["itemsets"],
+    *,
+    k: int = 11,
+    m: int = 3,
+    zeros: Literal["allow", "refuse"] = "allow",
+    order: Order = "sorted",
+) -> ItemsetTable: ...
+@overload
 def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release: ...
 def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release:
     """Anonymise `data`, a Dataset or an iterable of sets of names, with `method`, and return the release.
@@ -163,6 +183,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
     - `disassociation`: k, m, refine, cover, totals and max_cluster. The default of max_cluster is a quarter of the
       records, at most 1,000 and at least k.
     - `suppression`: k, m, and suppress, which is items or cells.
+    - `itemsets`: k, and optionally m and zeros, which is allow or refuse. The result is a table without records.
     - `sets`: sets, which replace their items.
 
     With `order` "sorted", the release has a new order and new numbers, which reveal nothing about the records. With
@@ -198,11 +219,12 @@ def guarantee_of(method: str, parameters: Mapping[str, Any]) -> Guarantee[Any]:
     if method not in PARTS:
         raise DecloakError(f"the guarantee of the method {quote(method)} is unknown", hint="give --k and --m")
     guarantee_type = PARTS[method].guarantee_type
-    numbers = {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.type is int}
+    stated = {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.type is int}
+    stated |= {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.name in parameters}
     if listed := [entry.name for entry in fields(guarantee_type) if entry.type is not int and entry.default is MISSING]:
         message = f"the manifest does not list the protected items of {method} ({listed[0]})"
         raise DecloakError(message, hint="add --constraints FILE with the scenario or its `anonymise` section")
-    return guarantee_type(**numbers)
+    return guarantee_type(**stated)
 
 
 def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def check_command(
 
     In a data file, every itemset of up to M items must be in no record or in at least K records. A generalised item, or
     a label of a generalised release, is one item. A disassociated release needs K sub-records in each chunk and in the
-    possible records of a cluster.
+    possible records of a cluster. In an itemset table, no difference of supports may be from 1 to K - 1.
 
     --links lists the pairs of items that find a record too surely. --negative includes absent items. --constraints
     checks the guarantee of another method, for example:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADED", "flags", "look_reading", "plain_options", "read_plain", "reading_of", "reading_options"]
 
-HEADED = ("disassociated", "generalised")
+HEADED = ("disassociated", "generalised", "itemset-table")
 """The formats of release files, which name their own format."""
 _SPELT = {"tab": "\t", "blank": " "}
 """Separators that are awkward to type."""

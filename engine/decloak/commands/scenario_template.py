@@ -27,8 +27,8 @@ SMALL_SETTINGS = "k: 3, m: 2, max_cluster: 25"
 LARGE_SETTINGS = "k: 11, m: 2, max_cluster: 1000, cover: cure, totals: true"
 ORIGINAL = f"""\
 # `decloak advise FILE` tries methods and settings on these data, and compares them with criteria. Until then: SETTINGS
-# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. A larger k hides each
-# record better.
+# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. For readers who only
+# count: itemsets; see docs/how-to/publish-counts.md. A larger k hides each record better.
 anonymise: {{method: disassociation, VALUES}}
 {RELATE}\
 # What the attacker knows of records: strong, moderate or weak.
@@ -41,11 +41,14 @@ DISASSOCIATED = f"""\
 {RELATE}\
 attack: [random, aba, rga, mra, expectation, cover]
 """
+TABLE = """\
+attack: [differenced]
+"""
 SETS = f"""\
 {RELATE}\
 attack: [ra, mda, tba, wba, gba, rba, selftrained]
 """
-RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS}
+RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS, "itemset-table": TABLE}
 """The rest of a scenario below the data of each form of release."""
 
 
@@ -91,7 +94,7 @@ def _original(seen: "Look") -> str:
 
 def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
     settings = {key: _text(value) for key, value in seen.reading.settings.items()}
-    if seen.format in ("disassociated", "generalised"):
+    if seen.format in RELEASES and seen.format != "published":
         return [("release", _text(name))]
     if seen.format == "published":
         inner = ", ".join(f"{key}: {value}" for key, value in {"file": _text(name), **settings}.items())

@@ -16,14 +16,17 @@ from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.generalisation_guarantee import alone, disguised, negative_violations, too_certain
 from decloak.counting.inverse import enumerated
+from decloak.counting.table_cells import small_cells
 from decloak.counting.violations import RareSets
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.release import Release
 from decloak.errors import DecloakError, quote
 
 __all__ = [
+    "CellSupports",
     "CoatConstraints",
     "Disassociation",
     "FirstViolations",
@@ -279,6 +282,35 @@ class Disassociation(_OfItemsets[Disassociated]):
 
     def inapplicable_reason(self, release: Disassociated) -> str | None:
         return None if any(cluster.items for cluster in release.clusters) or release.joints else NOTHING
+
+
+@dataclass(frozen=True)
+class CellSupports(Guarantee[ItemsetTable]):
+    """The guarantee of an itemset table: no difference of its supports is from 1 to k - 1 records.
+
+    A cell of an itemset has the records with some of its items and without the others. Its size follows from the
+    supports of all subsets.
+    """
+
+    form: ClassVar = FormName.ITEMSETS
+    columns: ClassVar = ("has", "has not", "records")
+
+    k: int
+    zeros: str = "allow"
+    """`refuse` if cells without records violate the guarantee, `allow` otherwise."""
+
+    def __post_init__(self) -> None:
+        check_whole(1, k=self.k)
+
+    @property
+    def statement(self) -> str:
+        return f"k = {self.k}, in every cell of an itemset" + ("" if self.zeros == "allow" else ", none empty")
+
+    def violations(self, release: ItemsetTable) -> Iterable[Row]:
+        return small_cells(release, self.k, zeros=self.zeros == "allow")
+
+    def inapplicable_reason(self, release: ItemsetTable) -> str | None:
+        return None if release.itemsets else "the table has no itemsets"
 
 
 def shown_items(release: Generalised) -> frozenset[str]:

@@ -11,7 +11,9 @@ from functools import cached_property
 
 from decloak.data.rows import CodedRows
 
-__all__ = ["Chunk", "ChunkContent", "Cluster", "Element", "JointCluster", "LabelContent", "SetContent"]
+__all__ = [
+    "Chunk", "ChunkContent", "Cluster", "Element", "ItemsetContent", "JointCluster", "LabelContent", "SetContent",
+]  # fmt: skip
 
 Element = str | tuple[str, ...]
 """One element of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
@@ -98,3 +100,19 @@ class ChunkContent:
     m: int | None = None
     cover: str | None = field(default=None, kw_only=True)
     totals: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class ItemsetContent:
+    """The number of records, itemsets of one item or more, their supports, and k and m where these are stated."""
+
+    records: int
+    itemsets: Sequence[tuple[str, ...]]
+    supports: tuple[int, ...]
+    k: int | None = None
+    m: int | None = None
+
+    @cached_property
+    def by_itemset(self) -> Mapping[frozenset[str], int]:
+        """The support of each itemset; the empty one is in every record."""
+        return {frozenset(): self.records} | dict(zip(map(frozenset, self.itemsets), self.supports, strict=True))

@@ -12,3 +12,4 @@ class FormName(StrEnum):
     GENERALISED = "generalised"
     DISASSOCIATED = "disassociated"
     DISTANCES = "distance tables"
+    ITEMSETS = "itemset-table"

@@ -7,35 +7,43 @@ from typing import Any, NamedTuple
 from decloak.data.disassociated import Disassociated, disassociated_of
 from decloak.data.formats.disassociated_file import DISASSOCIATION, disassociated_schema
 from decloak.data.formats.generalised_file import GENERALISATION, generalised_schema
+from decloak.data.formats.itemset_file import ITEMSETS, itemset_schema
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, decode_text, open_file, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE, Header, header_of
+from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, generalised_of
+from decloak.data.itemset_table import ItemsetTable, itemset_table_of
 
 __all__ = ["RELEASE_FORMATS", "ReleaseFormat", "read_headed", "read_header", "read_release"]
 
 
-class ReleaseFormat(NamedTuple):
-    """The reader of the release files of a method, and the JSON Schema of their lines."""
+AnyRelease = Disassociated | Generalised | ItemsetTable
 
-    release_of: Callable[[Sequence[Line]], Disassociated | Generalised]
+
+class ReleaseFormat(NamedTuple):
+    """The form of the release files of a method, their reader, and the JSON Schema of their lines."""
+
+    form: FormName
+    release_of: Callable[[Sequence[Line]], AnyRelease]
     json_schema: Callable[[], dict[str, Any]]
     schema_name: str
     """The name of the schema in the reference documentation."""
 
 
 RELEASE_FORMATS = {
-    DISASSOCIATION: ReleaseFormat(disassociated_of, disassociated_schema, "release"),
-    GENERALISATION: ReleaseFormat(generalised_of, generalised_schema, "generalised-release"),
+    DISASSOCIATION: ReleaseFormat(FormName.DISASSOCIATED, disassociated_of, disassociated_schema, "release"),
+    GENERALISATION: ReleaseFormat(FormName.GENERALISED, generalised_of, generalised_schema, "generalised-release"),
+    ITEMSETS: ReleaseFormat(FormName.ITEMSETS, itemset_table_of, itemset_schema, "itemset-table"),
 }
 """The format of each method, by the method that the header names."""
 
 
-def read_release(path: FilePath) -> Disassociated | Generalised:
+def read_release(path: FilePath) -> AnyRelease:
     """Read the release file at `path` and return the release. Its guarantee is not checked here."""
     return read_headed(path)[1]
 
 
-def read_headed(path: FilePath) -> tuple[Header, Disassociated | Generalised]:
+def read_headed(path: FilePath) -> tuple[Header, AnyRelease]:
     """Read the release file at `path` in one opening; return its header and the release."""
     lines = read_lines(path, longest=LONGEST_RELEASE)
     header = header_of(lines[0], *RELEASE_FORMATS)

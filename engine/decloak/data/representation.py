@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from decloak.data.frames import FrameLibrary, make_frame
 from decloak.errors import escape_control
@@ -53,6 +53,9 @@ class LongRows(NamedTuple):
 
 class Represented:
     """A dataclass with a short `repr`, a table for notebooks, and a frame. Only the frame contains all rows."""
+
+    rows_are_records: ClassVar[bool] = True
+    """True if each row stands for a record of the original data."""
 
     @abstractmethod
     def summary(self) -> Summary:

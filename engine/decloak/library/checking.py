@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from decloak.attacker.written_order import order_notes
 from decloak.counting.guarantees import (
+    CellSupports,
     Disassociation,
     FirstViolations,
     Guarantee,
@@ -26,6 +27,7 @@ from decloak.data.formats.record import Options
 from decloak.data.forms import FormName
 from decloak.data.frames import is_frame
 from decloak.data.generalised import Generalised
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published, read_published
 from decloak.data.release import Release
 from decloak.data.release_files import read_release
@@ -36,11 +38,11 @@ from decloak.store.opening import is_store
 
 __all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release"]
 
-AnyRelease = Disassociated | Generalised
+AnyRelease = Disassociated | Generalised | ItemsetTable
 Warn = Callable[[str], None]
 """A function that receives a line for each warning."""
 STORE_KIND = "store"
-RELEASES = ("release", STORE_KIND, "disassociated", "generalised")
+RELEASES = ("release", STORE_KIND, "disassociated", "generalised", "itemset-table")
 """The kinds of files that say themselves how they are written."""
 MOST = 20
 """Violations that a check lists."""
@@ -131,7 +133,7 @@ def _in_file(file: FilePath, warnings: list[str]) -> AnyRelease:
 
 
 def _in_memory(release: object) -> AnyRelease:
-    if isinstance(release, Disassociated | Generalised):
+    if isinstance(release, Disassociated | Generalised | ItemsetTable):
         return release
     published = getattr(release, "published", release)  # of COAT
     if isinstance(published, Published):
@@ -188,6 +190,8 @@ def _guarantee(
     if constraints is not None:
         return guarantee_in(Path(constraints), **bounds)
     stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
+    if release.form == FormName.ITEMSETS and not any(chosen.values()):
+        return _of_table(release, file, stated["k"], flag)
     manifest = None
     if file is not None and not any(chosen.values()) and None in stated.values():
         manifest = read_manifest(file)
@@ -204,6 +208,17 @@ def _guarantee(
     if chosen["links"] or (disassociated and not chosen["negative"]):
         return (PairLinks if chosen["links"] else Disassociation)(**km)
     return (NegativeKnowledge if chosen["negative"] else KmAnonymity)(**km)
+
+
+def _of_table(release: AnyRelease, file: FilePath | None, k: int | None, flag: str) -> CellSupports:
+    """Return the guarantee of an itemset table; its manifest says how it treats empty cells."""
+    from decloak.data.formats.manifest_file import read_manifest
+
+    if k is None:
+        raise _unknown_bounds(release, flag, whole=True)
+    manifest = None if file is None else read_manifest(file)
+    stated = release.parameters if manifest is None else manifest.parameters
+    return CellSupports(k, str(stated.get("zeros", "allow")))
 
 
 def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError:

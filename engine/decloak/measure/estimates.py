@@ -15,8 +15,10 @@ from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator
 from decloak.measure.kernels.estimate.exclusive import ExclusiveEstimates
+from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.measure.struck import strikes_of, struck_cells
+from decloak.releases.itemset_table import StoredItemsetTable
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 from decloak.store.record_links import read_origins
 
@@ -64,6 +66,14 @@ def with_exclusive(published: Published, columns: Sequence[str]) -> Published:
         if at < len(group):
             group[at] = column
     return published._replace(estimator=ExclusiveEstimates(published.estimator, group))
+
+
+@published_by.register
+def _by_table(held: StoredItemsetTable, eliminated: tuple[Ints, Ints] | None = None) -> Published:
+    assert held.original is not None
+    table = held.published
+    number = {name: at for at, name in enumerate(table.items)}
+    return Published(TableEstimates.of(table, number), number, np.full(len(held.original.rows), -1, np.int64))
 
 
 def _row_of(held: StoredRelease) -> Ints:

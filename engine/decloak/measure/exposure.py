@@ -11,6 +11,7 @@ from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RecordExposure
 from decloak.measure.family import AttackResult, Family, MetricResult
+from decloak.releases.itemset_table import StoredItemsetTable
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]
@@ -23,7 +24,7 @@ BEYOND = (
 def _records(attacked: AttackResult[StoredRelease]) -> MetricResult:
     """Measure what the release shows of single records, before and after the attack."""
     guaranteed = attacked.release.making.parameters.get("m")
-    beyond = isinstance(guaranteed, int) and guaranteed >= MOST_KNOWN
+    beyond = isinstance(guaranteed, int) and guaranteed >= MOST_KNOWN and attacked.release.published.rows_are_records
     note = BEYOND.format(guaranteed, MOST_KNOWN) if beyond else None
     return list(_of_form(attacked.release, attacked).figures()), note
 
@@ -45,6 +46,13 @@ def _of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> Recor
     from decloak.measure.exposure_chunks import exposure_of_chunks
 
     return exposure_of_chunks(held, attacked)
+
+
+@_of_form.register
+def _of_table(held: StoredItemsetTable, attacked: AttackResult[Any]) -> RecordExposure:
+    from decloak.measure.exposure_without_records import exposure_of_table
+
+    return held.kept(exposure_of_table)
 
 
 def _measure(attacked: AttackResult[StoredRelease], **settings: Any) -> MetricResult:

@@ -28,7 +28,7 @@ from decloak.measure.kernels.estimate.figures import Shares, guess_items, member
 from decloak.measure.kernels.estimate.guess_advantage import Z, auc, guess_advantage, surest, true_positives
 from decloak.measure.kernels.estimate.known import Signatures, drawn_people, known_items, signatures
 from decloak.releases.attacker import Auxiliary
-from decloak.releases.stored import StoredRelease, StoredSetRelease
+from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 from decloak.yaml.section import ConfigSection, File
 
 __all__ = ["ExposureSettings", "measure"]
@@ -92,7 +92,7 @@ def measure(
     # A share of right guesses says nothing without its control, so that nobody gets it unasked.
     if not listed:
         return figures, None
-    notes = [looked_up.note, *([] if isinstance(held, StoredSetRelease) else [NO_LOOK_UP_AFTER])]
+    notes = [looked_up.note, *([NO_LOOK_UP_AFTER] if isinstance(held, StoredDisassociation) else [])]
     return [*figures, *looked_up.guesses], "; ".join(filter(None, notes)) or None
 
 

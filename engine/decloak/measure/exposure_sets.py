@@ -26,7 +26,7 @@ from decloak.measure.struck import StruckCells, strikes_of, struck_cells
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 
-__all__ = ["exposure_of_sets"]
+__all__ = ["RawExposure", "exposure_of_sets"]
 
 
 def exposure_of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
@@ -122,7 +122,7 @@ class _People:
     place: Ints
     search: SinglingOutSearch
     classes: Ints
-    raw: "_Raw | None"
+    raw: "RawExposure | None"
     implied: int
     hidden: _Hidden | None
 
@@ -144,7 +144,9 @@ class _People:
             support = _supports(true, elements.further, elements.items)
             hidden = _hidden(elements, taken, people, known, shown)
         raw = (
-            None if true is None else _Raw.of(people, keep_rarest_items(known, elements.items, support), elements, true)
+            None
+            if true is None
+            else RawExposure.of(people, keep_rarest_items(known, elements.items, support), elements, true)
         )
         # What no record shows, or may hold, cannot be looked for.
         known = keep_rarest_items(
@@ -180,14 +182,14 @@ class _People:
         return self.search.expected_singled_out(self.classes)
 
 
-class _Raw(NamedTuple):
+class RawExposure(NamedTuple):
     """Exposure in the original data."""
 
     singled: list[float]
     implied: int
 
     @classmethod
-    def of(cls, people: Ints, known: Ints, elements: Elements, true: CodedRows[str]) -> "_Raw":
+    def of(cls, people: Ints, known: Ints, elements: Elements, true: CodedRows[str]) -> "RawExposure":
         items, classes = np.unique(known % elements.items), classes_of(true, people)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))

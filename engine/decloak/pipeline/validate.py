@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 
 from decloak.data.formats.folder import Folder
-from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.family import Family
@@ -14,6 +13,7 @@ from decloak.measure.registry import by_name
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan, attack_settings, knowledge_levels_of, open_bounds
 from decloak.pipeline.plan import plan as plan_of
+from decloak.releases.registry import FORMS
 from decloak.rules.load import Catalogue, Rule, bundled_names
 from decloak.scenario.document import Combination, Document
 from decloak.scenario.model import Scenario
@@ -174,8 +174,8 @@ def _check_fits(scenario: Scenario, rule: Rule) -> None:
     """An operator needs the data it works on, and most need to know how items are related."""
     form = scenario.form
     if form.name not in rule.operator.fits:
-        others = {FormName.DISASSOCIATED: FormName.SET_GENERALISED, FormName.SET_GENERALISED: FormName.DISASSOCIATED}
-        message = f"the rule {rule.name} attacks {others[form.attacks]} data, these are {form.attacks}"
+        others = " or ".join(sorted({FORMS[name].attacks for name in rule.operator.fits}))
+        message = f"the rule {rule.name} attacks {others} data, these are {form.attacks}"
         raise DecloakError(message, hint="leave it out")
     if not form.related and rule.traits.learns_from_plain_items:
         message = f"the rule {rule.name} learns from plain items, distance tables have none"

@@ -12,12 +12,13 @@ from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.published import write_published
 from decloak.data.formats.writing import write_text
 from decloak.data.generalised import Generalised, read_generalised
+from decloak.data.itemset_table import ItemsetTable, read_itemset_table
 from decloak.data.published import Published, read_published
 
-__all__ = ["CHUNKS", "LABELS", "TABLES", "TEXT", "AnyRelease", "ReleaseFileFormat", "published_items"]
+__all__ = ["CHUNKS", "ITEMSETS", "LABELS", "TABLES", "TEXT", "AnyRelease", "ReleaseFileFormat", "published_items"]
 
 
-AnyRelease = Published | Generalised | Disassociated
+AnyRelease = Published | Generalised | Disassociated | ItemsetTable
 
 
 def published_items(release: AnyRelease) -> frozenset[str]:
@@ -25,6 +26,8 @@ def published_items(release: AnyRelease) -> frozenset[str]:
     if isinstance(release, ChunkContent):
         shared = (chunk.items for joint in release.joints for chunk in joint.shared_chunks)
         return frozenset().union(*(cluster.items for cluster in release.clusters), *shared)
+    if isinstance(release, ItemsetTable):
+        return frozenset(release.items)
     published = release.published if isinstance(release, Generalised) else release
     elements = published.rows.used_names
     return frozenset(item for element in elements for item in ((element,) if isinstance(element, str) else element))
@@ -73,6 +76,14 @@ CHUNKS = ReleaseFileFormat(
     lambda path, ids: read_disassociated(path),
     _PACKED | _PLAIN,
     "use .jsonl (release file) or .db (store), or --text with .txt (tables for people)",
+)
+ITEMSETS = ReleaseFileFormat(
+    "release file: JSON Lines, one itemset per line",
+    lambda release: release,
+    lambda release, path, ids: release.write(path),
+    lambda path, ids: read_itemset_table(path),
+    _PACKED | _PLAIN,
+    "use .jsonl (release file) or .db (store)",
 )
 TABLES = ReleaseFileFormat(
     "tables for people",

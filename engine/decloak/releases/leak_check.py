@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.registry import METHODS
+from decloak.anonymisers.registry import CHOICES, METHODS
 from decloak.attacker.written_order import order_notes
 from decloak.data.content import ChunkContent
 from decloak.data.formats.manifest_file import Manifest
 from decloak.data.formats.release_header import COVERS
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import ORDERS, RowIndices
 from decloak.data.rows import RowLabels
 from decloak.errors import quote
@@ -22,7 +23,7 @@ from decloak.store.record_links import read_origins
 __all__ = ["HiddenFacts", "Leak", "find_leaks", "manifest_leaks"]
 
 REPORT = "report it: no release of decloak should be so"
-WORDS = {*ORDERS, *METHODS, *COVERS, "all", "unknown", FormName.DISTANCES}
+WORDS = {*ORDERS, *METHODS, *CHOICES, *COVERS, "all", "unknown", FormName.DISTANCES}
 """Texts that a parameter or a method may have."""
 
 
@@ -109,6 +110,8 @@ def _ordered_content(release: AnyRelease) -> Sequence[object]:
     """Return the content of a release in its order: its rows, and the members of its labels."""
     if isinstance(release, ChunkContent):
         return [(release.clusters, release.joints, release.totals)]
+    if isinstance(release, ItemsetTable):
+        return [(release.records, release.itemsets, release.supports)]
     return [release.transactions, list(release.members.items()) if isinstance(release, Generalised) else []]
 
 

@@ -30,7 +30,7 @@ STORES = (".db", ".sqlite", ".sqlite3")
 """Endings of file names that decloak writes as stores."""
 _RELEASE_TABLES = {
     "dataset", "item", "record", "release", "generalised", "member_of", "cluster", "joint", "joins", "chunk",
-    "subrecord", "seal",
+    "subrecord", "seal", "published_itemset",
 }  # fmt: skip
 """Tables that a release fills; all others have knowledge from before the release, or findings."""
 

@@ -20,6 +20,7 @@ from decloak.data.formats.lines import location, read_lines
 from decloak.data.formats.manifest_file import Manifest, digest_of_file, manifest_path
 from decloak.data.formats.writing import atomic_paths, report_write_errors, write_lines
 from decloak.data.generalised import Generalised
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
@@ -107,7 +108,7 @@ def _release_to_write(
         release, places, _ = release.sorted_by_content()
     if ids is None:
         return release.renumbered()
-    assert not isinstance(release, Disassociated)  # its rows have no ids: the form refuses them
+    assert not isinstance(release, Disassociated | ItemsetTable)  # its rows have no ids: the form refuses them
     return release.with_ids(tuple(ids[place] for place in places.tolist()))
 
 

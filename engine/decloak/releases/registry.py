@@ -7,11 +7,14 @@ from decloak.data.forms import FormName
 from decloak.releases.disassociated import DisassociatedForm
 from decloak.releases.distances import DistancesForm
 from decloak.releases.form import Form, StoredRow
+from decloak.releases.itemset_table import ItemsetTableForm
 from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm
 
 __all__ = ["FORMS", "form_of"]
 
-_ALL: tuple[Form[Any, Any], ...] = (DisassociatedForm(), DistancesForm(), GeneralisedForm(), SetGeneralisedForm())
+_ALL: tuple[Form[Any, Any], ...] = (
+    DisassociatedForm(), ItemsetTableForm(), DistancesForm(), GeneralisedForm(), SetGeneralisedForm(),
+)  # fmt: skip
 
 FORMS: dict[FormName, Form[Any, Any]] = {form.name: form for form in _ALL}
 """Forms by name. The first that recognises a release in the store has it, so the most general form is last."""

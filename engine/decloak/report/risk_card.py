@@ -53,6 +53,7 @@ ROWS = (
 """In the order of the card."""
 
 UNKNOWN = "the originals were not given"
+NO_RECORD = "no published record is that of a person"
 GUESSES = "not applicable to attacks"
 NOBODY = "no attack had anything to compare"
 UNSURE = "no attack gave probabilities"
@@ -226,7 +227,8 @@ def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: 
     original = _published(study, runs, f"{figure}_original").mean
     release = _published(study, runs, f"{figure}_release", of)
     if release.mean is None:
-        return Cell(of, original, reason=UNKNOWN)
+        measured = known and _published(study, runs, "singled_out_1_release").mean is not None
+        return Cell(of, original, reason=NO_RECORD if measured else UNKNOWN)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}

@@ -22,7 +22,7 @@ from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.published import Published, read_published
-from decloak.data.release_files import read_header, read_release
+from decloak.data.release_files import RELEASE_FORMATS, read_header, read_release
 from decloak.data.repeats import WARNING, find_copies
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError, at_location, quote
@@ -200,7 +200,7 @@ class DistancesData(DataPart):
 
 
 class ReleaseData(DataPart):
-    """A release file, disassociated or generalised in a hierarchy, as its header says; or a store with one release."""
+    """A release file, whose header says its form, or a store with one release."""
 
     FILES: ClassVar[tuple[str, ...]] = ("release",)
 
@@ -220,8 +220,7 @@ class ReleaseData(DataPart):
         # A missing file is reported when the run is planned.
         if folder is None or not (folder.path / self.release).exists():
             return self
-        if self.read_header(folder).method == GENERALISATION:
-            self._form = FormName.GENERALISED
+        self._form = RELEASE_FORMATS[self.read_header(folder).method].form
         return self
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:

@@ -84,6 +84,15 @@ class AttackersDatabase:
             ),
             "subrecord_item": self._subrecord_item,
             "term": self._term,
+            "stated": lambda: self._store.execute(
+                "select json_extract(parameters, '$.k'), json_extract(parameters, '$.m') from release where id = ?",
+                (self._scope.release,),
+            ),
+            "published_itemset": lambda: self._store.execute(
+                "select number, json_array_length(items), support from published_itemset where release = ? order by 1",
+                (self._scope.release,),
+            ),
+            "published_itemset_item": self._published_itemset_item,
             "knows": self._knows,
             "attacker": lambda: self._store.execute("select model from attacker where id = ?", (self._scope.attacker,)),
         }
@@ -170,6 +179,13 @@ class AttackersDatabase:
             (self._scope.release,),
         )
         return sorted((cluster, self._nodes.items[item]) for cluster, item in rows)
+
+    def _published_itemset_item(self) -> Rows:
+        rows = self._store.execute(
+            "select p.number, e.value from published_itemset p, json_each(p.items) e where p.release = ?",
+            (self._scope.release,),
+        )
+        return sorted((itemset, self._nodes.items[item]) for itemset, item in rows)
 
     def _knows(self) -> Rows:
         items, names = self._nodes.items, self._nodes.names

@@ -62,12 +62,32 @@ def _rename_figures(database: "Database") -> None:
     connection.execute("update measurement set family = 'calibration' where family = 'certain'")
 
 
+def _make_itemset_tables(database: "Database") -> None:
+    """Make the table of published itemsets in `database`, and its view, unless it has them."""
+    from decloak.store.documentation import schema_statements
+
+    statement = dict(schema_statements("TABLE"))["published_itemset"]
+    database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    database.conn.execute("drop view if exists published_itemset_item")
+    database.conn.execute(dict(schema_statements("VIEW"))["published_itemset_item"])
+
+
+def _add_itemset_tables(database: "Database") -> None:
+    """Add the table of published itemsets to `database`, and note checksums of releases that include it."""
+    from decloak.store.seals import seal_new
+
+    _make_itemset_tables(database)
+    database.conn.execute("delete from seal where kind = 'release'")
+    seal_new(database.conn)
+
+
 def _seal_stages(database: "Database") -> None:
     """Rename the figures of `database`, and note checksums of its stages as they are then."""
     from decloak.store.documentation import schema_statements
     from decloak.store.seals import seal_new
 
     _rename_figures(database)
+    _make_itemset_tables(database)  # checksums of releases read it
     statement = dict(schema_statements("TABLE"))["seal"]
     database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
     seal_new(database.conn)
@@ -90,6 +110,7 @@ def _seal_findings(database: "Database") -> None:
     """Note checksums in `database` that include what rules derived, and those of items and numbers."""
     from decloak.store.seals import seal_new
 
+    _make_itemset_tables(database)  # checksums of releases read it
     database.conn.execute("delete from seal where kind = 'attack'")
     seal_new(database.conn)
 
@@ -101,5 +122,6 @@ MIGRATIONS: Mapping[int, Migration] = {
     10: _seal_stages,
     11: _write_dictionary,
     12: _seal_findings,
+    13: _add_itemset_tables,
 }
 """By the version they lead to."""

@@ -112,10 +112,11 @@ class Numbering:
         """The items that the release shows, by number in the store."""
         chunks = self._store.execute(
             "select k.items from cluster l join chunk k on k.cluster = l.id where l.release = ?1 "
-            "union all select k.items from joint j join chunk k on k.joint = j.id where j.release = ?1",
+            "union all select k.items from joint j join chunk k on k.joint = j.id where j.release = ?1 "
+            "union all select items from published_itemset where release = ?1",
             (self._scope.release,),
         )
-        _, shown_items = read_lists((text for (text,) in chunks), "the items of chunks")
+        _, shown_items = read_lists((text for (text,) in chunks), "the items of chunks or itemsets")
         plain = {number for number in self.transactions.rows.names if number > 0}
         return plain.union((item for *_, item in self.members), shown_items.tolist())
 

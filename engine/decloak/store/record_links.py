@@ -15,7 +15,12 @@ from decloak.store.inserting import insert_rows, item_numbers
 from decloak.store.lists import damaged
 from decloak.store.records import dataset_of, extent, read_records
 
-__all__ = ["link_origins", "original_ids", "read_cut", "read_origins", "write_cut"]
+__all__ = ["link_original", "link_origins", "original_ids", "read_cut", "read_origins", "write_cut"]
+
+
+def link_original(connection: sqlite3.Connection, release: int, original: int) -> None:
+    """Write that `release` was made from the data set `original`, without a link between their rows."""
+    connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
 
 
 def link_origins(connection: sqlite3.Connection, release: int, original: int, truth: RowIndices | None) -> None:
@@ -23,7 +28,7 @@ def link_origins(connection: sqlite3.Connection, release: int, original: int, tr
 
     `truth` has the place of the record behind each row, None where each row is of the record at its own place.
     """
-    connection.execute("insert into truth_release (release, original) values (?, ?)", (release, original))
+    link_original(connection, release, original)
     dataset = dataset_of(connection, release)
     places = np.arange(extent(connection, dataset).records) if truth is None else np.asarray(truth, np.int64)
     records.write_origins(connection, dataset, original, places)

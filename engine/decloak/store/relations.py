@@ -132,6 +132,22 @@ RELATIONS: dict[str, Relation] = {
         ("cluster", "item"),
         "the items of the term chunks of a disassociated release",
     ),
+    "stated": Relation(
+        ("k", "m"),
+        (),
+        "the k and m that the release states, one row; null where it states none",
+    ),
+    "published_itemset": Relation(
+        ("itemset", "size", "support"),
+        ("itemset",),
+        "the itemsets of an itemset table; the one of size 0 is in every record",
+    ),
+    "published_itemset_item": Relation(
+        ("itemset", "item"),
+        ("itemset", "item"),
+        "the items of the itemsets of an itemset table",
+        ("item",),
+    ),
     "knows": Relation(
         ("itemset", "item"),
         ("itemset", "item"),

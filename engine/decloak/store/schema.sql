@@ -169,6 +169,16 @@ CREATE TABLE subrecord (
   UNIQUE (chunk, number)
 ) STRICT;
 
+-- An itemset that an itemset table publishes. The view published_itemset_item gives a row for each of its items.
+CREATE TABLE published_itemset (
+  id INTEGER PRIMARY KEY,        -- number of the itemset in the store
+  release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release it belongs to
+  number INTEGER NOT NULL,       -- place in the table, from 0; 0 is the empty itemset, which every record has
+  items TEXT NOT NULL,           -- its items, as a JSON list of their numbers
+  support INTEGER NOT NULL,      -- number of records that have all of its items
+  UNIQUE (release, number)
+) STRICT;
+
 -- [node] An attacker of a disassociated release, by what is known before it is read.
 CREATE TABLE attacker (
   id INTEGER PRIMARY KEY,        -- number of the attacker
@@ -453,6 +463,14 @@ SELECT
   -e.value AS generalised        -- the generalised item shown there
 FROM record x, json_each(x.elements) e
 WHERE e.value < 0;
+
+-- An item of a published itemset.
+CREATE VIEW published_itemset_item AS
+SELECT
+  p.id AS itemset,               -- the published itemset
+  e.key AS position,             -- place among its items, from 0
+  e.value AS item                -- the item
+FROM published_itemset p, json_each(p.items) e;
 
 -- [edge in_cluster] A row of a cluster: the record behind a sub-record of its first chunk, or behind none.
 CREATE VIEW cluster_row AS

@@ -6,7 +6,7 @@ that have the frequent itemset, times the matrix of the records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,12 @@ class Grown(NamedTuple):
     supports: Ints
 
 
-def grown_sets(records: sparse.csr_array[Any], k: int, m: int) -> Iterator[Grown]:
+def grown_sets(
+    records: sparse.csr_array[Any], k: int, m: int, chosen: Callable[[Grown], Mask] | None = None
+) -> Iterator[Grown]:
     """Yield for each size up to `m` the itemsets whose proper subsets are all in at least `k` of the `records`.
+
+    With `chosen`, only itemsets of its mask grow further. They have to be in at least `k` records.
 
     >>> [grown.itemsets.tolist() for grown in grown_sets(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 2)]
     [[[0], [1], [2]], [[0, 1]]]
@@ -42,7 +46,7 @@ def grown_sets(records: sparse.csr_array[Any], k: int, m: int) -> Iterator[Grown
     frequent = support >= k
     matrix = select_entries(matrix, frequent[matrix.indices])
     for size in range(2, m + 1):
-        base = grown.itemsets[grown.supports >= k]
+        base = grown.itemsets[grown.supports >= k if chosen is None else chosen(grown)]
         keys = set_keys(base, records.shape[1])
         parts = [_extended(matrix, columns, part, keys) for part in _pieces(base, support, records.shape[1])]
         itemsets = np.concatenate([np.zeros((0, size), np.int64), *(part.itemsets for part in parts)])

@@ -277,7 +277,8 @@ def _json(lines: Sequence[Line]) -> Guess:
     except DecloakError:
         return Guess("jsonl", problem="a JSON value over several lines: write each transaction on a line of its own")
     if isinstance(value, dict) and value.get("decloak") == "release":
-        return Guess("disassociated" if value.get("method") == "disassociation" else "generalised")
+        forms = {"disassociation": "disassociated", "itemsets": "itemset-table"}
+        return Guess(forms.get(str(value.get("method")), "generalised"))
     if isinstance(value, dict) and "items" not in value:
         keys = ", ".join(map(quote, list(value)[:6]))
         remedy = "write id and items, or import it as text with the --field that holds some"

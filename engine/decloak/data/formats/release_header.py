@@ -59,8 +59,8 @@ def header_of(line: Line, *methods: str) -> Header:
         remedy = f"this decloak reads and writes version {RELEASE_VERSION}"
         raise line.error(f"unknown version {quote(value['version'])}", remedy)
     method = value["method"]
-    if method in ("disassociation", "generalisation") and method not in methods:
-        key = "release" if method == "disassociation" else "published"
+    if method in ("disassociation", "generalisation", "itemsets") and method not in methods:
+        key = "published" if method == "generalisation" else "release"
         raise line.error(f"a release by {method}", f"in a scenario, write `data: {{{key}: FILE}}")
     if method not in methods:
         near = suggest(method, methods) if isinstance(method, str) else None
