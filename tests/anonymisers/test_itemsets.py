@@ -113,6 +113,12 @@ def test_a_run_measures_publishes_checks_and_reads_it_back(folder, call):
     assert "salt" not in table.items
     (folder / "r.yaml").write_text("scenario: r\ndata: {release: t.jsonl}\nattack: [differenced]\n")
     assert decloak.run("r.yaml", store="r.db").ok
+    (folder / "o.yaml").write_text(
+        "scenario: o\ndata: {release: t.jsonl, original: rows.txt}\nattack: [differenced]\nmeasure: [utility]\n"
+    )
+    own = {key: figure.value for (key, _), figure in decloak.run("o.yaml", store="o.db").variants[0].figures.items()}
+    assert own["count_error"] == figures["count_error"]
+    assert own["implied_release"] == figures["implied_release"]
     assert call("init", "--from", "t.jsonl", "i.yaml").code == 0
     assert call("validate", "i.yaml").code == 0
 

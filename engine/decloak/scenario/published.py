@@ -21,6 +21,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published, read_published
 from decloak.data.release_files import RELEASE_FORMATS, read_header, read_release
 from decloak.data.repeats import WARNING, find_copies
@@ -248,10 +249,10 @@ class EvaluatedData(ReleaseData):
 
     original: File | Original
     """The original records that were published: a path in the format basket, or a file with its format and options."""
-    rows: File
+    rows: File | None = None
     """A CSV file with the columns row and record, a line for every row of the release. A row of a disassociated release
     is named by cluster and position, such as 2.0, another one by its id or its number. A record without id has a
-    number."""
+    number. An itemset table has no rows."""
 
     @property
     def original_file(self) -> Original:
@@ -267,13 +268,21 @@ class EvaluatedData(ReleaseData):
         """Return the key of the data in the store; the key `published` is about the release alone."""
         own = super().identity(digest_of)
         original = self.original_file.identity(digest_of)
-        return {"original": original, "published": {"release": own["release"], "rows": own["rows"]}}
+        return {"original": original, "published": {"release": own["release"], "rows": own.get("rows")}}
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         return self.original_file.read_original(folder, progress)
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
-        new, path = super().read_release(folder, attacker, original), folder / self.rows
+        new = super().read_release(folder, attacker, original)
+        if (self.rows is None) == new.release.rows_are_records:
+            hint = "name the file of the rows" if self.rows is None else "delete it"
+            raise DecloakError(
+                f"a release {quote(str(new.release.form))} with{'out' * (self.rows is None)} rows", hint=hint
+            )
+        if self.rows is None or isinstance(new.release, ItemsetTable):
+            return new
+        path = folder / self.rows
         assert original is not None
         truth = read_rows(path, new.release.ids, original)
         if isinstance(new.release, Published):
