@@ -24,11 +24,15 @@ RELATE = """\
 # the coverage below the table of attacks: an attacker who does not know the words of these data tests nothing.
 relate: {measure: ngd, source: release}
 """
+LARGE = 4_000
+"""Records from which large clusters have enough of them."""
+SMALL_SETTINGS = "k: 3, m: 2, max_cluster: 25"
+LARGE_SETTINGS = "k: 11, m: 2, max_cluster: 1000, cover: cure, totals: true"
 ORIGINAL = f"""\
-# `decloak advise FILE` tries methods and settings on these data, and compares them with criteria.
-# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. A larger k hides each
-# record better.
-anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 25}}
+# `decloak advise FILE` tries methods and settings on these data, and compares them with criteria. Until then: SETTINGS
+# Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. For readers who only
+# count: itemsets; see docs/how-to/publish-counts.md. A larger k hides each record better.
+anonymise: {{method: disassociation, VALUES}}
 {RELATE}\
 # What the attacker knows of records: strong, moderate or weak.
 attacker: {{model: moderate, share: 0.5}}
@@ -40,11 +44,14 @@ DISASSOCIATED = f"""\
 {RELATE}\
 attack: [random, aba, rga, mra, expectation, cover]
 """
+TABLE = """\
+attack: [differenced]
+"""
 SETS = f"""\
 {RELATE}\
 attack: [ra, mda, tba, wba, gba, rba, selftrained]
 """
-RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS}
+RELEASES = {"disassociated": DISASSOCIATED, "generalised": SETS, "published": SETS, "itemset-table": TABLE}
 """The rest of a scenario below the data of each form of release."""
 
 
@@ -60,7 +67,8 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
         shutil.copyfile(schema, parts[0])
         parts[1].write_text(text, encoding="utf-8")
     say(f"note: {quote(file)[1:-1]} is read as {reading} (detected)", err=True)
-    say(f"wrote {scenario}; next: decloak run {scenario}")
+    advice = "" if seen.format in RELEASES else f"decloak advise {scenario} (compares methods and settings), then "
+    say(f"wrote {scenario}; next: {advice}decloak run {scenario}")
 
 
 def scenario_of(seen: "Look", name: str, schema: str) -> str:
@@ -72,13 +80,24 @@ def scenario_of(seen: "Look", name: str, schema: str) -> str:
         "# What the file seems to be (decloak look FILE tells why); change what is not so.",
         "data:",
         *(f"  {key}: {value}" for key, value in _data(seen, name)),
+        *(f"  # clean: {{{setting}}}  # {reason}" for setting, reason in seen.proposals),
     ]
-    return "\n".join(lines) + "\n" + RELEASES.get(seen.format, ORIGINAL)
+    return "\n".join(lines) + "\n" + RELEASES.get(seen.format, _original(seen))
+
+
+def _original(seen: "Look") -> str:
+    """Return the rest of a scenario of original data, with settings for as many records as the file has."""
+    large = seen.counts is not None and seen.counts.records >= LARGE
+    papers = (
+        "the settings of\n# the papers. They suit small files. In larger ones a larger k and larger clusters hide more."
+    )
+    reason = "a large k hides\n# people, and large clusters hide items." if large else papers
+    return ORIGINAL.replace("SETTINGS", reason).replace("VALUES", LARGE_SETTINGS if large else SMALL_SETTINGS)
 
 
 def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
     settings = {key: _text(value) for key, value in seen.reading.settings.items()}
-    if seen.format in ("disassociated", "generalised"):
+    if seen.format in RELEASES and seen.format != "published":
         return [("release", _text(name))]
     if seen.format == "published":
         inner = ", ".join(f"{key}: {value}" for key, value in {"file": _text(name), **settings}.items())
