@@ -43,12 +43,12 @@ class Budget:
         self.memory = _set_memory() or BYTES_FREE + BYTES_EACH * size
         self.seconds = _set_seconds() or SECONDS_FREE + SECONDS_EACH * size
         # CPU time of this thread: other threads and a busy machine do not count.
-        self.item_codes, self.end = 0, time.thread_time() + self.seconds
+        self.used, self.end = 0, time.thread_time() + self.seconds
 
     def charge(self, count: int) -> None:
         """Take `count` bytes from the budget; raise an error if it is exceeded or the time is over."""
-        self.item_codes += count
-        if self.item_codes > self.memory:
+        self.used += count
+        if self.used > self.memory:
             raise self.exceeded()
         if time.thread_time() > self.end:
             message = f"reading the file takes more than {self.seconds:.3g} seconds of the processor"
