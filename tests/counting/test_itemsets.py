@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from decloak.counting.itemsets import coded_items, item_sets, itemset_supports, sizes
-from decloak.counting.violations import MarkedBlock, RareSets, _FirstItemsets, _narrowed, rare_itemsets, violations
+from decloak.counting.itemsets import coded_items, count_supports, item_sets, itemset_supports, sizes
+from decloak.counting.violations import (
+    MarkedBlock,
+    RareSets,
+    _FirstItemsets,
+    _narrowed,
+    count_rare,
+    rare_itemsets,
+    violations,
+)
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.rows import CodedRows
@@ -88,6 +96,18 @@ def test_rare_itemsets_are_those_of_plain_enumeration_whatever_parts_are_looked_
     expected = [pair for pair in counted(records, size, weights).items() if pair[1] < k]
     given = None if weights is None else np.array(weights, np.int64)
     assert sorted(listed(rare_itemsets(matrix(records), size, k, weights=given, parts=parts))) == sorted(expected)
+
+
+@settings(max_examples=150)
+@given(RECORDS, st.integers(1, 4), st.integers(1, 7), st.sampled_from([1, 2, 7, 1000]), st.data())
+def test_itemsets_are_counted_by_support_without_listing_them(records, size, k, piece, data):
+    weights = data.draw(st.none() | st.lists(st.integers(1, 3), min_size=len(records), max_size=len(records)))
+    expected = Counter(support for support in counted(records, size, weights).values() if support < k)
+    given = None if weights is None else np.array(weights, np.int64)
+    supports = count_supports(matrix(records), size, k, weights=given, piece=piece)
+    assert dict(enumerate(supports.tolist())) == {support: expected[support] for support in range(k)}
+    rare = enumerate(count_rare(matrix(records), size, k, weights=given).tolist())
+    assert {support: count for support, count in rare if count} == dict(expected)
 
 
 def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():

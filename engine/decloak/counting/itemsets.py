@@ -9,7 +9,7 @@ counts only if it comes after the last item of g.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "RowKinds",
     "coded_items",
     "cost_runs",
+    "count_supports",
     "item_sets",
     "itemset_supports",
     "kinds_of",
@@ -32,7 +33,7 @@ __all__ = [
     "sizes",
 ]  # fmt: skip
 
-PIECE = 1 << 21
+PIECE = 1 << 18
 """Number of positions, or of entries of a product, in one step. A single itemset may need more, at most the size of X.
 """
 
@@ -59,8 +60,15 @@ class RowKinds(NamedTuple):
 
 
 class _Search(NamedTuple):
-    matrix: sparse.csr_array[Any]
-    weights: Ints
+    """The entries of a matrix: the item of each, the end of its record, its weight; and the bounds of a search.
+
+    Row 2e + 1 of `suffixes` has the items that follow entry e in its record.
+    """
+
+    item: Ints
+    end: Ints
+    weight: Ints
+    suffixes: sparse.csr_array[Any]
     leading: int
     low: int
     high: int | None
@@ -68,14 +76,10 @@ class _Search(NamedTuple):
 
 
 class _Occurrences(NamedTuple):
-    """Occurrences of itemsets: itemset g has the entries `start[g]:start[g + 1]` of `record` and `last`.
-
-    `last` indexes the indices of the matrix, at the last item of the itemset in that record.
-    """
+    """Occurrences of itemsets: those of itemset g are `last[start[g]:start[g + 1]]`, the entries of its last item."""
 
     itemsets: Ints
     start: Ints
-    record: Ints
     last: Ints
 
 
@@ -161,72 +165,99 @@ def itemset_supports(
     """
     if size < 1:
         raise ValueError(f"itemsets of {size} items")
+    search = _search(records, weights, leading, low, high, piece)
+    del records  # the caller may need them no more, and the search is as large
+    if size == 1:
+        yield from _item_blocks(search)
+        return
+    for part in _parts_of_size(search, size):
+        block = _counted(search, part)
+        if len(block.supports):
+            yield block
+
+
+def count_supports(
+    records: sparse.csr_array[Any],
+    size: int,
+    k: int,
+    *,
+    weights: Ints | None = None,
+    leading: int | None = None,
+    piece: int = PIECE,
+) -> Ints:
+    """Return the number of itemsets of `size` items in `records` with each support from 0 to `k` - 1.
+
+    `weights`, `leading` and `piece` are those of `itemset_supports`. Itemsets are not listed, which
+    saves most of the time.
+
+    >>> count_supports(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 3).tolist()
+    [0, 2, 1]
+    """
+    search = _search(records, weights, leading, 1, None, piece)
+    del records
+    if size == 1:
+        found: Iterable[Ints] = (block.supports for block in _item_blocks(search))
+    else:
+        found = (_supports(search, part).data for part in _parts_of_size(search, size))
+    counts = np.zeros(k, np.int64)
+    for supports in found:
+        counts += np.bincount(supports[supports < k], minlength=k)
+    return counts
+
+
+def _search(
+    records: sparse.csr_array[Any], weights: Ints | None, leading: int | None, low: int, high: int | None, piece: int
+) -> _Search:
     weights = np.ones(records.shape[0], np.int32) if weights is None else weights
     weights = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64, copy=False)  # no support is larger
     matrix = _binary(records, weights.dtype)
-    del records  # who asked may have let go of them, and they are as large as the matrix
-    search = _Search(matrix, weights, matrix.shape[1] if leading is None else leading, low, high, piece)
-    if matrix.nnz and search.leading:
-        yield from _blocks(search, _nothing(matrix) if size == 1 else _singles(search), size)
+    lengths, entries = np.diff(matrix.indptr), matrix.nnz
+    end = np.repeat(matrix.indptr[1:], lengths)
+    # The suffixes of a record share its entries. Every second row stands between two that overlap, and is never read.
+    rows = np.empty(2 * entries + 1, np.int32 if entries < 1 << 30 else np.int64)
+    rows[0], rows[1::2], rows[2::2] = 0, np.arange(1, entries + 1), end
+    suffixes = sparse.csr_array((matrix.data, matrix.indices, rows), (2 * entries, matrix.shape[1]))
+    leading = matrix.shape[1] if leading is None else leading
+    return _Search(matrix.indices, end, np.repeat(weights, lengths), suffixes, leading, low, high, piece)
 
 
-def _nothing(matrix: sparse.csr_array[Any]) -> _Occurrences:
-    """Return the occurrences of the empty itemset: before the first item of every record."""
-    records = matrix.shape[0]
-    start = np.array([0, records])
-    return _Occurrences(np.empty((1, 0), np.int64), start, np.arange(records), matrix.indptr[:-1].astype(np.int64) - 1)
+def _parts_of_size(search: _Search, size: int) -> Iterator[_Occurrences]:
+    """Yield the occurrences of the itemsets of `size` - 1 >= 1 items, in parts that are counted at once."""
+    if len(search.item) and search.leading:
+        entries = np.arange(len(search.item), dtype=search.end.dtype)
+        items = _grouped(search, np.zeros((1, 0), np.int64), np.array([0, len(entries)]), entries)
+        yield from _grown(search, items, size)
 
 
-def _singles(search: _Search) -> _Occurrences:
-    """Return the occurrences of the items that can be part of a result: the columns of the matrix."""
-    matrix = search.matrix
-    columns = _numbered(matrix).tocsc()
-    used = np.flatnonzero(np.diff(columns.indptr))
-    start = np.append(columns.indptr[used], columns.nnz).astype(np.int64)
-    return _promising(search, _Occurrences(used[:, None], start, columns.indices, columns.data))
+def _item_blocks(search: _Search) -> Iterator[ItemsetBlock]:
+    """Yield the items with a support within the bounds."""
+    supports = np.zeros(search.suffixes.shape[1], np.int64)
+    np.add.at(supports, search.item, search.weight)
+    within = (supports >= search.low) & (supports <= (supports if search.high is None else search.high))
+    items = np.flatnonzero(within[: search.leading])
+    for first in range(0, len(items), search.piece):
+        part = items[first : first + search.piece]
+        yield ItemsetBlock(part[:, None], supports[part])
 
 
-def _numbered(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    entries = np.arange(matrix.nnz, dtype=matrix.indices.dtype)
-    return sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
-
-
-def _blocks(search: _Search, occurrences: _Occurrences, size: int) -> Iterator[ItemsetBlock]:
+def _grown(search: _Search, occurrences: _Occurrences, size: int) -> Iterator[_Occurrences]:
+    """Yield the occurrences with items added up to the last but one, in parts of bounded cost."""
+    if not len(occurrences.last):
+        return
+    tails = search.end[occurrences.last] - occurrences.last - 1
+    costs = np.add.reduceat(tails, occurrences.start[:-1], dtype=np.int64)
     if occurrences.itemsets.shape[1] == size - 1:
-        lengths = np.diff(search.matrix.indptr)
-        sums = _sums(lambda part: lengths[occurrences.record[part]], occurrences, search.piece)
-        for part in _parts(occurrences, np.minimum(sums, search.matrix.shape[1]), search.piece):
-            block = _counted(search, part)
-            if len(block.supports):
-                yield block
-    else:
-        sums = _sums(lambda part: _tails(search.matrix, occurrences, part), occurrences, search.piece)
-        for part in _parts(occurrences, sums, search.piece):
-            yield from _blocks(search, _extended(search, part), size)
-
-
-def _sums(values: Callable[[slice], Ints], occurrences: _Occurrences, piece: int) -> Ints:
-    """Return the sum of one value per occurrence for each itemset, in steps. Every itemset has an occurrence."""
-    sums = np.empty(len(occurrences.itemsets), np.int64)
-    for run in cost_runs(np.diff(occurrences.start), piece):
-        first, stop = occurrences.start[[run.start, run.stop]]
-        sums[run] = np.add.reduceat(values(slice(first, stop)), occurrences.start[run] - first, dtype=np.int64)
-    return sums
-
-
-def _tails(matrix: sparse.csr_array[Any], occurrences: _Occurrences, part: slice) -> Ints:
-    """Return the number of items that follow in the record of each occurrence."""
-    tails: Ints = matrix.indptr[occurrences.record[part] + 1] - occurrences.last[part] - 1
-    return tails
+        yield from _parts(occurrences, np.minimum(costs, search.suffixes.shape[1]), search.piece)
+        return
+    for part in _parts(occurrences, costs, search.piece):
+        yield from _grown(search, _extended(search, part), size)
 
 
 def _parts(occurrences: _Occurrences, costs: Ints, most: int) -> Iterator[_Occurrences]:
     for run in cost_runs(costs, most):
         first, stop = occurrences.start[[run.start, run.stop]]
         start = occurrences.start[run.start : run.stop + 1] - first
-        yield _Occurrences(
-            occurrences.itemsets[run], start, occurrences.record[first:stop], occurrences.last[first:stop]
-        )
+        yield _Occurrences(occurrences.itemsets[run], start, occurrences.last[first:stop])
 
 
 def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
@@ -240,44 +271,58 @@ def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
 
 
 def _extended(search: _Search, occurrences: _Occurrences) -> _Occurrences:
-    """Return the occurrences of the itemsets with one more item, without itemsets that cannot be part of a result."""
-    n = search.matrix.shape[1]
-    tails = _tails(search.matrix, occurrences, slice(None))
-    itemset = np.repeat(np.arange(len(occurrences.itemsets)), np.diff(occurrences.start))
-    ends = np.cumsum(tails)
-    last = np.arange(ends[-1]) + np.repeat(occurrences.last + 1 - (ends - tails), tails)
-    key = np.repeat(itemset, tails) * n + search.matrix.indices[last]
-    order = np.argsort(key)
-    key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    itemsets = np.column_stack((occurrences.itemsets[key[first] // n], key[first] % n))
-    start = np.append(first, len(key))
-    return _promising(search, _Occurrences(itemsets, start, np.repeat(occurrences.record, tails)[order], last[order]))
+    """Return the occurrences of the itemsets with one more item, without those that cannot be part of a result."""
+    last = occurrences.last
+    tails = search.end[last] - last - 1
+    ends = np.concatenate(([0], np.cumsum(tails)))
+    longer = np.arange(ends[-1], dtype=last.dtype) + np.repeat((last + 1 - ends[:-1]).astype(last.dtype), tails)
+    return _grouped(search, occurrences.itemsets, ends[occurrences.start], longer)
+
+
+def _grouped(search: _Search, itemsets: Ints, start: Ints, last: Ints) -> _Occurrences:
+    """Return the itemsets, each with the item of one of its entries `last`, that can be part of a result.
+
+    The entries of itemset g are `last[start[g]:start[g + 1]]`.
+    """
+    shape = len(itemsets), search.suffixes.shape[1]
+    # Turned over twice, a matrix has its entries in order, without a comparison.
+    ordered = sparse.csr_array((last, search.item[last], start.astype(last.dtype)), shape).tocsc().tocsr()
+    fresh = np.ones(len(last), np.bool_)
+    fresh[1:] = ordered.indices[1:] != ordered.indices[:-1]
+    fresh[ordered.indptr[:-1][np.diff(ordered.indptr) > 0]] = True
+    first = np.flatnonzero(fresh)
+    before = itemsets[np.searchsorted(ordered.indptr, first, side="right") - 1]
+    longer = np.column_stack((before, ordered.indices[first])).astype(np.int64, copy=False)
+    return _promising(search, _Occurrences(longer, np.append(first, len(last)), ordered.data))
 
 
 def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
     """Return the itemsets of support >= low, which no superset exceeds, with a leading first item."""
-    keep = _sums(lambda part: search.weights[occurrences.record[part]], occurrences, search.piece) >= search.low
-    keep &= occurrences.itemsets[:, 0] < search.leading
+    keep = occurrences.itemsets[:, 0] < search.leading
+    if search.low > 1 and len(keep):
+        keep &= np.add.reduceat(search.weight[occurrences.last], occurrences.start[:-1]) >= search.low
     if keep.all():
         return occurrences
     counts = np.diff(occurrences.start)
-    used = np.repeat(keep, counts)
     start = np.concatenate(([0], np.cumsum(counts[keep])))
-    return _Occurrences(occurrences.itemsets[keep], start, occurrences.record[used], occurrences.last[used])
+    return _Occurrences(occurrences.itemsets[keep], start, occurrences.last[np.repeat(keep, counts)])
+
+
+def _supports(search: _Search, occurrences: _Occurrences) -> sparse.csr_array[Any]:
+    """Return the support of each itemset (rows) with each later item (columns)."""
+    among = (search.weight[occurrences.last], 2 * occurrences.last + 1, occurrences.start)
+    occurring = sparse.csr_array(among, shape=(len(occurrences.itemsets), search.suffixes.shape[0]))
+    product: sparse.csr_array[Any] = occurring @ search.suffixes
+    return product
 
 
 def _counted(search: _Search, occurrences: _Occurrences) -> ItemsetBlock:
-    """Return the support of each itemset with each later item."""
-    records, n = search.matrix.shape
-    among = (search.weights[occurrences.record], occurrences.record, occurrences.start)
-    product = sparse.csr_array(among, shape=(len(occurrences.itemsets), records)) @ search.matrix
+    """Return the itemsets with a support within the bounds, in order, and their supports."""
+    product = _supports(search, occurrences)
     row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
-    last = occurrences.itemsets[:, -1] if occurrences.itemsets.shape[1] else np.array([-1])  # any item comes after none
-    keep = (product.data >= search.low) & (product.indices > last[row])
+    keep = product.data >= search.low
     if search.high is not None:
         keep &= product.data <= search.high
     itemsets = np.column_stack((occurrences.itemsets[row[keep]], product.indices[keep]))
-    order = np.argsort(row[keep] * n + itemsets[:, -1])
-    order = order[itemsets[order, 0] < search.leading]
+    order = np.argsort(row[keep] * product.shape[1] + itemsets[:, -1])
     return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))

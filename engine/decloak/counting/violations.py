@@ -5,7 +5,7 @@ subsets violates. Raw data have millions of violations: they are found and count
 ones are kept.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from math import comb
@@ -16,16 +16,19 @@ import numpy as np
 from decloak.arrays import Ints, Mask
 from decloak.checks import check_km
 from decloak.counting.ascending import among
-from decloak.counting.itemsets import ItemsetBlock, coded_items, itemset_supports, row_kinds, sizes
+from decloak.counting.itemsets import ItemsetBlock, coded_items, count_supports, itemset_supports, row_kinds, sizes
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
-__all__ = ["RareSets", "Violation", "rare_itemsets", "violations"]
+__all__ = ["RareSets", "Violation", "count_rare", "rare_itemsets", "violations"]
 
 
 PARTS = (16, 4)
 """Sampling steps: every 16th record first, then every 4th of the rest."""
+
+ENOUGH = 10_000
+"""Number of records from which on a sample that settles little is not followed by a larger one."""
 
 Records: TypeAlias = "sparse.csr_array[Any]"
 
@@ -42,15 +45,31 @@ def rare_itemsets(
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare_itemsets(records, 2, 2)]
     [([[0, 2], [1, 2]], [1, 1])]
     """
-    weights = np.ones(records.shape[0], np.int64) if weights is None else weights
-    k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
-    rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
-    # Nothing keeps the renamed records while what is left of them is counted.
-    remaining, weights, leading = _narrowed(_renamed(records, rarest), weights, size, k, parts)
+    remaining, weights, leading, rarest, k = _rarest_first(records, size, k, weights, parts)
     blocks = itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1)
     del remaining
     for block in blocks:
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
+
+
+def count_rare(records: Records, size: int, k: int, *, weights: Ints | None = None) -> Ints:
+    """Return the number of itemsets of `size` items in `records` with each support from 0 to `k` - 1.
+
+    `weights` are as in `itemset_supports`.
+    """
+    remaining, weights, leading, _, k = _rarest_first(records, size, k, weights, PARTS)
+    return count_supports(remaining, size, k, weights=weights, leading=leading)
+
+
+def _rarest_first(
+    records: Records, size: int, k: int, weights: Ints | None, parts: Sequence[int]
+) -> tuple[Records, Ints, int, Ints, int]:
+    """Return the remaining records with the rarest items first, their weights, `leading`, this order, and k."""
+    weights = np.ones(records.shape[0], np.int64) if weights is None else weights
+    k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
+    rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
+    # Nothing keeps the renamed records while what is left of them is counted.
+    return *_narrowed(_renamed(records, rarest), weights, size, k, parts), rarest, k
 
 
 def _renamed(records: Records, order: Ints) -> Records:
@@ -66,6 +85,9 @@ def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequenc
     for step in parts:
         leading = _first_frequent_prefix(records[::step], weights[::step], size, k, leading)
         holding = _rows_with_leading_item(records, leading)
+        # Raw data: where many records settle nothing, a larger sample would settle little.
+        if 2 * len(holding) > records.shape[0] > ENOUGH:
+            break
         records, weights = records[holding], weights[holding]
     return records, weights, leading
 
@@ -136,25 +158,34 @@ class RareSets:
             for block in rare_itemsets(self._records, size, self.k, weights=self._weights):
                 count += len(block.supports)
                 yield block
-        self.counted[size] = count
-        if not count:
-            self._settled[size] = max(self.k, self._settled.get(size, 0))
+        self._note(size, count)
 
     def count(self) -> int:
         """Return their number. Counted sizes are not counted again."""
         for size in self.sizes:
             if size not in self.counted:
-                deque(self.blocks(size), maxlen=0)
+                self._supports(size)
         return sum(self.counted.values())
 
     def counts(self) -> dict[tuple[int, int], int]:
         """Return their number for every size and support."""
         counts = Counter[tuple[int, int]]()
         for size in self.sizes:
-            for block in self.blocks(size):
-                support, times = np.unique(block.supports, return_counts=True)
-                counts.update(dict(zip(((size, n) for n in support.tolist()), times.tolist(), strict=True)))
+            counts.update({(size, n): times for n, times in enumerate(self._supports(size).tolist()) if times})
         return counts
+
+    def _supports(self, size: int) -> Ints:
+        """Return their number of one size by support."""
+        counts: Ints = np.zeros(1, np.int64)
+        if self.k > self._settled.get(size, 0):
+            counts = count_rare(self._records, size, self.k, weights=self._weights)
+        self._note(size, int(counts.sum()))
+        return counts
+
+    def _note(self, size: int, count: int) -> None:
+        self.counted[size] = count
+        if not count:
+            self._settled[size] = max(self.k, self._settled.get(size, 0))
 
     def first(self, most: int | None, *, minimal: bool = False) -> list[Violation]:
         """Return the first `most` of them, or all: minimal ones, then the smaller, then in alphabetical order.
