@@ -122,6 +122,24 @@ def test_an_attack_that_claims_nothing_is_kept_where_it_was_measured():
     assert (found.attack, found.tried, found.right, found.expected, found.p) == ("rba", 0, 0, 0, ())
 
 
+def test_an_attack_that_one_of_two_runs_measured_is_kept():
+    study = Figures((9, 9), p_random__rba=[None, None])
+    del study.figures[0]["p_random", "rba"]
+    assert [found.attack for found in reader(study, attacks=["rba"])._recoveries("base", [0, 1])] == ["rba"]
+
+
+def test_people_of_several_runs_are_counted_of_the_most_who_were_looked_up(monkeypatch):
+    wholes = {0: 500, 1: 1000}
+    monkeypatch.setattr(
+        verdict_figures, "pooled_figures",
+        lambda connection, run: {("exposed_2_release", ""): PooledFigure(1, 1, wholes[run])},
+    )  # fmt: skip
+    given = {"exposed_2_release": [10.0, 10.0], "exposed_2_original": [30.0, 30.0], "exposed_2__rba": [10.0, 10.0]}
+    for sizes, sampled in (((500, 1000), False), ((900, 1000), False), ((500, 1001), True), ((1001, 500), True)):
+        found = reader(Figures(sizes, **given))._looked_up([0, 1], "exposed_2")
+        assert (found.of, found.high is not None) == (1000, sampled)
+
+
 def card(cell, *, sampled):
     around = {"low": 1.0, "high": 9.0} if sampled else {}
     return SimpleNamespace(
@@ -315,6 +333,8 @@ def test_the_settings_of_a_variant_are_those_of_its_newest_run(stored):
     assert found.claims == {"rba": 3, "aba": 4, "tba": 0}
     assert (found.attacks, list(found.leads), found.count_error) == (3, ["rba"], 0.5)
     assert found.knowledge_levels == {"language", "person", "nothing"}
+    leads.append(SimpleNamespace(variant="base", attack="tba", random=True))
+    assert reader(study, attacks=attacks, leads=leads)._settings("base", [1, 5]).differing, "one of two does"
     study.variants = [("base", [1, 5]), ("other", [1, 5])]
     second = reader(study, attacks=attacks, leads=leads)._settings("other", [1, 5])
     assert (second.several, second.differing, list(second.leads)) == (True, True, ["aba"])
