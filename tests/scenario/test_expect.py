@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.errors import DecloakError
+from decloak.pipeline.run import _summed_up
 from decloak.report.assemble import page_of
 from decloak.report.ci import SIGNS
 from decloak.scenario import expect
+from decloak.scenario.document import load
 from decloak.scenario.expect import Expectation
 from decloak.store.opening import connect_readonly
 from decloak.store.studies import read_runs
@@ -350,3 +352,16 @@ def test_counts_are_compared_with_percentages_of_what_they_are_counted_of() -> N
 def test_a_percent_sign_stands_behind_a_number_alone(text: str) -> None:
     with pytest.raises(DecloakError):
         Expectation.parse(text)
+
+
+def test_an_expectation_that_no_variant_can_judge_is_not_met(tmp_path):
+    text = "scenario: s\ndata: {generate: clinic, transactions: 60}\nanonymise: {method: sets, size: 3}\n"
+    text += "relate: {measure: ngd, source: release}\nattack: [rba]\nexpect: ['precision(rba) > 0']\n"
+    (tmp_path / "s.yaml").write_text(text)
+    document = load(tmp_path / "s.yaml")
+    done = _summed_up(document, tmp_path / "s.db", [], [], [], whole=True)
+    assert [(verdict.variant, verdict.holds, verdict.line) for verdict in done.verdicts] == [("", None, 6)]
+    assert done.verdicts[0].text == "precision(rba) > 0 cannot be judged: no variant has what it names"
+    assert not done.ok
+    few = _summed_up(document, tmp_path / "s.db", [], [], [], whole=False)
+    assert not few.verdicts  # -k leaves other variants out, which may judge it
