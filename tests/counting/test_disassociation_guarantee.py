@@ -1,6 +1,7 @@
 """The verifier of disassociated releases: against enumeration, the papers' examples, and releases spoilt on purpose."""
 
 import json
+import random
 import time
 from collections import Counter
 from dataclasses import replace
@@ -338,3 +339,30 @@ def test_small_clusters_of_long_records_are_not_gone_through():
     begin = time.process_time()
     assert enumerated(release) == []
     assert time.process_time() - begin < 2
+
+
+def wide(sizes):
+    """Return a release of one chunk per size, with 200 random sub-records of half of its items."""
+    rng = random.Random(7)
+    clusters = []
+    for number, size in enumerate(sizes):
+        items = [f"{number} {item:02}" for item in range(size)]
+        subrecords = tuple(tuple(sorted(rng.sample(items, size // 2))) for _ in range(200))
+        clusters.append(Cluster(200, (Chunk(tuple(items), subrecords),), ()))
+    return Disassociated(tuple(clusters))
+
+
+def test_a_check_that_would_take_too_long_is_refused_before_it_is_begun(monkeypatch):
+    release = wide([8, 60])
+    with pytest.raises(DecloakError) as told:
+        disassociation_guarantee.check_release(release, k=1, m=20)
+    message = "a check of all sets of 5 items in chunk 0 of cluster 1 takes over 20,000,000 steps"
+    assert str(told.value) == f"{message}; check the release with m = 4"
+    assert disassociation_guarantee.check_release(release, k=1, m=4) == []  # the remedy helps
+    # The steps of all chunks count together, and as many as are allowed may be taken.
+    steps = sum(len(kinds) ** 2 for kinds in (range(8), range(6)))
+    monkeypatch.setattr(disassociation_guarantee, "MOST_STEPS", steps)
+    assert disassociation_guarantee.check_release(wide([8, 6]), k=1, m=2) == []
+    monkeypatch.setattr(disassociation_guarantee, "MOST_STEPS", steps - 1)
+    with pytest.raises(DecloakError, match=r"sets of 2 items in chunk 0 of cluster 1 takes over 99 steps; .* m = 1"):
+        disassociation_guarantee.check_release(wide([8, 6]), k=1, m=2)
