@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import decloak
+from decloak.advice import advising
 from decloak.advice.advising import advise
 from decloak.advice.candidates import Candidate, Untried
-from decloak.advice.criteria import PRESETS, Accepted, Ranged
-from decloak.advice.decision import Tried, undominated
+from decloak.advice.criteria import PRESETS, Accepted, Ranged, accepted
+from decloak.advice.decision import Tried, hides_everything, undominated
 from decloak.advice.screen import LINES, WIDTH, Advice, listing
-from decloak.advice.writing import scenario_text
+from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -197,3 +198,68 @@ def test_wrong_arguments_are_named(tmp_path, call):
     release.write(tmp_path / "release.jsonl")
     with pytest.raises(DecloakError, match="file of original records"):
         advise(tmp_path / "release.jsonl")
+
+
+def test_the_front_is_a_scenario_whose_page_plots_exposure_and_error(small, monkeypatch, call):
+    pytest.importorskip("vl_convert")
+    folder, found = small
+    monkeypatch.chdir(folder)
+    Path("front.yaml").write_text(front_text(found, folder))
+    done = decloak.run("front.yaml", store="front.db")
+    assert len(done.variants) == len(found.front) > 1
+    for one, ran in zip(found.front, done.variants, strict=True):
+        errors = {figure.value for (key, _), figure in ran.figures.items() if key == "count_error"}
+        assert errors == {one.error}
+    assert call("report", "last", "-o", "page.html", "--store", "front.db").code == 0
+    text = Path("page.html").read_text()
+    assert "exposed by 3 random items" in text
+    assert "mean error of counts" in text
+    assert "--front has no file to write" in call("advise", "visits.txt", "--front").err
+
+
+def test_very_many_records_are_sampled_and_the_screen_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(advising, "MOST", 300)
+
+    def stop(number, of, candidate):
+        if number:
+            raise KeyboardInterrupt
+
+    (tmp_path / "visits.txt").write_text("\n".join(map(", ".join, records(400))))
+    found = advise(tmp_path / "visits.txt", progress=stop)
+    assert str(found).startswith("Drawn from 400 records, because they are too many.\n150 records, ")
+    assert json.loads(found.json)["drawn_from"] == 400
+    written = scenario_text(found, tmp_path)
+    assert '"sample": 300' in written
+    assert len(str(found).splitlines()) <= LINES
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_names_the_source_of_each_limit(preset):
+    assert all(len(criterion.source) > 10 for criterion in PRESETS[preset])
+    assert accepted([preset]).criteria == PRESETS[preset]
+    screen = str(advice(TABLE, TABLE[3], False, by=accepted([preset])))
+    assert len(screen.splitlines()) <= LINES
+    named = {"cms": "CMS", "tre": "SACRO", "nhs": "NHS", "ontario": "Ontario"}.get(preset, "Health Canada")
+    assert named in screen
+
+
+@pytest.mark.slow
+def test_what_leads_is_never_dominated_and_never_hides_everything_on_200_small_data_sets(monkeypatch):
+    few = [
+        Candidate("disassociation", "3/12", {"method": "disassociation", "k": 3, "m": 2, "max_cluster": 12}, "random"),
+        Candidate("disassociation", "5/30", {"method": "disassociation", "k": 5, "m": 2, "max_cluster": 30}, "random"),
+        Candidate("generalisation", "cut", {"method": "cut", "k": 3, "m": 2, "hierarchy": {"by": "popularity"}},
+                  "km_violation"),
+    ]  # fmt: skip
+    monkeypatch.setattr(advising, "FEWEST", 40)
+    monkeypatch.setattr(advising, "candidates_for", lambda *_: few)
+    for seed in range(200):
+        found = advise(records(80, seed), seed=seed)
+        shown = [one for one in found.tried if not hides_everything(one)]
+        costs = {id(one): one.costs(found.criteria) for one in shown}
+        if found.lead is None:
+            assert not shown
+            continue
+        own = costs[id(found.lead)]
+        assert found.lead in shown
+        assert not any(all(a <= b for a, b in zip(of, own, strict=True)) and of != own for of in costs.values()), seed

@@ -1,6 +1,7 @@
 """The attack that learns from a disassociated release: its weights, its expected counts, its probabilities."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import decloak
 import naive_expectation as naive
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.assignment import Assignment, PairScores
@@ -17,7 +19,7 @@ from decloak.errors import DecloakError
 from decloak.relate.clusters import item_vectors
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
-from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_supports
+from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_rows, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores, softmax_weights
 from decloak.rules.reassociate.kernel import attack, reassociate
 from decloak.rules.reassociate.negative_control import NegativeControl
@@ -389,3 +391,27 @@ def test_names_mean_nothing_but_their_order(made, known):
     theirs = {(name[a], name[b]): score for (a, b), score in known.items()}
     expected_rows = [one.rows for one in reassociate(release, known, EXPECTATION)]
     assert [one.rows for one in reassociate(other, theirs, EXPECTATION)] == expected_rows
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.sampled_from([3, 4]))
+def test_published_totals_fix_how_many_rows_have_a_term(seed, k):
+    chance = np.random.default_rng(seed)
+    records = [[item for item in "abcdefgh" if chance.random() < 0.35] or ["a"] for _ in range(40)]
+    release = decloak.anonymise(records, "disassociation", k=k, m=2, max_cluster=12, totals=True)
+    plain = replace(release, totals=())
+    supports = term_supports(release, k)
+    of_size = term_counts(supports)
+    assert term_rows(plain, supports) == (of_size, {})
+    known = term_rows(release, supports)
+    shown = Counter(
+        item for part in release.clusters for chunk in part.record_chunks for one in chunk.subrecords for item in one
+    )
+    for item, total in release.totals:
+        homes = [n for n, cluster in enumerate(release.clusters) if item in cluster.term_chunk]
+        rows = [known.of_term[n, item] for n in homes]
+        assert all(1 <= row <= release.clusters[n].size for row, n in zip(rows, homes, strict=True))
+        if homes:  # nothing was suppressed: what is not shown is hidden in terms
+            assert sum(rows) == pytest.approx(total - shown[item])
+            assert sum(item in record for record in records) == total
+    assert all(known.expected(0, release.clusters[0].size, "none") == of_size[release.clusters[0].size] for _ in "a")

@@ -19,7 +19,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.formats.look import look
 from decloak.data.formats.plain_files import read, write
 from decloak.data.formats.writing import write_text
-from decloak.data.sampling import control_share
+from decloak.data.sampling import control_share, draw_sample
 from decloak.errors import DecloakError
 from decloak.scenario.document import load
 
@@ -27,6 +27,8 @@ __all__ = ["advise"]
 
 FEWEST = 200
 """Records below which intervals are too wide to advise anything."""
+MOST = 100_000
+"""Records from which candidates are tried on a sample: all of them would take too long."""
 RELEASES = ("disassociated", "generalised", "published")
 ATTACKS = 4
 """The CPU time that the attacks on the leading candidate take, in candidates: the search leaves it in the budget."""
@@ -64,6 +66,7 @@ def advise(
     inputs = Inputs(tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints))
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         base, original = _base(data, Path(folder))
+        base, original, drawn_from = _drawn(base, original, seed)
         records = len(original.transactions)
         if records < FEWEST:
             hint = f"add records until there are {FEWEST}, or compare releases by `decloak run`"
@@ -80,7 +83,7 @@ def advise(
         untried = (*session.refused, *session.left, *not_applicable(records, inputs))
         return Advice(
             records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
-            session.ended, base, bench.measures(), seed,
+            session.ended, base, bench.measures(), seed, drawn_from,
         )  # fmt: skip
 
 
@@ -102,6 +105,15 @@ def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) ->
     return {"data": settings}, read(settings["file"], settings["format"], **options)
 
 
+def _drawn(base: dict[str, Any], original: Dataset, seed: int) -> tuple[dict[str, Any], Dataset, int | None]:
+    """Return the same for a sample of the records where there are very many, and how many there are then."""
+    records = len(original.transactions)
+    if records <= MOST or "file" not in base["data"] or "sample" in base["data"]:
+        return base, original, None
+    data = {**base["data"], "sample": MOST, "seed": seed}
+    return {**base, "data": data}, draw_sample(original, MOST, None, seed), records
+
+
 def _of_scenario(path: Path) -> tuple[dict[str, Any], Dataset]:
     """Return the data and the relatedness of a scenario, and its original data."""
     document = load(path)
@@ -113,6 +125,10 @@ def _of_scenario(path: Path) -> tuple[dict[str, Any], Dataset]:
     for value in base.values():
         if isinstance(value, dict) and "file" in value:
             value["file"] = os.path.realpath(path.parent / value["file"])
+    clean = base["data"].get("clean")
+    for key in ("synonyms", "drop") if isinstance(clean, dict) else ():
+        if isinstance(clean.get(key), str):
+            clean[key] = os.path.realpath(path.parent / clean[key])
     return base, part.read_original(Folder(path.parent), None)
 
 

@@ -17,7 +17,7 @@ from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.registry import metrics_by_key
 from decloak.yaml.source import read_source
 
-__all__ = ["PRESETS", "Accepted", "Criterion", "Figures", "Ranged", "State", "accepted"]
+__all__ = ["PRESETS", "RISK", "Accepted", "Criterion", "Figures", "Ranged", "State", "accepted"]
 
 State = Literal["met", "inconclusive", "exceeded", "not measured"]
 INFERENCE = "inference_advantage"
@@ -90,13 +90,17 @@ class Accepted(NamedTuple):
 
 RISK = "probability 1/11: EMA Policy 0070, Health Canada; share of people: ours"
 USABLE = 0.4
+NOBODY = 0.001
+"""The upper end of the interval for 0 of 5,000 people is below it."""
 WP216 = "WP216 names the criterion, the limit is ours"
 
 
-def _preset(three: float, two: float, advantage: float, at_5: float, at_1: float, auc: float) -> tuple[Criterion, ...]:
+def _preset(
+    three: float, two: float, advantage: float, at_5: float, at_1: float, auc: float, risk: str = RISK
+) -> tuple[Criterion, ...]:
     return (
-        Criterion("exposed_3", three, RISK),
-        Criterion("exposed_2", two, RISK),
+        Criterion("exposed_3", three, risk),
+        Criterion("exposed_2", two, risk),
         Criterion(INFERENCE, advantage, WP216),
         Criterion(f"{INFERENCE}_at_5", at_5, "ours, after Francis and Wagner (2025)"),
         Criterion(f"{INFERENCE}_at_1", at_1, "ours, after Francis and Wagner (2025)"),
@@ -106,10 +110,26 @@ def _preset(three: float, two: float, advantage: float, at_5: float, at_1: float
     )
 
 
+def _cells(source: str) -> tuple[Criterion, ...]:
+    """Return the criteria of a rule for tables: nobody of those looked up is in a small cell of 1 to 3 items."""
+    return (
+        *(Criterion(f"exposed_{known}", NOBODY, source) for known in LEVELS),
+        Criterion("guarantee_violations", 0, "the method's own guarantee"),
+        Criterion("count_error", USABLE, "ours: readers cannot use counts with larger errors; give your own limit"),
+    )
+
+
 PRESETS: Mapping[str, tuple[Criterion, ...]] = {
     "public": (*_preset(0.01, 0.001, 0.05, 0.10, 0.25, 0.55), Criterion("certain_links", 0, WP216)),
     "controlled": _preset(0.10, 0.02, 0.10, 0.25, 0.50, 0.60),
+    "ontario": _preset(
+        0.01, 0.001, 0.05, 0.10, 0.25, 0.55, "probability .09: Ontario IPC (2025), from a second source"
+    ),
+    "cms": _cells("CMS: no cell of 1 to 10 people may be shown or derived"),
+    "tre": (*_cells("SACRO: no cell below 10 people"), Criterion("implied_release", 0, "SACRO: no cell of 0 people")),
+    "nhs": _cells("NHS Digital: no cell of 1 to 7 people; 1/11 is stricter"),
 }
+"""The criteria of rules for tables of counts ask that nobody who was looked up is in a cell of fewer than 11 people."""
 
 
 def accepted(words: Sequence[str]) -> Accepted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decloak.advice.candidates import Untried
-from decloak.advice.criteria import Accepted, Criterion, Ranged
+from decloak.advice.criteria import RISK, Accepted, Criterion, Ranged
 from decloak.advice.decision import Tried, nearest_changes, undominated
 from decloak.data.representation import Table, html_lines, shorten
 from decloak.errors import escape_control, quote
@@ -55,6 +55,8 @@ class Advice:
     base: Mapping[str, Any]
     measures: Sequence[Any]
     seed: int
+    drawn_from: int | None = None
+    """The number of records of which these were drawn, None if they are all."""
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -129,6 +131,9 @@ def _head(advice: Advice) -> Iterator[str]:
     today = advice.tried[0].figures if advice.tried else {}
     counted = max((figure.of or 0 for key, figure in today.items() if key.startswith("exposed")), default=0)
     drawn = f" {counted:,.0f} people are looked up." if 0 < counted < advice.records else ""
+    of = f"Drawn from {advice.drawn_from:,} records, because they are too many. " if advice.drawn_from else ""
+    if of:
+        yield of.strip()
     yield f"{advice.records:,} records, {advice.items:,} items. {others}{drawn}"
     three, two = (_people(today.get(f"exposed_{known}_original"), known == 3) for known in (3, 2))
     yield from _line("Today", f"3 known items expose {three} (probability above 1/11), 2 known items {two}.")
@@ -257,7 +262,9 @@ def _next(advice: Advice) -> Iterator[str]:
 
 def _criteria(advice: Advice) -> Iterator[str]:
     kinds = ", ".join(dict.fromkeys(_kind(one.figure) for one in advice.criteria))
-    yield from _line("Criteria", f"{quote(advice.by.name)[1:-1]}: {kinds}. {SOURCES}", 3)
+    named = "; ".join(dict.fromkeys(one.source for one in advice.criteria))
+    sources = SOURCES if any(one.source == RISK for one in advice.criteria) else f"Sources: {quote(named, 300)[1:-1]}."
+    yield from _line("Criteria", f"{quote(advice.by.name)[1:-1]}: {kinds}. {sources}", 3)
 
 
 def _untried(advice: Advice) -> Iterator[str]:
@@ -279,6 +286,7 @@ def _value(advice: Advice) -> dict[str, Any]:
         "records": advice.records,
         "items": advice.items,
         "control": advice.control,
+        "drawn_from": advice.drawn_from,
         "criteria": [{"figure": one.figure, "limit": one.limit, "source": one.source} for one in advice.criteria],
         "passes": advice.passes,
         "lead": None if advice.lead is None else advice.lead.candidate.name,

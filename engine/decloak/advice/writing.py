@@ -12,10 +12,40 @@ from decloak.advice.trial import OF_ATTACKS
 from decloak.errors import escape_control
 from decloak.version import __version__
 
-__all__ = ["scenario_text"]
+__all__ = ["front_text", "scenario_text"]
 
+IN_SHORT = ("count_error", "exposed_3", "exposed_3_release", "inference_advantage")
+
+FILES = ("file", "synonyms", "drop")
+"""Keys under `data` that name files."""
 SHOWN = ("exposed_", "inference_advantage", "membership_auc", "implied", "certain_links", "count_error", "hidden")
 """The beginnings of the figures that are written as comments."""
+
+
+def front_text(advice: Advice, folder: Path) -> str:
+    """Return the scenario of the candidates that no other one dominates, for a file in a folder.
+
+    Its page plots their exposure against their error.
+    """
+    parts = {
+        "scenario": "Advice: the candidates that no other one dominates",
+        **{key: _beside(value, folder) for key, value in advice.base.items()},
+        "vary": {"anonymise": [one.candidate.anonymise for one in advice.front]},
+        "attack": list(dict.fromkeys(one.candidate.attack for one in advice.front)),
+        "measure": advice.measures,
+        "repeat": {"seed": advice.seed},
+    }
+    lines = [
+        f"# Written by decloak {__version__}. The lowest error first; this is no proof of safety.",
+        *(f"# {escape_control(one.candidate.name)}: {_in_short(one)}" for one in advice.front),
+        *(f"{key}: {json.dumps(value)}" for key, value in parts.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _in_short(one: Tried) -> str:
+    shown = (f"{key} {figure.value:.3g}" for key, figure in sorted(one.figures.items()) if key in IN_SHORT)
+    return ", ".join(shown)
 
 
 def scenario_text(advice: Advice, folder: Path) -> str:
@@ -47,8 +77,9 @@ def _beside(value: Any, folder: Path) -> Any:
     """Return a part of a scenario with the paths of its files as seen from a folder."""
     if not isinstance(value, dict):
         return value
-    file = {"file": os.path.relpath(value["file"], folder)} if "file" in value else {}
-    return {**value, **file}
+    beside = {key: os.path.relpath(value[key], folder) for key in FILES if isinstance(value.get(key), str)}
+    inner = {"clean": _beside(value["clean"], folder)} if "clean" in value else {}
+    return {**value, **beside, **inner}
 
 
 def _expected(advice: Advice, lead: Tried) -> Iterator[str]:

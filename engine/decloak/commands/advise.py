@@ -27,7 +27,7 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
     default=["public"],
     show_default=True,
     metavar="CRITERIA",
-    help="public, controlled, a file.yaml, or an expression such as 'exposed_3 <= 1%'. Repeatable.",
+    help="public, controlled, ontario, cms, tre, nhs, a file.yaml, or such as 'exposed_3 <= 1%'. Repeatable.",
 )
 @click.option(
     "--hierarchy",
@@ -42,6 +42,7 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all draws.")
 @click.option("--write", "scenario", type=click.Path(path_type=Path), help="Write a scenario that repeats the figures.")
+@click.option("--front", is_flag=True, help="With --write: write all candidates that no other one dominates.")
 @click.option("--all", "every", is_flag=True, help="List all candidates after the screen.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--store", type=click.Path(path_type=Path), help="Keep the results in this store.")
@@ -55,6 +56,7 @@ def advise_command(
     jobs: int,
     seed: int,
     scenario: Path | None,
+    front: bool,
     every: bool,
     as_json: bool,
     store: Path | None,
@@ -71,9 +73,11 @@ def advise_command(
 
     from decloak.advice.advising import advise
     from decloak.advice.screen import listing
-    from decloak.advice.writing import scenario_text
+    from decloak.advice.writing import front_text, scenario_text
     from decloak.data.formats.writing import check_new, write_text
 
+    if front and scenario is None:
+        raise DecloakError("--front has no file to write", hint="add --write front.yaml")
     if scenario is not None:
         check_new(scenario)
     with nullcontext() if store is None else told_of_originals(store):
@@ -87,7 +91,10 @@ def advise_command(
         say(str(advice))
         if every:
             say("\n".join(listing(advice)))
-    if scenario is not None and advice.lead is not None:
+    if scenario is not None and advice.lead is not None and front:
+        write_text(front_text(advice, scenario.resolve().parent), scenario)
+        say(f"wrote {scenario}; `decloak run {scenario}` and `decloak report last` plot exposure and error", err=True)
+    elif scenario is not None and advice.lead is not None:
         write_text(scenario_text(advice, scenario.resolve().parent), scenario)
         say(
             f"wrote {scenario}; `decloak run {scenario}` repeats every figure, and fails when one no longer holds",

@@ -1,5 +1,6 @@
-"""The risk-utility plot of a page: people exposed and item occurrences hidden, with a named point for each release."""
+"""The risk-utility plots of a page: people exposed and the cost for readers, with a named point for each release."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -26,11 +27,23 @@ MARKS = {
 }
 
 
+class Axis(NamedTuple):
+    """The cost of a plot: the title of its axis, the verb of a sentence about it, and its column in the table."""
+
+    title: str
+    verb: str
+    column: str
+
+
+HIDDEN = Axis("item occurrences hidden, %", "hides", "hidden")
+ERROR = Axis("mean error of counts, %", "has an error of", "error")
+
+
 class Point(NamedTuple):
-    """A release: the percentage of occurrences that it hides, and the people it exposes after the strongest attack."""
+    """A release: its cost as a percentage, and the people it exposes after the strongest attack."""
 
     name: str
-    hidden: float
+    cost: float
     people: float
     kind: str
 
@@ -39,14 +52,25 @@ def frontier_section(cards: Sequence[ExposureCard]) -> Section | None:
     """Plot the releases of `cards`; None for fewer than two releases with both figures."""
     title = {row.figure: row.title for row in ROWS}
     figures = []
+    of_counts = _error_points(cards)
+    if len(of_counts) > 1:
+        most = max(1, *(math.ceil(point.people) for point in of_counts))
+        figures.append(_drawn(of_counts, "exposed by 3 random items", most, ERROR))
     for figure in FIGURES:
         points = _points(cards, figure)
         if len(points) > 1 + (points[0].kind == "original"):
-            figures.append(_drawn(points, title[figure], cards[0].people))
+            figures.append(_drawn(points, title[figure], cards[0].people, HIDDEN))
     if not figures:
         return None
-    lines = ["Lower left is better: fewer people exposed, and fewer item occurrences hidden."]
+    lines = ["Lower left is better: fewer people exposed, and a lower cost for readers."]
     return Section("frontier", "Exposure and cost of the releases", lines, figures)
+
+
+def _error_points(cards: Sequence[ExposureCard]) -> list[Point]:
+    """Return a point for each release with an error of counts, and people exposed by random items."""
+    found = [(card.name, 100 * card.error, card.exposed) for card in cards
+             if card.error is not None and card.exposed is not None]  # fmt: skip
+    return [Point(*one, "dominated" if _dominated(one, found) else "best") for one in found]
 
 
 def _points(cards: Sequence[ExposureCard], figure: str) -> list[Point]:
@@ -63,35 +87,41 @@ def _points(cards: Sequence[ExposureCard], figure: str) -> list[Point]:
 
 
 def _dominated(one: tuple[str, float, float], others: Sequence[tuple[str, float, float]]) -> bool:
-    return any(hidden <= one[1] and people <= one[2] and (hidden, people) != one[1:] for _, hidden, people in others)
+    return any(cost <= one[1] and people <= one[2] and (cost, people) != one[1:] for _, cost, people in others)
 
 
-def _drawn(points: Sequence[Point], title: str, of: int) -> Drawn:
+def _drawn(points: Sequence[Point], title: str, of: int, axis: Axis) -> Drawn:
     releases = [point for point in points if point.kind != "original"]
     fewest, most = min(releases, key=lambda one: one.people), max(releases, key=lambda one: one.people)
     about = (
-        f"{title}: {fewest.name} exposes {count(fewest.people)} of {of:,} people and hides "
-        f"{percent(fewest.hidden / 100)}, "
-        f"{most.name} exposes {count(most.people)} and hides {percent(most.hidden / 100)}"
+        f"{title}: {fewest.name} exposes {count(fewest.people)} of {of:,} people and {axis.verb} "
+        f"{percent(fewest.cost / 100)}, "
+        f"{most.name} exposes {count(most.people)} and {axis.verb} {percent(most.cost / 100)}"
     )
-    wide, narrow = (charts.drawn(_spec(points, title, of, width, about), "svg").decode() for width in (WIDE, NARROW))
-    rows = [[one.name, count(one.people), percent(one.hidden / 100)] for one in points]
-    table = Table(f"{title}, of {of:,} people", ["release", "people", "hidden"], rows, frozenset({1, 2}))
+    if axis is ERROR:  # people were looked up, and `of` is only the end of the axis
+        about = about.replace(f" of {of:,} people", " people")
+    wide, narrow = (
+        charts.drawn(_spec(points, of, width, about, axis), "svg").decode() for width in (WIDE, NARROW)
+    )  # fmt: skip
+    rows = [[one.name, count(one.people), percent(one.cost / 100)] for one in points]
+    heading = title if axis is ERROR else f"{title}, of {of:,} people"
+    table = Table(heading, ["release", "people", axis.column], rows, frozenset({1, 2}))
     kinds = dict.fromkeys(point.kind for point in points)
     return Drawn(f"{title}, after the strongest attack", [wide], table, [narrow], [MARKS[kind] for kind in kinds])
 
 
-def _spec(points: Sequence[Point], title: str, of: int, width: int, about: str) -> dict[str, Any]:
+def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) -> dict[str, Any]:
     named = [one for one in points if len(points) <= LABELLED or one.kind != "dominated"]
-    most = max(1.0, *(one.hidden for one in points)), float(of)
+    most = max(1.0, *(one.cost for one in points)), float(of)
     values = [one._asdict() for one in points]
     x = {
-        "field": "hidden",
+        "field": "cost",
         "type": "quantitative",
-        "title": "item occurrences hidden, %",
+        "title": axis.title,
         "scale": {"domain": [0, most[0] * 1.05]},
     }
-    y = {"field": "people", "type": "quantitative", "title": f"people, of {of:,}", "scale": {"domain": [0, of]}}
+    people = "people" if axis is ERROR else f"people, of {of:,}"
+    y = {"field": "people", "type": "quantitative", "title": people, "scale": {"domain": [0, of]}}
     colour = {
         "field": "kind",
         "legend": None,
@@ -120,11 +150,9 @@ def _placed(
     named: Sequence[Point], points: Sequence[Point], across: float, up: float, width: float = WIDE
 ) -> Iterator[tuple[Point, dict[str, Any]]]:
     """Yield a place for each name: the first of four sides without a point or another name."""
-    taken = [
-        (one.hidden * across - 6, one.people * up - 6, one.hidden * across + 6, one.people * up + 6) for one in points
-    ]
+    taken = [(one.cost * across - 6, one.people * up - 6, one.cost * across + 6, one.people * up + 6) for one in points]
     for one in named:
-        x, y, long = one.hidden * across, one.people * up, 6.2 * len(one.name)
+        x, y, long = one.cost * across, one.people * up, 6.2 * len(one.name)
         sides = {
             (x + 7, y - 6, x + 7 + long, y + 6): {"align": "left", "dx": 8},
             (x - 7 - long, y - 6, x - 7, y + 6): {"align": "right", "dx": -8},

@@ -108,6 +108,10 @@ class ExposureCard:
     """Whether the labels of the release contain so many items that it reveals almost nothing of its people."""
     random: bool = False
     """True if another repetition would draw another release."""
+    exposed: float | None = None
+    """The people whom 3 random items expose, after the strongest attack; of the people who were looked up."""
+    error: float | None = None
+    """The mean error of counts, the cost for readers."""
     taken_for_hidden: float | None = None
     """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
 
@@ -212,7 +216,15 @@ def exposure_card(
     return ExposureCard(
         variant, of, records, cells, hidden, releases, variant,
         uniform=wide is not None and wide >= WIDEST, random=any(map(is_random, configs)), taken_for_hidden=taken,
+        exposed=_exposed(study, runs, attacks), error=_published(study, runs, "count_error").mean,
     )  # fmt: skip
+
+
+def _exposed(study: Study, runs: Numbers, attacks: Sequence[str]) -> float | None:
+    """Return the people whom 3 random items expose, by the release or the strongest attack."""
+    means = [_published(study, runs, "exposed_3_release").mean]
+    means += [interval(study.values(runs, "exposed_3", attack)).mean for attack in attacks]
+    return max((mean for mean in means if mean is not None), default=None)
 
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:

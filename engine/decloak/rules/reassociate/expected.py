@@ -21,11 +21,12 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.data.disassociated import Disassociated
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
 from decloak.rules.reassociate.scores import ClusterCase
+from decloak.rules.reassociate.units import TermRows
 
-__all__ = ["expectation", "term_counts", "term_supports"]
+__all__ = ["expectation", "term_counts", "term_rows", "term_supports"]
 
 ROUNDS = 200
 CLOSE = 1e-5
@@ -47,6 +48,37 @@ def term_counts(supports: Mapping[int, Floats]) -> dict[int, float]:
     probabilities `supports`.
     """
     return {n: float(chances @ np.arange(1, len(chances) + 1)) for n, chances in supports.items()}
+
+
+def term_rows(release: Disassociated, supports: Mapping[int, Floats]) -> TermRows:
+    """Return the expected numbers of rows with the terms of `release`, from the probabilities `supports`.
+
+    A published total fixes how many rows have an item as a term. Each cluster with the term has one of them. The others
+    are divided like the expected numbers above one.
+    """
+    of_size = term_counts(supports)
+    hidden = Counter(dict(release.totals))
+    chunks = (chunk for part in (release.clusters, release.joints) for each in part for chunk in _chunks(each))
+    hidden.subtract(item for chunk in chunks for subrecord in chunk.subrecords for item in subrecord)
+    totals = dict(release.totals)
+    homes: dict[str, list[int]] = {}
+    for number, cluster in enumerate(release.clusters):
+        for term in cluster.term_chunk:
+            if term in totals:
+                homes.setdefault(term, []).append(number)
+    of_term = {}
+    for term, numbers in homes.items():
+        sizes = [release.clusters[number].size for number in numbers]
+        weights = [max(0.0, of_size[size] - 1) for size in sizes]
+        whole, left = sum(weights), max(0, hidden[term] - len(numbers))
+        for number, size, weight in zip(numbers, sizes, weights, strict=True):
+            share = weight / whole if whole else 1 / len(numbers)
+            of_term[number, term] = min(float(size), 1 + left * share)
+    return TermRows(of_size, of_term)
+
+
+def _chunks(part: Cluster | JointCluster) -> Sequence[Chunk]:
+    return part.record_chunks if isinstance(part, Cluster) else part.shared_chunks
 
 
 def term_supports(release: Disassociated, k: int) -> dict[int, Floats]:

@@ -18,7 +18,7 @@ from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import CoverLimits, cover_limits, make_consistent
 from decloak.rules.reassociate.exact import exact_posterior
-from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
+from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
 from decloak.rules.reassociate.negative_control import NegativeControl
@@ -26,7 +26,7 @@ from decloak.rules.reassociate.scores import ClusterCase, Scores, batches, coded
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.structure import row_orders, signatures
-from decloak.rules.reassociate.units import rows_of_cluster, units_of
+from decloak.rules.reassociate.units import TermRows, rows_of_cluster, units_of
 
 __all__ = ["AttackedCluster", "attack", "reassociate"]
 
@@ -113,7 +113,7 @@ def attack(
     k = release.k if k is None else k
     ruled_out = _cover_limits(release, k) if strategy.consistent and release.cover is None else None
     supports = term_supports(release, _require_k(k)) if strategy.give == "expected" else None
-    counts = None if supports is None else term_counts(supports)
+    counts = None if supports is None else term_rows(release, supports)
     of_item = signatures(release) if strategy.by_probability else {}
     for batch in batches(negative_control.cases(list(_cases(release, strategy, k, counts)))):
         unit_values = _no_values(batch) if strategy.match == "random" else values(batch, strategy, coded)
@@ -175,11 +175,13 @@ def _attack_shared_chunks(
         yield from (AttackedCluster(*part) for part in joint.split_by_cluster(p, best_rows(batch, p)))
 
 
-def _targets(batch: list[ClusterCase], counts: Mapping[int, float] | None) -> Floats:
+def _targets(batch: list[ClusterCase], counts: TermRows | None) -> Floats:
     """Return the number of rows of each unit: for terms the expected number, if the strategy says so."""
     return np.array(
         [
-            counts[len(case.rows.of_row)] if counts and unit.chunk == "T" else unit.times
+            counts.expected(case.number, len(case.rows.of_row), unit.items[0])
+            if counts is not None and unit.chunk == "T"
+            else unit.times
             for case in batch
             for unit in case.units
         ],
@@ -221,7 +223,7 @@ def _items(release: Disassociated, strategy: Reassociation) -> list[str]:
 
 
 def _cases(
-    release: Disassociated, strategy: Reassociation, k: int | None, counts: Mapping[int, float] | None
+    release: Disassociated, strategy: Reassociation, k: int | None, counts: TermRows | None
 ) -> Iterator[ClusterCase]:
     for number, units in units_of(release, strategy, k, counts):
         if units:

@@ -15,7 +15,7 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.strategy import Reassociation
 
-__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]
+__all__ = ["AnchoredRows", "TermRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]
 
 Items = tuple[str, ...]
 
@@ -26,6 +26,19 @@ class Unit(NamedTuple):
     chunk: ChunkNumber
     items: Items
     times: int
+
+
+class TermRows(NamedTuple):
+    """The expected number of rows with a term: `of_term` by cluster and term, or else `of_size` by size of the
+    cluster.
+    """
+
+    of_size: Mapping[int, float]
+    of_term: Mapping[tuple[int, str], float]
+
+    def expected(self, cluster: int, size: int, term: str) -> float:
+        """Return the expected number of rows with `term` in the cluster number `cluster` of `size` records."""
+        return self.of_term.get((cluster, term), self.of_size[size])
 
 
 class AnchoredRows(NamedTuple):
@@ -63,17 +76,16 @@ def classes(rows: AnchoredRows) -> list[list[int]]:
 
 
 def units_of(
-    release: Disassociated, strategy: Reassociation, k: int | None, expected: Mapping[int, float] | None = None
+    release: Disassociated, strategy: Reassociation, k: int | None, expected: TermRows | None = None
 ) -> Iterator[tuple[int, list[Unit]]]:
     """Yield every cluster of `release` with anchors and its units, by chunk and items, terms last.
 
-    `strategy` and `k` decide the number of rows of a term; `expected` replaces it by the expected number, by the size
-    of the cluster.
+    `strategy` and `k` decide the number of rows of a term; `expected` replaces it by the expected number.
     """
     for number, cluster in enumerate(release.clusters):
         _check(number, cluster)
         if cluster.record_chunks:
-            terms = _terms(cluster, strategy, k, expected) if cluster.term_chunk else ()
+            terms = _terms(number, cluster, strategy, k, expected) if cluster.term_chunk else ()
             yield number, [*_subrecords(cluster), *terms]
 
 
@@ -110,10 +122,11 @@ def subrecord_units(name: ChunkNumber, chunk: Chunk) -> Iterator[Unit]:
 
 
 def _terms(
-    cluster: Cluster, strategy: Reassociation, k: int | None, expected: Mapping[int, float] | None
+    number: int, cluster: Cluster, strategy: Reassociation, k: int | None, expected: TermRows | None
 ) -> Iterator[Unit]:
-    rows = _term_rows(strategy, k) if expected is None else round(expected[cluster.size])
     for term in sorted(cluster.term_chunk):
+        known = None if expected is None else expected.expected(number, cluster.size, term)
+        rows = _term_rows(strategy, k) if known is None else round(known)
         yield Unit("T", (term,), min(rows, cluster.size))
 
 
