@@ -15,6 +15,7 @@ import pytest
 import decloak
 from conftest import ROOT
 from decloak.store.opening import APPLICATION, VERSION
+from processes import PATIENCE
 from test_rules_load import QUERY, STRIKE, change
 from test_store import content
 
@@ -268,7 +269,7 @@ def test_the_program_prints_no_traceback(example):
     edit(example)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "decloak", "run", str(example / "scenario.yaml"), "--store", str(example / "s.db")],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "engine")}, capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "engine")}, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"decloak: \S+scores\.csv:2:\d+: 'far' is not a number; [^\n]+\n", done.stderr)

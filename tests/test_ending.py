@@ -14,6 +14,7 @@ import pytest
 
 from conftest import ROOT
 from decloak import ending
+from processes import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals of Unix")
 SEED = int(os.environ.get("DECLOAK_SEED", random.randrange(1 << 30)))
@@ -150,6 +151,6 @@ cli.main([])
 def test_a_command_that_swallowed_a_request_exits_with_130_whatever_it_ends_in(then):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
     command = [sys.executable, "-c", ANSWERED.format(then=then)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 130
     assert done.stderr == "decloak: interrupted; finished stages are kept, run it again to continue\n"

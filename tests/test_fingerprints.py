@@ -23,6 +23,7 @@ from decloak.pipeline.plan import Plan
 from decloak.pipeline.validate import plans
 from decloak.releases.stored import StoredRelease
 from decloak.scenario.document import load
+from processes import PATIENCE
 
 ENGINE = ROOT / "engine"
 SETS = """\
@@ -365,7 +366,13 @@ def ran(engine: Path, store: Path, scenario: Path) -> dict[str, dict[str, int]]:
     """Run a scenario with a copy of the engine; the stages of the store by kind: digests and their numbers."""
     command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store), "--jobs", "1", "--json"]
     done = subprocess.run(
-        command, env={"PYTHONPATH": str(engine)}, cwd=engine, capture_output=True, text=True, check=False, timeout=300
+        command,
+        env={"PYTHONPATH": str(engine)},
+        cwd=engine,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     kinds = ("dataset", "release", "relatedness", "scoring", "attacker", "attack", "measurement", "run")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from processes import PATIENCE
 
 pytest.importorskip("importlinter", reason="import-linter comes with the extra dev")
 
@@ -21,7 +22,7 @@ def checked(folder: Path) -> tuple[int, str]:
     """The exit code of the check of `folder`/decloak, and what it said on one line."""
     command = [sys.executable, "-c", LINT, "--no-cache", "--config", ROOT / "pyproject.toml"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "1000"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 

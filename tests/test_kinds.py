@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from conftest import ROOT
+from processes import PATIENCE
 
 FORMAT = '''
 """Format `words`: items with blanks between them."""
@@ -277,7 +278,7 @@ def add(engine: Path, kind: Kind) -> None:
 def ran(engine: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "decloak", *arguments]
     return subprocess.run(
-        command, cwd=engine.parent, env={"PYTHONPATH": str(engine)}, capture_output=True, text=True, timeout=120
+        command, cwd=engine.parent, env={"PYTHONPATH": str(engine)}, capture_output=True, text=True, timeout=PATIENCE
     )
 
 

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from decloak.errors import DecloakError
 from decloak.pipeline.cluster import check_address
+from processes import PATIENCE, wait_until
 from test_jobs import CHUNKS, COAT, CUT, ONE, rows, runs_of, written
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -61,7 +61,7 @@ def cluster() -> Iterator[str]:
 
 
 def run(path: Path, store: Path, *further: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(path, store, *further), capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command(path, store, *further), capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def command(path: Path, store: Path, *further: str) -> list[str]:
@@ -197,7 +197,11 @@ def test_nobody_at_an_address_is_told_in_a_line_and_no_store_is_made(tmp_path):
     arguments = ["run", str(written(tmp_path, ONE)), "--store", str(tmp_path / "s.db"), "--dask"]
     address = f"127.0.0.1:{free_port()}"
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments, address], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, *arguments, address],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(f"decloak: --dask: no scheduler of Dask answers at tcp://{address}")
@@ -232,10 +236,15 @@ def test_large_arrays_go_whole_and_without_a_warning(cluster):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as opened:
+        return opened.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
@@ -246,67 +255,116 @@ def real_cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Pope
     scheduler = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
     worker = ("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
     with process(*scheduler) as first, process(*worker) as second, process(*worker) as third:
-        limit = time.monotonic() + 60
-        while time.monotonic() < limit:
-            with socket.socket() as opened:
-                if opened.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+        assert wait_until(lambda: answers(port))
         yield address, first, [second, third]
 
 
-LONG = SETS.replace("transactions: 60", "transactions: 400").replace("times: 2", "times: 4")
+HELD = """
+import sys, threading
+from functools import partial
+from pathlib import Path
+import decloak.pipeline.scheduler as scheduler
+from decloak.cli import main
+from decloak.dask_cluster import DaskCluster
 
-
-def begun(path: Path, store: Path, address: str) -> subprocess.Popen:
-    """A run of which something is done."""
-    running = subprocess.Popen(
-        command(path, store, "--dask", address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while running.poll() is None and not (store.exists() and runs_of(store)):
+def wait(folder, function, *arguments):
+    import os, time
+    from pathlib import Path
+    Path(folder, f"at work {os.getpid()}").touch()
+    while not Path(folder, "go on").exists():
         time.sleep(0.01)
-    return running
+    return function(*arguments)
+
+folder, here, one_is_written = sys.argv.pop(1), threading.local(), threading.Event()
+compute, is_finished, map_calls = scheduler.compute_stages, scheduler.Schedule.is_finished, DaskCluster.map
+
+def compute_later(task):
+    here.plan = task.plan
+    if task.plan:
+        one_is_written.wait()
+    return compute(task)
+
+def is_finished_after(self, index):
+    if index:
+        one_is_written.set()
+    return is_finished(self, index)
+
+def map_waiting(self, function, tasks):
+    return map_calls(self, partial(wait, folder, function) if getattr(here, "plan", 0) else function, tasks)
+
+scheduler.compute_stages, scheduler.Schedule.is_finished = compute_later, is_finished_after
+DaskCluster.map = map_waiting
+main(sys.argv[1:])
+"""
+"""A run that writes the first of its plans; every call for another one waits in its worker for the file `go on`."""
+
+
+@contextmanager
+def begun(path: Path, store: Path, address: str) -> Iterator[subprocess.Popen]:
+    """A run that has written one of its plans, while both workers work for others."""
+    arguments = [sys.executable, "-c", HELD, path.parent, "run", path, "--store", store, "--dask", address]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(list(map(str, arguments)), text=True, **pipes) as running:
+        at_work = lambda: list(path.parent.glob("at work *"))  # noqa: E731
+        try:
+            assert wait_until(lambda: running.poll() is not None or len(at_work()) == 2)
+            assert runs_of(store) == 1
+            yield running
+        finally:
+            running.kill()
+
+
+def go_on(path: Path) -> None:
+    (path.parent / "go on").touch()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict[str, list[tuple]]:
+    """The rows of a run that nothing ended."""
+    path = written(tmp_path_factory.mktemp("undisturbed"), SETS)
+    assert run(path, path.parent / "s.db", "--jobs", "1").returncode == 0
+    return rows(path.parent / "s.db")
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing(tmp_path):
-    path = written(tmp_path, LONG)
-    assert run(path, tmp_path / "whole.db", "--jobs", "1").returncode == 0
+def test_a_worker_that_is_killed_loses_nothing(undisturbed, tmp_path):
+    path = written(tmp_path, SETS)
     with real_cluster() as (address, _, workers), begun(path, tmp_path / "s.db", address) as running:
         workers[0].send_signal(signal.SIGKILL)
-        assert 0 < runs_of(tmp_path / "s.db") < 12
-        _, stderr = running.communicate(timeout=200)
+        go_on(path)
+        _, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, stderr
-    assert rows(tmp_path / "s.db") == rows(tmp_path / "whole.db")
+    assert rows(tmp_path / "s.db") == undisturbed
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_lost_ends_a_run_in_a_line_and_the_run_goes_on(tmp_path):
-    path = written(tmp_path, LONG)
-    assert run(path, tmp_path / "whole.db", "--jobs", "1").returncode == 0
+def test_a_scheduler_that_is_lost_ends_a_run_in_a_line_and_the_run_goes_on(undisturbed, tmp_path):
+    path = written(tmp_path, SETS)
     with real_cluster() as (address, scheduler, _), begun(path, tmp_path / "s.db", address) as running:
         scheduler.send_signal(signal.SIGKILL)
-        _, stderr = running.communicate(timeout=200)
+        _, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 2
     assert stderr.splitlines()[-1] == (
         f"decloak: --dask: the scheduler at {address} is gone; what was finished is kept: start the cluster again, "
         "and run it again to go on"
     )
     assert "Traceback" not in stderr
-    assert 0 < runs_of(tmp_path / "s.db") < 12
+    assert runs_of(tmp_path / "s.db") == 1
     assert run(path, tmp_path / "s.db", "--jobs", "2").returncode == 0
-    assert rows(tmp_path / "s.db") == rows(tmp_path / "whole.db")
+    assert rows(tmp_path / "s.db") == undisturbed
 
 
 @pytest.mark.slow
-def test_a_run_by_a_cluster_that_is_interrupted_leaves_nothing_half_done(tmp_path):
-    path = written(tmp_path, LONG)
+def test_a_run_by_a_cluster_that_is_interrupted_leaves_nothing_half_done(undisturbed, tmp_path):
+    path = written(tmp_path, SETS)
     with real_cluster() as (address, *_), begun(path, tmp_path / "s.db", address) as running:
         running.send_signal(signal.SIGINT)
-        _, stderr = running.communicate(timeout=60)
+        _, stderr = running.communicate(timeout=PATIENCE)
         assert running.returncode == 130
         assert stderr.splitlines()[-1].startswith("decloak: interrupted; finished stages are kept")
+        go_on(path)
         again = run(path, tmp_path / "s.db", "--dask", address, "--json")
     fresh = [variant["fresh"] for variant in json.loads(again.stdout)["runs"]]
     assert not fresh[0]
     assert fresh[-1]
+    assert rows(tmp_path / "s.db") == undisturbed

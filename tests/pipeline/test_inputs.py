@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from processes import PATIENCE
 
 FILES = {
     "rows.txt": "a1, b1, b2\na2, b1\na2, b1, b2\na1, a2, b2\n",
@@ -75,7 +76,7 @@ def test_every_file_of_a_scenario_is_opened_once(tmp_path: Path, kind: str) -> N
     for name, text in FILES.items() | {("own.yaml", own), ("scenario.yaml", scenario)}:
         (tmp_path / name).write_text(text)
     command = [sys.executable, "-c", WATCHED]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     named = {name for name in (*FILES, "own.yaml", "scenario.yaml") if name == "scenario.yaml" or name in scenario}
     assert done.stdout.split() == sorted(f"{name}=1" for name in named)

@@ -7,9 +7,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from decloak.pipeline.workspace import StageResult, Workspace
 from decloak.scenario.document import load
 from decloak.store import inserting
 from decloak.store.opening import Store, open_store
-from processes import children_of
+from processes import PATIENCE, children_of, is_running, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 
@@ -73,7 +72,7 @@ def command(*arguments: object) -> list[str]:
 
 def run(path: Path, store: Path, jobs: int, *further: object) -> subprocess.CompletedProcess[str]:
     arguments = command("run", path.name, "--store", store.name, "--jobs", jobs, *further)
-    return subprocess.run(arguments, cwd=path.parent, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(arguments, cwd=path.parent, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -296,18 +295,35 @@ def test_a_worker_that_computes_nothing_is_a_fault_and_no_endless_loop(schedule)
         schedule.finish(task, TaskResult([], None))
 
 
-SLOW = COAT.replace("transactions: 60", "transactions: 300").replace("times: 2", "times: 4")
+HELD = """
+import sys, time
+import decloak.pipeline.run_plans
+import decloak.pipeline.scheduler as scheduler
+from decloak.cli import main
+compute = scheduler.compute_stages
+def held(task):
+    while task.plan:
+        time.sleep(0.01)
+    return compute(task)
+decloak.pipeline.run_plans.TRIAL, scheduler.compute_stages = -1, held
+main(sys.argv[1:])
+"""
+"""Processes that finish the first plan alone: such a run is begun and never ends by itself."""
 
 
-def started(path: Path, store: Path) -> subprocess.Popen:
-    process = subprocess.Popen(
-        command("run", path.name, "--store", store.name, "--jobs", 2),
+@contextmanager
+def begun(path: Path, store: Path) -> Iterator[subprocess.Popen]:
+    """A run in processes that has written the first of its plans, and will write no other."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, "run", path.name, "--store", store.name, "--jobs", "2"],
         cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), start_new_session=True,
-    )  # fmt: skip
-    while process.poll() is None and (len(children_of(process.pid)) < 2 or not store.exists() or not runs_of(store)):
-        time.sleep(0.01)
-    return process
+    ) as process:  # fmt: skip
+        try:
+            assert wait_until(lambda: process.poll() is not None or runs_of(store))
+            yield process
+        finally:
+            process.kill()
 
 
 def runs_of(store: Path) -> int:
@@ -318,41 +334,39 @@ def runs_of(store: Path) -> int:
         return 0
 
 
-def ends(pids: list[int]) -> bool:
-    limit = time.monotonic() + 20
-    while time.monotonic() < limit:
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            return True
-        time.sleep(0.02)
-    return False
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict[str, list[tuple]]:
+    """The rows of a run that nothing ended."""
+    path = written(tmp_path_factory.mktemp("undisturbed"), COAT)
+    assert run(path, path.parent / "s.db", 1).returncode == 0
+    return rows(path.parent / "s.db")
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, tmp_path):
-    path = written(tmp_path, SLOW)
-    assert run(path, tmp_path / "whole.db", 1).returncode == 0
-    with started(path, tmp_path / "ended.db") as process:
+def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, undisturbed, tmp_path):
+    path = written(tmp_path, COAT)
+    with begun(path, tmp_path / "ended.db") as process:
         children = children_of(process.pid)
         if by == signal.SIGINT:
             os.killpg(process.pid, by)  # as a terminal does: to all of them
         else:
             process.send_signal(by)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE)
     assert len(children) >= 2
-    assert ends(children)
+    assert wait_until(lambda: not any(map(is_running, children)))
     if by != signal.SIGKILL:
         assert process.returncode == 130
         assert stderr.splitlines()[-1] == b"decloak: interrupted; finished stages are kept, run it again to continue"
-    assert 0 < runs_of(tmp_path / "ended.db") < runs_of(tmp_path / "whole.db")
+    assert runs_of(tmp_path / "ended.db") == 1
     assert run(path, tmp_path / "ended.db", 2).returncode == 0
-    assert rows(tmp_path / "ended.db") == rows(tmp_path / "whole.db")
+    assert rows(tmp_path / "ended.db") == undisturbed
 
 
 def test_a_process_that_is_killed_is_told_in_a_line_and_loses_nothing_written(tmp_path):
-    path = written(tmp_path, SLOW)
-    with started(path, tmp_path / "s.db") as process:
+    path = written(tmp_path, COAT)
+    with begun(path, tmp_path / "s.db") as process:
         os.kill(children_of(process.pid)[0], signal.SIGKILL)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert b"was ended (SIGKILL); what was finished is kept: run it again" in stderr
     assert len(stderr.splitlines()) == 2  # the first says that the store holds the original data
@@ -378,7 +392,7 @@ def test_a_process_that_takes_more_than_its_share_ends_in_a_line(tmp_path):
     script += "from decloak.cli import main; main(sys.argv[1:])"
     arguments = ["run", str(path), "--store", str(tmp_path / "s.db"), "--memory", f"{int(needed[1]) // 2}M"]
     command = [sys.executable, "-c", script, *arguments]
-    low = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    low = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert low.returncode == 2
     assert "its share of the memory that is allowed; allow more" in low.stderr
     assert "Traceback" not in low.stderr

@@ -22,6 +22,7 @@ from decloak.pipeline.run import Progress
 from decloak.report import attack_table
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
+from processes import PATIENCE
 
 ATTACKS = ("mda", "tba", "wba", "gba", "rba")
 
@@ -262,7 +263,9 @@ def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path)
     )
     store = tmp_path / "s.db"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
-    done = subprocess.run([sys.executable, "-c", script, example / "scenario.yaml", store], env=environment, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script, example / "scenario.yaml", store], env=environment, timeout=PATIENCE
+    )
     assert done.returncode == 9
     assert query(store, "select count(*) from attack") == [(1,)]
     decloak.run(example / "scenario.yaml", store=store)
@@ -276,7 +279,7 @@ def test_two_processes_may_run_one_scenario_into_one_store(example, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
     command = [sys.executable, "-W", "error", "-c", script, example / "scenario.yaml", store]
     both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for _ in range(3)]
-    said = [one.communicate(timeout=60)[1] for one in both]
+    said = [one.communicate(timeout=PATIENCE)[1] for one in both]
     assert said == [b"", b"", b""]
     decloak.run(example / "scenario.yaml", store=tmp_path / "whole.db")
     assert content(store) == content(tmp_path / "whole.db")

@@ -1,7 +1,39 @@
-"""What /proc knows of processes: who started whom, and what they took."""
+"""What /proc knows of processes: who started whom, and what they took; and waiting for what they do."""
 
 import os
+import signal
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+
+PATIENCE = 600
+"""Seconds after which a test gives up a process. What it finds never depends on them, however busy the machine is."""
+
+
+def wait_until(event: Callable[[], object]) -> bool:
+    """Wait for an event; return False if it has not come in `PATIENCE` seconds of short pauses."""
+    for _ in range(PATIENCE * 50):
+        if event():
+            return True
+        signal.sigtimedwait([], 0.02)
+    return False
+
+
+def working_children(process: subprocess.Popen) -> list[int]:
+    """Wait until one of the processes that a process has started has worked a while; all that there are then."""
+
+    def at_work() -> bool:
+        return process.poll() is not None or max(map(processor_seconds, descendants_of(process.pid)), default=0) > 0.4
+
+    assert wait_until(at_work)
+    assert process.returncode is None, f"ended before: {process.returncode}"
+    return descendants_of(process.pid)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    return _stat(Path(f"/proc/{pid}/stat"))[:1] not in ([], ["Z"])
+
 
 TRACKER = b"multiprocessing.resource_tracker"
 """A process of Python itself: the first spawned pool starts it, and it ends with the process that has used the pool."""

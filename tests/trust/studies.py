@@ -12,6 +12,7 @@ from conftest import ROOT
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
 from decloak.store.seals import broken_seals
+from processes import PATIENCE
 
 ITEMS = ("bread", "milk", "oil", "rice", "salt", "tea")
 LINES = [
@@ -52,7 +53,7 @@ def command(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
 def finished(*arguments: object, **options: Any) -> tuple[int, str, str]:
     """Its exit code, standard output and standard error."""
     with command(*arguments, **options) as process:
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
 
 

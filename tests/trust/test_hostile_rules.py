@@ -15,7 +15,7 @@ import pytest
 
 from conftest import ROOT
 from hostile_sql import DEAF, HOSTILE
-from processes import descendants_of, processor_seconds
+from processes import PATIENCE, is_running, processor_seconds, wait_until, working_children
 from test_store import content
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what runs")
@@ -71,7 +71,7 @@ def started(arguments: list[str], **environment: str):
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores Ctrl-C
     ) as process:
-        late = threading.Timer(120, process.kill)
+        late = threading.Timer(PATIENCE, process.kill)
         late.start()
         try:
             yield process
@@ -80,28 +80,11 @@ def started(arguments: list[str], **environment: str):
             process.kill()
 
 
-def in_statement(process: subprocess.Popen) -> list[int]:
-    """Wait until a process that the command has started works; the numbers of those there are."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        children = descendants_of(process.pid)
-        if max(map(processor_seconds, children), default=0) > 0.4:
-            return children
-        signal.sigtimedwait([], 0.02)
-    pytest.fail(f"never in the statement: {process.poll()}")
-
-
 def gone(pid: int) -> bool:
-    """Whether a process has ended, at the latest in two seconds."""
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        signal.sigtimedwait([], 0.02)
-    return False
+    """Whether a process ends before it has worked for two seconds more, however long those take."""
+    before = processor_seconds(pid)
+    wait_until(lambda: not is_running(pid) or processor_seconds(pid) - before > 2)
+    return not is_running(pid)
 
 
 def untouched(store: Path, before: list[str]) -> None:
@@ -126,7 +109,7 @@ def test_ctrl_c_ends_sql_that_is_deaf_to_it_within_a_second(arguments, store, wa
     took = []
     for by in (signal.SIGINT, signal.SIGTERM):
         with started(arguments(way, HOSTILE[name])) as process:
-            children = in_statement(process)
+            children = working_children(process)
             asked = time.monotonic()
             process.send_signal(by)
             assert process.stderr is not None
@@ -143,7 +126,7 @@ def test_ctrl_c_ends_sql_that_is_deaf_to_it_within_a_second(arguments, store, wa
 @pytest.mark.parametrize("name", [pytest.param(one, marks=() if one == "instr" else pytest.mark.slow) for one in DEAF])
 def test_sql_ends_with_decloak_even_when_that_is_killed(arguments, name):
     with started(arguments("sql", HOSTILE[name])) as process:
-        children = in_statement(process)
+        children = working_children(process)
         process.kill()
         process.wait()
         assert children

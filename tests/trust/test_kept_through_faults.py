@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from processes import PATIENCE
 from studies import SIGNALS, STUDIES, command, content, finished, whole, written
 from tries import SECONDS, drawn
 
@@ -44,7 +45,7 @@ def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, trie
         with command("run", written(folder, form), "--store", folder / "s.db") as process:
             time.sleep(rng.uniform(0, seconds))
             process.send_signal(sent := rng.choice(SIGNALS))
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode in (0, 130, -sent), err
         assert "Traceback" not in err
         if (folder / "s.db").exists() and (folder / "s.db").stat().st_size:
@@ -105,7 +106,7 @@ def test_a_store_can_be_made_opened_and_read_by_several_at_once(tmp_path, tries)
                                     env={**os.environ, "PYTHONPATH": str(ROOT / "engine")}, stderr=subprocess.PIPE)
                    for rank in range(4)]  # fmt: skip
         for writer in writers:
-            _, err = writer.communicate(timeout=120)
+            _, err = writer.communicate(timeout=PATIENCE)
             assert writer.returncode == 0, err.decode()[-300:]
 
 
