@@ -45,7 +45,7 @@ from decloak.rules.reassociate.expected import expectation, term_counts, term_su
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import best_rows
 from decloak.rules.reassociate.scores import ClusterCase, batches, coded_scores, values
-from decloak.rules.reassociate.units import rows_of_cluster, units_of
+from decloak.rules.reassociate.units import TermRows, rows_of_cluster, units_of
 from effect_clusters import by_clusters
 from effect_reassociate import Records, cell, load
 
@@ -188,7 +188,7 @@ def attacked(published: Published, names: Sequence[str]) -> list[Batch]:
     topics = {name: Topics(release, int(name.split()[1]), parts="parts" in name) for name in names if " " in name}
     cases = [
         ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
-        for number, units in units_of(release, strategy, K, published.counts)
+        for number, units in units_of(release, strategy, K, TermRows(published.counts, {}))
         if units
     ]
     made = []
