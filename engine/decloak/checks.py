@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ def check_whole(least: int, **named: object) -> None:
             raise DecloakError(f"{name} is {quote(value)}", hint=f"give a whole number of at least {least}")
 
 
-def check_feasible(records: sparse.csr_array[Any], k: int) -> None:
+def check_feasible(records: sparse.csr_array, k: int) -> None:
     """Raise an error if the non-empty `records` are fewer than `k`: even the root has too small a support."""
     check_enough(int(np.count_nonzero(np.diff(records.indptr))), k)
 
@@ -37,6 +36,6 @@ def check_enough(filled: int, k: int) -> None:
         raise DecloakError(message, hint=f"use k = {filled} or less, or more records")
 
 
-def longest(records: sparse.csr_array[Any], m: int) -> int:
+def longest(records: sparse.csr_array, m: int) -> int:
     """Return `m`, or the length of the longest of `records` if that is smaller: no itemset is longer."""
     return min(m, int(np.diff(records.indptr).max(initial=0)))

@@ -11,7 +11,6 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -135,7 +134,7 @@ def _code(arguments: list[str] | None) -> int:
 def _ran(arguments: list[str] | None, used: dict[str, Path]) -> int:
     """Run a command. A request to end has priority over its result."""
     try:
-        code: Any = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
+        code: object = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
         sys.stdout.flush()
     except BaseException:
         ending.check()  # the exception may stand for the one that the request raised

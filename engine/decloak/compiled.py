@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 __all__ = ["COMPILING", "compile_seconds", "compiled", "compiling_message", "inner", "reporting"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILING = "compiling loops, "
 

@@ -55,7 +55,7 @@ def can_fork() -> bool:
 
 
 @contextmanager
-def cluster_threads(cluster: Cluster, initialize: Callable[..., None], *arguments: Any) -> Iterator[Executor]:
+def cluster_threads(cluster: Cluster, initialize: Callable[..., None], *arguments: object) -> Iterator[Executor]:
     """Give an executor of threads that wait for `cluster`; each begins with `initialize(*arguments)`.
 
     One thread more than the cluster has: while results are written, every worker of the cluster has work.
@@ -73,7 +73,7 @@ def cluster_threads(cluster: Cluster, initialize: Callable[..., None], *argument
         executor.shutdown(cancel_futures=True)
 
 
-def _begin_thread(context: Context, initialize: Callable[..., None], arguments: Sequence[Any]) -> None:
+def _begin_thread(context: Context, initialize: Callable[..., None], arguments: Sequence[object]) -> None:
     """Give a thread the context variables of the thread that started it."""
     for variable, value in context.items():
         variable.set(value)

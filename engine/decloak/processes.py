@@ -59,7 +59,7 @@ class ForkedProcesses(ProcessPoolExecutor):
 
 @contextmanager
 def forked_processes(
-    number: int, initialize: Callable[..., None], *arguments: Any, memory: int | None = None
+    number: int, initialize: Callable[..., None], *arguments: object, memory: int | None = None
 ) -> Iterator[ForkedProcesses]:
     """Give an executor of `number` forked processes, which end with the block.
 
@@ -101,7 +101,7 @@ def _death(workers: Sequence[BaseProcess]) -> DecloakError:
 
 
 def _begin(
-    home: int, mask: set[int], memory: int | None, initialize: Callable[..., None], arguments: Sequence[Any]
+    home: int, mask: set[int], memory: int | None, initialize: Callable[..., None], arguments: Sequence[object]
 ) -> None:
     """Make a worker of a forked copy of the process `home`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches the home as well, which ends the others
@@ -131,7 +131,7 @@ def _limit(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def _work(function: Callable[..., Any], *arguments: Any) -> Any:
+def _work(function: Callable[..., object], *arguments: object) -> object:
     """Call a function in a worker, which ends where the function can be left if it is asked to end meanwhile.
 
     A worker that waits for a task ends immediately. It has no handler then: Python would run the handler too late if

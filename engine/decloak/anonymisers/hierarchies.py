@@ -41,7 +41,7 @@ __all__ = [
     "with_one_cut",
 ]
 
-Records: TypeAlias = "sparse.csr_array[Any]"
+Records: TypeAlias = "sparse.csr_array"
 KM = {"k", "m", "hierarchy"}
 """Options of k^m-anonymity in a hierarchy."""
 _WAYS = (*GROUPINGS, "cooccurrence", "relatedness")

@@ -71,7 +71,7 @@ def check_command(
     sarif: Path | None,
     form: str,
     as_said: bool,
-    **reading: Any,
+    **reading: object,
 ) -> int:
     """Check the guarantee of a release or a data file.
 
@@ -148,7 +148,7 @@ def _counted(first: "FirstViolations") -> str:
     return f"{count} violation{'s' * (count != 1)}{rest}"
 
 
-def _listed(release: "AnyRelease") -> Callable[[Any], Any]:
+def _listed(release: "AnyRelease") -> Callable[[object], object]:
     """How a cell is printed: items and labels with commas between, in quotes where they would be misread in a list."""
     from decloak.data.formats.published import format_element
 

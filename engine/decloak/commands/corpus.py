@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -111,7 +111,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
         emit(("a", "b", "found by", "count", "NGD"), _counted(corpus, list(dict.fromkeys(terms))), form)
 
 
-def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[Any, ...]]:
+def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[object, ...]]:
     """A row for every term and for every pair, as a run would count them."""
     from decloak.data.document_counter import Query
     from decloak.relate.counting import CachedCounts

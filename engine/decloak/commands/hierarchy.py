@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,7 +49,7 @@ def hierarchy_command(
     write: Path | None,
     form: str,
     as_said: bool,
-    **reading: Any,
+    **reading: object,
 ) -> None:
     """Compare generalisation hierarchies by the loss of a k^m-anonymous release.
 

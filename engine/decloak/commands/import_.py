@@ -57,7 +57,7 @@ _HELP = f"Read a data file into the store, for queries with SQL or as a graph.\n
     help="Longest query that becomes one item, in words (searchlog).  [default: 2]",
 )
 @store_option
-def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: Any) -> None:
+def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: object) -> None:
     """Read a data file into the store."""
     said = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
     source: FilePath = file

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -107,7 +107,7 @@ def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
     return [("file", _text(name)), ("format", seen.format), *settings.items()]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as YAML and JSON both have it."""
     return json.dumps(value)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -109,7 +109,7 @@ def _allowed(
         yield
 
 
-def _row(name: str, agreement: "Agreement", printed: float | None = None) -> list[Any]:
+def _row(name: str, agreement: "Agreement", printed: float | None = None) -> list[object]:
     correlations = (agreement.pearson, agreement.spearman)
     cells = [cell for correlation in correlations for cell in (correlation.value, _interval(correlation))]
     return [name, agreement.pairs, *cells, printed]

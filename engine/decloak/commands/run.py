@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -220,7 +220,7 @@ def _judged(verdict: "Verdict", scenario: Path) -> Expected:
     return Expected(name, verdict.holds, verdict.text, scenario.as_posix(), verdict.line, verdict.column)
 
 
-def _as_json(done: "Run") -> dict[str, Any]:
+def _as_json(done: "Run") -> dict[str, object]:
     return {
         "scenario": done.scenario,
         "store": str(done.store),
@@ -234,7 +234,7 @@ def _as_json(done: "Run") -> dict[str, Any]:
     }
 
 
-def _run(variant: "RunVariant") -> dict[str, Any]:
+def _run(variant: "RunVariant") -> dict[str, object]:
     attributes = ("run", "name", "repetition", "seed", "fresh", "notes")
     return {"variant" if key == "name" else key: getattr(variant, key) for key in attributes}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ PIECE = 1 << 21
 """Number of matrix entries in one step. A single itemset may have more."""
 
 if TYPE_CHECKING:
-    Matrix = sparse.csr_array[Any]
+    Matrix = sparse.csr_array
 
 
 class _Block(NamedTuple):

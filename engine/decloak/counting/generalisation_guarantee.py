@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -216,8 +216,8 @@ class Negative(NamedTuple):
 class _Records(NamedTuple):
     """Distinct records by rows and by columns, with their multiplicities."""
 
-    rows: sparse.csr_array[Any]
-    columns: sparse.csc_array[Any]
+    rows: sparse.csr_array
+    columns: sparse.csc_array
     weights: Ints
 
 

@@ -48,7 +48,7 @@ class ItemsetBlock(NamedTuple):
 class Coded(NamedTuple):
     """Transactions as a 0/1 matrix, and the item of each column, in code point order."""
 
-    records: sparse.csr_array[Any]
+    records: sparse.csr_array
     items: tuple[str, ...]
 
 
@@ -68,7 +68,7 @@ class _Search(NamedTuple):
     item: Ints
     end: Ints
     weight: Ints
-    suffixes: sparse.csr_array[Any]
+    suffixes: sparse.csr_array
     leading: int
     low: int
     high: int | None
@@ -97,7 +97,7 @@ def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
     return Coded(rows.matrix(column, len(items)), items)
 
 
-def row_kinds(records: sparse.csr_array[Any]) -> RowKinds:
+def row_kinds(records: sparse.csr_array) -> RowKinds:
     """Return the distinct rows of `records` (equal including the order of entries): the first of each kind, and their
     number.
 
@@ -108,7 +108,7 @@ def row_kinds(records: sparse.csr_array[Any]) -> RowKinds:
     return RowKinds(first, count)
 
 
-def kinds_of(records: sparse.csr_array[Any]) -> Ints:
+def kinds_of(records: sparse.csr_array) -> Ints:
     """Return a number for each row of `records`, equal for rows that are equal including the order of entries.
 
     Rows are split by their prefixes, one more entry at a time.
@@ -129,7 +129,7 @@ def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
     return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
-def _binary(records: sparse.csr_array[Any], number: np.dtype[np.integer[Any]]) -> sparse.csr_array[Any]:
+def _binary(records: sparse.csr_array, number: np.dtype[np.integer[Any]]) -> sparse.csr_array:
     """Return a copy with ascending items in each record and 1, of this type, for every item."""
     matrix = sparse.csr_array(records, copy=True)
     matrix.sum_duplicates()
@@ -138,13 +138,13 @@ def _binary(records: sparse.csr_array[Any], number: np.dtype[np.integer[Any]]) -
     return matrix
 
 
-def sizes(records: sparse.csr_array[Any], m: int) -> range:
+def sizes(records: sparse.csr_array, m: int) -> range:
     """Return the sizes 1 to `m` that itemsets of `records` can have: none is longer than the longest record."""
     return range(1, min(m, int(np.diff(records.indptr).max(initial=0))) + 1)
 
 
 def itemset_supports(
-    records: sparse.csr_array[Any],
+    records: sparse.csr_array,
     size: int,
     *,
     weights: Ints | None = None,
@@ -177,7 +177,7 @@ def itemset_supports(
 
 
 def count_supports(
-    records: sparse.csr_array[Any],
+    records: sparse.csr_array,
     size: int,
     k: int,
     *,
@@ -206,7 +206,7 @@ def count_supports(
 
 
 def _search(
-    records: sparse.csr_array[Any], weights: Ints | None, leading: int | None, low: int, high: int | None, piece: int
+    records: sparse.csr_array, weights: Ints | None, leading: int | None, low: int, high: int | None, piece: int
 ) -> _Search:
     weights = np.ones(records.shape[0], np.int32) if weights is None else weights
     weights = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64, copy=False)  # no support is larger
@@ -308,11 +308,11 @@ def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
     return _Occurrences(occurrences.itemsets[keep], start, occurrences.last[np.repeat(keep, counts)])
 
 
-def _supports(search: _Search, occurrences: _Occurrences) -> sparse.csr_array[Any]:
+def _supports(search: _Search, occurrences: _Occurrences) -> sparse.csr_array:
     """Return the support of each itemset (rows) with each later item (columns)."""
     among = (search.weight[occurrences.last], 2 * occurrences.last + 1, occurrences.start)
     occurring = sparse.csr_array(among, shape=(len(occurrences.itemsets), search.suffixes.shape[0]))
-    product: sparse.csr_array[Any] = occurring @ search.suffixes
+    product: sparse.csr_array = occurring @ search.suffixes
     return product
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from math import comb
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ PARTS = (16, 4)
 ENOUGH = 10_000
 """Number of records from which on a sample that settles little is not followed by a larger one."""
 
-Records: TypeAlias = "sparse.csr_array[Any]"
+Records: TypeAlias = "sparse.csr_array"
 
 
 def rare_itemsets(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -247,7 +247,7 @@ class Hierarchy(Represented):
         nodes = np.sort(cut)
         return np.repeat(nodes, self.leaves[nodes])
 
-    def code(self, data: Dataset | Iterable[Iterable[str]]) -> sparse.csr_array[Any]:
+    def code(self, data: Dataset | Iterable[Iterable[str]]) -> sparse.csr_array:
         """Return a matrix of the records of `data` × leaf positions, 1 where a record has the item.
 
         A repeated item counts once. Errors name the record and its file, where it has one.
@@ -267,7 +267,7 @@ class Hierarchy(Represented):
             raise self._unknown(rows[record], position, _record(data, record))
         return rows.matrix(column, len(position))
 
-    def occurrences(self, records: sparse.csr_array[Any]) -> Ints:
+    def occurrences(self, records: sparse.csr_array) -> Ints:
         """Return C_p: for every leaf position, the number of `records` with its item."""
         return np.bincount(records.indices, minlength=len(self.items))
 

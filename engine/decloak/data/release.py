@@ -1,7 +1,7 @@
 """The interface that every release has, whatever its form."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from decloak.data.content import Element
 from decloak.data.formats.lines import FilePath
@@ -38,7 +38,7 @@ class Release(Protocol):
         """The method that made it, as `decloak.anonymise` or a release file calls it, or "unknown"."""
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         """The known parameters of the method, such as k and m. Of a list, such as constraints, only its length."""
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
@@ -50,7 +50,7 @@ class Release(Protocol):
         """
 
 
-def with_bounds(parameters: Mapping[str, Any], **bounds: int | None) -> dict[str, Any]:
+def with_bounds(parameters: Mapping[str, object], **bounds: int | None) -> dict[str, object]:
     """Return `parameters` with k and m replaced by `bounds`, the values that the release itself states.
 
     >>> with_bounds({"k": 3, "m": 2, "refine": True}, k=4, m=None)

@@ -7,7 +7,7 @@ creates tuples on demand; kernels use the arrays.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +185,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             begin += len(key)
         return type(self)(self.start, codes, names)
 
-    def matrix(self, column: Ints, columns: int) -> "sparse.csr_array[Any]":
+    def matrix(self, column: Ints, columns: int) -> "sparse.csr_array":
         """Return a matrix of rows × `columns`, 1 where a row has a name of that column; `column` is the column of each
         name.
         """

@@ -9,7 +9,7 @@ items, the denser; j is found by halving. Ties are broken at random.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def _with_items(data: Dataset, rows: CodedRows[str], rows_chosen: Ints, items: I
     )
 
 
-def _of_density(x: sparse.csr_array[Any], lines: int, density: float, rng: np.random.Generator) -> _Core:
+def _of_density(x: sparse.csr_array, lines: int, density: float, rng: np.random.Generator) -> _Core:
     """Return the core of `lines` lines whose density is nearest to `density`."""
     chance = rng.random(x.shape[0]), rng.random(x.shape[1])
     few, many = 1, x.shape[1]
@@ -81,7 +81,7 @@ def _of_density(x: sparse.csr_array[Any], lines: int, density: float, rng: np.ra
     return best
 
 
-def _core(x: sparse.csr_array[Any], lines: int, items: int, of_line: Floats, of_item: Floats) -> _Core:
+def _core(x: sparse.csr_array, lines: int, items: int, of_line: Floats, of_item: Floats) -> _Core:
     """Return the lines and items that choose each other, and their density. Every line keeps an item."""
     support = np.asarray(x.sum(axis=0)).ravel()
     chosen = np.arange(0)

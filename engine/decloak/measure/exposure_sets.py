@@ -208,13 +208,13 @@ def _placed(known: Ints, place: Ints) -> Ints:
     return person * max(1, int(place.max()) + 1) + place[item]
 
 
-def _plainly(rows: CodedRows[Any], plain: Mask) -> Ints:
+def _plainly(rows: CodedRows[object], plain: Mask) -> Ints:
     """How many names of every row are plain."""
     counts = [np.bincount(block.row_of_code[plain[block.codes]], minlength=len(block)) for block in rows.blocks()]
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
-def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
+def _supports(rows: CodedRows[object], item: Ints, items: int) -> Ints:
     """How many rows have each item, by the item of each name: so many rows at a time."""
     counts, supports = np.zeros(len(rows.names), np.int64), np.zeros(items, np.int64)
     for block in rows.blocks():
@@ -223,7 +223,7 @@ def _supports(rows: CodedRows[Any], item: Ints, items: int) -> Ints:
     return supports
 
 
-def _hidden(elements: Elements, taken: CodedRows[Any], people: Ints, true: Ints, shown: Ints) -> _Hidden:
+def _hidden(elements: Elements, taken: CodedRows[object], people: Ints, true: Ints, shown: Ints) -> _Hidden:
     """Return the hidden items of some people, from their published and their original records."""
     generalised = ~elements.plain[taken.codes]
     person = taken.row_of_code[generalised]

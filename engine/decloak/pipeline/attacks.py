@@ -206,7 +206,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
     return _Outcome(result, took, confidence, coverage)
 
 
-def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, Any]:
+def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, object]:
     """Return the description of an attack in the store, without its findings."""
     parameters = planned.settings.model_dump(exclude_none=True) | {"took": outcome.took}
     parameters["knows"] = "control" if planned.settings.control else level_name(planned.knowledge_levels)
@@ -224,7 +224,7 @@ def _write_attack(
     digest: str,
     rule: tuple[str, str, str, str],
     scope: Scope,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     write: Writer,
     confidence: Confidence,
 ) -> int:

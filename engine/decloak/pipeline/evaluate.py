@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -24,11 +23,11 @@ def evaluate(
     original: Dataset | Iterable[Iterable[str]],
     rows: Sequence[int],
     *,
-    attack: str | Sequence[Any] = "all",
-    measure: Sequence[Any] = ("exposure", "utility"),
+    attack: str | Sequence[object] = "all",
+    measure: Sequence[object] = ("exposure", "utility"),
     store: str | Path = "store.db",
     jobs: int = 1,
-    **sections: Any,
+    **sections: object,
 ) -> Run:
     """Attack a release from any method, measure it against its ground truth, and return the results.
 

@@ -1,7 +1,7 @@
 """The files that a scenario names, read once in a run: by digest for the plan, by content for checks and stages."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.data.dataset import Dataset
@@ -41,15 +41,15 @@ class Inputs:
             check_database(path.parent)
         return self.folder.digest(name)
 
-    def identity(self, part: ConfigSection | None) -> dict[str, Any] | None:
+    def identity(self, part: ConfigSection | None) -> dict[str, object] | None:
         return None if part is None else part.identity(self.digest_of)
 
-    def original_identity(self, data: DataPart) -> dict[str, Any]:
+    def original_identity(self, data: DataPart) -> dict[str, object]:
         """Return what identifies the original `data`: the content of a file, or the settings of a generator."""
         said = {key: value for key, value in data.identity(self.digest_of).items() if key != "published"}
         return {"content": self.original(data).digest} if data.reads_early and any(data.file_names()) else said
 
-    def data_of(self, scenario: Scenario) -> dict[str, Any]:
+    def data_of(self, scenario: Scenario) -> dict[str, object]:
         """Return what identifies the data of `scenario`: the original data, else the published file.
 
         Originals that are anonymised are a set of records: neither their order nor what they are called tells one of

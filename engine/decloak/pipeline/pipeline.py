@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.anonymisers.method import Method, NewRelease, StoredContent
 from decloak.data.assignment import AssignmentList
@@ -201,7 +201,7 @@ class Pipeline:
         )
 
     def _measure(
-        self, family: Family, settings: Mapping[str, Any], attacked: AttackResult[StoredRelease], key: str
+        self, family: Family, settings: Mapping[str, object], attacked: AttackResult[StoredRelease], key: str
     ) -> Write:
         figures, note = self._figures(family, settings, attacked)
         return partial(
@@ -214,7 +214,7 @@ class Pipeline:
         )  # fmt: skip
 
     def _figures(
-        self, family: Family, settings: Mapping[str, Any], attacked: AttackResult[StoredRelease]
+        self, family: Family, settings: Mapping[str, object], attacked: AttackResult[StoredRelease]
     ) -> MetricResult:
         if not family.of_release:
             figures, note = family.measure(attacked, **settings)

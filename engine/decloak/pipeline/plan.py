@@ -127,7 +127,7 @@ class PlannedAttack(NamedTuple):
     digest: str
     needs: tuple[str, ...]  # names of the rules it reads
     knowledge_levels: frozenset[KnowledgeLevel]  # of the ladder: what somebody knows who goes by it
-    measures: tuple[tuple[Family, str, Mapping[str, Any]], ...]  # family, digest, settings
+    measures: tuple[tuple[Family, str, Mapping[str, object]], ...]  # family, digest, settings
     audit: bool = False  # whether it runs though nobody listed it, so that a run goes on without it
 
     @property
@@ -217,7 +217,7 @@ def _attacker(scenario: Scenario, code: StageCode, inputs: Inputs, release: str,
     return _key("attacker", code.attacker(), release, knowledge, chance)
 
 
-def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, Any]:
+def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, object]:
     return {key: value for key, value in (inputs.identity(scenario.attacker) or {}).items() if key in keys}
 
 

@@ -6,7 +6,7 @@ An expectation without a figure is an error, never a pass.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from decloak.errors import MARKS
@@ -75,7 +75,7 @@ def sarif(judged: Iterable[Expected]) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def _result(entry: Expected) -> dict[str, Any]:
+def _result(entry: Expected) -> dict[str, object]:
     region = {"startLine": entry.line, "startColumn": entry.column}
     return {
         "ruleId": "failed" if entry.failed else "does-not-hold" if entry.holds is False else "undefined",

@@ -83,7 +83,7 @@ class FigureOutcome:
         holding = sum(trend.holds is True for trend in self.trends)
         return AGREES if holding == len(self.trends) else HALF if holding else DIFFERS
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {"verdict": self.verdict} | asdict(self) | {"trends": [trend._asdict() for trend in self.trends]}
 
     @classmethod
@@ -140,7 +140,7 @@ def known_outcomes(folder: Path | None = None) -> dict[str, FigureOutcome]:
 
 def outcome(
     entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = ()
-) -> tuple[FigureOutcome, list[dict[str, Any]]]:
+) -> tuple[FigureOutcome, list[dict[str, object]]]:
     """Run a figure and judge its trends; with it the panels that show it. A timed figure runs in one process."""
     titles = metrics_by_key()
     if any(titles[trend.of].clock for trend in entry.figure.trends):

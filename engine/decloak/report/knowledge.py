@@ -52,7 +52,7 @@ def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"
 
 
-def language_of(config: Mapping[str, Any]) -> list[str]:
+def language_of(config: Mapping[str, object]) -> list[str]:
     """Describe the language knowledge behind the measures of a scenario."""
     phrases = (phrase for knowledge_level, phrase in _related(config) if knowledge_level == KnowledgeLevel.LANGUAGE)
     return list(dict.fromkeys(phrases))

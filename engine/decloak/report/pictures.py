@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.report import charts
@@ -12,7 +11,7 @@ from decloak.report.study import Study
 
 __all__ = ["PICTURES", "Picture"]
 
-Panels = list[dict[str, Any]]
+Panels = list[dict[str, object]]
 Options = Mapping[str, str | None]
 
 

@@ -5,7 +5,6 @@ Repetitions and variants are pooled by summing counts, for a probability says th
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.measure.kernels.statistics import interval
@@ -28,7 +27,7 @@ ABOUT = (
 Curve = Sequence[Sureness]
 
 
-def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequence[str]) -> list[dict[str, Any]]:
+def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequence[str]) -> list[dict[str, object]]:
     """Return a panel for each attack, and for each value of the keys in `by`."""
     study.check_keys("--by", by)
     curves = _curves(connection, study, [key for key in by if key != ATTACK])

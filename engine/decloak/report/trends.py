@@ -9,7 +9,7 @@ taken repetition by repetition. For random methods, their 95% interval must excl
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.errors import DecloakError, quote
 from decloak.measure.kernels.statistics import interval
@@ -60,7 +60,7 @@ def judged_trend(study: Study, trend: Trend) -> Judged:
     return Judged(trend.says, holds, len(lines), verdicts.count(True), "; ".join([*seen, *rest]))
 
 
-def _selected(study: Study, where: Mapping[str, Any]) -> Study:
+def _selected(study: Study, where: Mapping[str, object]) -> Study:
     """The runs with some settings alone."""
     runs = tuple(
         run for run in study.runs if all(compact(setting(run.config, key)) == compact(where[key]) for key in where)
@@ -78,7 +78,7 @@ def _along(study: Study, trend: Trend, key: str) -> Iterator[_Line]:
 
 
 def _lines(
-    study: Study, of: str, attacks: Sequence[str], where: Mapping[str, Any], key: str
+    study: Study, of: str, attacks: Sequence[str], where: Mapping[str, object], key: str
 ) -> dict[str, list[tuple[str, list[float | None]]]]:
     """Lines by name, each its places along a key with the values of the repetitions there."""
     chosen = _selected(study, where)
@@ -173,7 +173,7 @@ class _Cell(NamedTuple):
 
 
 def _cells(
-    study: Study, of: str, attacks: Sequence[str], where: Mapping[str, Any], trend: Trend
+    study: Study, of: str, attacks: Sequence[str], where: Mapping[str, object], trend: Trend
 ) -> dict[_Cell, list[float | None]]:
     """Return the values of repetitions by attack and by the remaining keys."""
     fixed = {*trend.where, *(trend.than.where if isinstance(trend.than, ComparisonSide) else ())}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +69,7 @@ def eliminate(
         seeds=[seed] if strategy.strike == "coin" else None,
     )
     steps = done.steps
-    columns: list[list[Any]] = [steps.round.tolist(), steps.row.tolist(), steps.col.tolist()]
+    columns: list[list[object]] = [steps.round.tolist(), steps.row.tolist(), steps.col.tolist()]
     columns += [[GROUP_KINDS[kind] for kind in steps.kind.tolist()], steps.group.tolist(), steps.suspicion.tolist()]
     return Eliminated(done.kept, [Step(*values) for values in zip(*columns, strict=True)], done.threshold)
 

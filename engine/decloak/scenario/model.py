@@ -45,7 +45,7 @@ DEEPEST = 10
 """Largest number of keys in a dotted key."""
 
 
-def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def _variable(vary: dict[str, tuple[object, ...]]) -> dict[str, tuple[object, ...]]:
     mistakes: list[tuple[Loc, DecloakError]] = []
     for key, values in vary.items():
         mistakes.extend(((key,), error) for error in _not_variable(key, vary))
@@ -59,7 +59,7 @@ def _variable(vary: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     return vary
 
 
-def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
+def _not_variable(key: str, vary: Mapping[str, object]) -> Iterator[DecloakError]:
     keys = key.split(".")
     if len(keys) > DEEPEST:
         yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {DEEPEST} by dots")
@@ -73,7 +73,7 @@ def _not_variable(key: str, vary: Mapping[str, Any]) -> Iterator[DecloakError]:
             yield DecloakError(f"{quote(key)} lies inside {quote(outer[0])}, which varies too", hint="vary one of them")
 
 
-Values = Annotated[tuple[Any, ...], Field(min_length=1)]
+Values = Annotated[tuple[object, ...], Field(min_length=1)]
 Vary = Annotated[dict[str, Values], AfterValidator(_variable)]
 Attacks = Annotated[tuple[Annotated[str, Field(min_length=1)] | Attack, ...], Field(min_length=1)]
 Expression = Annotated[str, checked_by(Expectation.parse)]
@@ -244,7 +244,7 @@ class Scenario(Varying):
         """Return the settings of the family `family`, or None."""
         return settings_part(family, self.measure or ())
 
-    def settings_of(self, family: str) -> dict[str, Any]:
+    def settings_of(self, family: str) -> dict[str, object]:
         """Return the settings of the family `family` by name, including defaults."""
         part = self.settings_part(family)
         return {} if part is None else part.model_dump()
@@ -358,7 +358,7 @@ class Scenario(Varying):
                 yield ("measure", number), DecloakError(f"{quote(kind)} is measured twice", hint="delete one")
 
 
-def scenario_schema() -> dict[str, Any]:
+def scenario_schema() -> dict[str, object]:
     """Return the JSON Schema of scenario files, for editors."""
     schema = Scenario.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -99,7 +99,7 @@ class Cleaning(ConfigSection):
         synonyms = None if self.synonyms is None else read_synonyms(folder / self.synonyms)
         return cleaned(data, fold_case=self.fold_case, synonyms=synonyms, drop=drop, min_support=self.min_support)
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key of these settings in the store; a list of items is no file."""
         listed = {} if isinstance(self.drop, str) else {"drop": list(self.drop)}
         return super().identity(digest_of) | listed

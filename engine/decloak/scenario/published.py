@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
@@ -70,7 +70,7 @@ class PublishedFile(ConfigSection):
             if self.is_release:
                 yield (key,), DecloakError(f"a release file says itself what {quote(key)} would", hint="delete it")
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key of the file in the store. `digest_of` gives digests of files. `as_said` does not change the
         content.
         """
@@ -103,7 +103,7 @@ class _WithRelease(DataPart):
         """The file with its options."""
         return PublishedFile(file=self.published) if isinstance(self.published, str) else self.published
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key of the data in the store, equal for a path alone and for one with default options. `digest_of`
         gives digests of files.
         """
@@ -264,7 +264,7 @@ class EvaluatedData(ReleaseData):
         """The columns of the originals whose values are items."""
         return self.original_file.exclusive
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key of the data in the store; the key `published` is about the release alone."""
         own = super().identity(digest_of)
         original = self.original_file.identity(digest_of)

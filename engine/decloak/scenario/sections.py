@@ -65,7 +65,7 @@ class Repeat(ConfigSection):
     """The seed of all random choices."""
 
 
-def _measure() -> Any:
+def _measure() -> object:
     """Return the type of an entry: a name, or a mapping of a name to settings."""
     plain = tuple(family.name for family in choosable() if not family.needed)
     choices = (Literal[plain], *(_with_settings(family) for family in choosable() if family.settings is not None))

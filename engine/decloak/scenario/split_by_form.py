@@ -6,7 +6,6 @@ that its error is reported.
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
 
 from pydantic import ConfigDict
 
@@ -65,7 +64,7 @@ def split_by_form(variants: Sequence[Source], folder: Folder) -> list[Source]:
     ]
 
 
-def _expected_here(text: Any, lost: Collection[str], gone: Sequence[Collection[str]]) -> bool:
+def _expected_here(text: object, lost: Collection[str], gone: Sequence[Collection[str]]) -> bool:
     """Return True if an expectation applies to a variant that lost some attacks, given the attacks that each lost."""
     return not _mentions(text, lost) or all(_mentions(text, attacks) for attacks in gone)
 
@@ -96,7 +95,7 @@ class _FormFilter:
     def _applies(self, fitting: Collection[FormName], form: FormName) -> bool:
         return form in fitting or not any(other in fitting for other in self.forms)
 
-    def _attack(self, entry: Any) -> Collection[FormName]:
+    def _attack(self, entry: object) -> Collection[FormName]:
         rule = entry.get("rule") if isinstance(entry, dict) else entry
         try:
             return self.catalogue.rule(str(rule), self.folder).operator.fits
@@ -104,12 +103,12 @@ class _FormFilter:
             # An unknown rule or measure stays in all variants, so that its error is reported.
             return EVERY
 
-    def _measure(self, entry: Any) -> Collection[FormName]:
+    def _measure(self, entry: object) -> Collection[FormName]:
         name = next(iter(entry), None) if isinstance(entry, dict) else entry
         return self.families[name].fits if name in self.families else EVERY
 
 
-def _filtered(variant: Source, key: str, stays: Callable[[Any], bool]) -> Source:
+def _filtered(variant: Source, key: str, stays: Callable[[object], bool]) -> Source:
     """Return a variant with some entries of a list, without the key if the list becomes empty."""
     node = variant.root.children.get(key)
     if node is None or not isinstance(node.value, list):
@@ -129,7 +128,7 @@ def _names(variant: Source) -> set[str]:
     return {str(entry.get("as") or Attack(rule=str(entry.get("rule"))).name) for entry in named}
 
 
-def _mentions(text: Any, attacks: Collection[str]) -> bool:
+def _mentions(text: object, attacks: Collection[str]) -> bool:
     """Return True if an expectation names any of these attacks."""
     try:
         return any(attack in attacks for _, attack in Expectation.parse(str(text)).measures())

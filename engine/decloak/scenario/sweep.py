@@ -22,7 +22,7 @@ MOST_VARIANTS = 10_000
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
 
 
-def combination_name(settings: Mapping[str, Any]) -> str:
+def combination_name(settings: Mapping[str, object]) -> str:
     """Return the name of a combination of `settings`."""
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 

@@ -18,7 +18,7 @@ from decloak.scenario.sweep import compact, short_names
 
 __all__ = ["DATA_SET_KEYS", "DataOf", "Variant", "data_set_keys", "pool_variants", "seed_of", "variants"]
 
-DataOf = Callable[[Scenario], Mapping[str, Any]]
+DataOf = Callable[[Scenario], Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ DATA_SET_KEYS = ("seed", "file")
 """The keys under data that select a data set of the same kind."""
 
 
-def pool_variants(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+def pool_variants(variants: Mapping[str, Mapping[str, object]]) -> dict[str, list[str]]:
     """Return groups of variants that differ only in the data set, by a common name. `variants` are their settings by
     name.
 
@@ -86,7 +86,7 @@ def pool_variants(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, list[s
     }
 
 
-def data_set_keys(cases: Sequence[Mapping[str, Any]]) -> list[str]:
+def data_set_keys(cases: Sequence[Mapping[str, object]]) -> list[str]:
     """Return the keys that select the data set, given the settings of all variants in `cases`."""
     named = {f"data.{name}" for name in DATA_SET_KEYS}
     return [key for key in (cases[0] if cases else ()) if key in named or _of_a_kind(key, cases)]
@@ -111,7 +111,7 @@ def _of_a_kind(key: str, cases: Sequence[Mapping[str, Any]]) -> bool:
     return all(rest == rests[0] for rest in rests)
 
 
-def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+def _names(settings: Sequence[Mapping[str, object]]) -> list[str]:
     """Return a name for each combination that differs from the others."""
     # Names are made per key, so that a variant has the same name for one value everywhere.
     short: dict[str, dict[str, str]] = {}

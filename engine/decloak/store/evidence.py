@@ -158,7 +158,7 @@ def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
     return number if row is None else row[0]
 
 
-def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, Any]:
+def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, object]:
     cursor = connection.execute(f"select * from {quoted(f'found_{relation}')} where finding = ?", (finding,))
     names = [column[0] for column in cursor.description]
     return dict(zip(names, cursor.fetchone(), strict=True))

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
@@ -35,7 +34,7 @@ def write_attack(
     release: int,
     scoring: int | None,
     attacker: int | None,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
 ) -> int:
     """Write the node all findings of one attack hang on."""
     return insert(
@@ -140,7 +139,7 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     )
 
 
-def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[Any, ...]]:
+def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[object, ...]]:
     """Read the facts that an attack derived, in the order in which it found them."""
     chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
     return connection.execute(

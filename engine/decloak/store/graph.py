@@ -167,7 +167,7 @@ def _add_nodes(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str]]) 
 def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, str, int, float | None]]) -> None:
     edges = [(*keys.node(*row[:2]), row[2], *keys.node(*row[3:5]), row[5]) for row in rows]
     for source_kind, source, kind, target_kind, target, weight in sorted(edges, key=lambda edge: edge[:5]):
-        attributes: dict[str, Any] = {"kind": kind}
+        attributes: dict[str, object] = {"kind": kind}
         if weight is not None:
             attributes["weight"] = float(weight)
         graph.add_edge(f"{source_kind}:{source}", f"{target_kind}:{target}", key=kind, **attributes)

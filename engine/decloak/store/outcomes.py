@@ -3,7 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueT
 _NONE = np.zeros(0, np.intp)
 
 
-def _by_table(tables: NDArray[Any]) -> dict[int, Ints]:
+def _by_table(tables: NDArray[np.generic]) -> dict[int, Ints]:
     """The places of each table, ascending."""
     order = np.argsort(tables, kind="stable")
     first = np.flatnonzero(np.diff(tables[order].astype(np.int64), prepend=-1))

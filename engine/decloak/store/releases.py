@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from decloak.data.content import Element
 from decloak.data.formats.published import format_element
@@ -24,9 +23,9 @@ def write_release(
     digest: str,
     data: Published,
     method: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     hierarchy: int | None = None,
-    loss: Mapping[str, Any] | None = None,
+    loss: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> int:
     """Write a set-generalised release: its transactions, plain items, generalised items and their members."""

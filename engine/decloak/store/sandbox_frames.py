@@ -18,7 +18,7 @@ SLACK = 2
 OUT_OF_TIME = 75
 """The exit code of a process whose time is over where the system has no timers of its own."""
 
-Rows = list[tuple[Any, ...]]
+Rows = list[tuple[object, ...]]
 
 _HEAD = struct.Struct("=cI")
 _JSON, _ROWS = b"J", b"R"
@@ -46,13 +46,13 @@ def read_frame(stream: IO[bytes]) -> Any:
         raise ValueError("no message") from error
 
 
-def write_frame(stream: IO[bytes], message: Any) -> None:
+def write_frame(stream: IO[bytes], message: object) -> None:
     body = _dumped(message)
     stream.write(_HEAD.pack(_JSON, len(body)) + body)
     stream.flush()
 
 
-def write_rows(stream: IO[bytes], columns: Sequence[Sequence[Any]]) -> None:
+def write_rows(stream: IO[bytes], columns: Sequence[Sequence[object]]) -> None:
     parts = [_column(column) for column in columns]
     head = _dumped([[kind, len(part)] for kind, part in parts])
     body = b"".join([struct.pack("=I", len(head)), head, *(part for _, part in parts)])
@@ -92,7 +92,7 @@ _ENCODER = json.JSONEncoder(default=_as_text, separators=(",", ":"))
 _DECODER = json.JSONDecoder(object_hook=_as_bytes)
 
 
-def _dumped(message: Any) -> bytes:
+def _dumped(message: object) -> bytes:
     return _ENCODER.encode(message).encode("ascii")
 
 

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
@@ -76,7 +75,11 @@ def write_measurement(
 
 
 def write_run(
-    connection: sqlite3.Connection, *, attacks: Sequence[tuple[str, int]], measurements: Iterable[int], **columns: Any
+    connection: sqlite3.Connection,
+    *,
+    attacks: Sequence[tuple[str, int]],
+    measurements: Iterable[int],
+    **columns: object,
 ) -> int:
     """Write a finished run with the attacks and measurements that belong to it."""
     run = insert(connection, "run", started=datetime.now(UTC).isoformat(timespec="seconds"), **columns)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
 
 from decloak.errors import DecloakError, quote
 from decloak.yaml.source import Source
@@ -12,7 +11,7 @@ from decloak.yaml.tree import DEEPEST, MOST, UNUSABLE, WIDEST, Location, Node
 __all__ = ["source_of"]
 
 
-def source_of(value: Mapping[str, Any], name: str) -> Source:
+def source_of(value: Mapping[str, object], name: str) -> Source:
     """Return the document of the mapping `value`. Errors have the dotted key below `name` as their location.
 
     >>> source_of({"data": {"file": "a.csv"}}, "scenario").location(("data", "file"))
@@ -24,7 +23,7 @@ def source_of(value: Mapping[str, Any], name: str) -> Source:
     return Source(name, root)
 
 
-def _node(value: Any, place: str, depth: int) -> Node:
+def _node(value: object, place: str, depth: int) -> Node:
     if depth > DEEPEST:
         raise DecloakError(f"nested deeper than {DEEPEST} levels", place[:300], "write it flatter")
     if isinstance(value, Mapping):
@@ -44,7 +43,7 @@ def _key(key: object, place: str) -> str:
     return key
 
 
-def _scalar(value: Any, place: str) -> str | int | float | bool | None:
+def _scalar(value: object, place: str) -> str | int | float | bool | None:
     """Return a number of numpy as one of Python, and a path as text."""
     value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
     value = str(value) if isinstance(value, PurePath) else value

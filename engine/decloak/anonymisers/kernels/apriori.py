@@ -8,7 +8,6 @@ choice of nodes (`cure`). One pass over a tree suffices: what was passed has k r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from decloak.lazy import sparse
 __all__ = ["aa", "da"]
 
 
-def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walked:
+def da(tree: Hierarchy, records: sparse.csr_array, k: int, m: int) -> Walked:
     """Return the cut of direct anonymisation of `records` in `tree` for `k` and `m`, with the size of its count tree.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
@@ -34,7 +33,7 @@ def da(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Walke
     return _Search(tree, records, k).raised_by([longest(records, m)])
 
 
-def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: Ints | None = None) -> Walked:
+def aa(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, start: Ints | None = None) -> Walked:
     """Return the cut of apriori-based anonymisation of `records` in `tree` for `k` and `m`, and its largest count tree.
 
     It starts from the leaves, or from the cut `start`.
@@ -51,7 +50,7 @@ def aa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, start: I
 class _Search:
     """A cut that walks over count trees of the same records raise, in one tree order."""
 
-    def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int, start: Ints | None = None) -> None:
+    def __init__(self, tree: Hierarchy, records: sparse.csr_array, k: int, start: Ints | None = None) -> None:
         self._tree, self._k = tree, k
         self._holding = extended(tree, records)
         self._rank = ranks(tree, np.bincount(self._holding.indices, minlength=len(tree.labels)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache, reduce
 from operator import and_
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ Itemset = tuple[int, ...]
 """Nodes, in tree order."""
 
 
-def extended(tree: Hierarchy, records: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+def extended(tree: Hierarchy, records: sparse.csr_array) -> sparse.csr_array:
     """Return a matrix of `records` × nodes of `tree`: a record has its items and every node above them."""
     ends = np.cumsum(tree.leaves)
     position = np.arange(ends[-1]) - np.repeat(ends - tree.leaves - tree.first, tree.leaves)
@@ -36,7 +36,7 @@ def extended(tree: Hierarchy, records: sparse.csr_array[Any]) -> sparse.csr_arra
     return sparse.csr_array(records @ above)
 
 
-def rows_with_node(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[int], int]:
+def rows_with_node(tree: Hierarchy, records: sparse.csr_array) -> Callable[[int], int]:
     """Return a function that returns the records with a node of `tree`, as bits of one number. `records` are the
     data.
     """
@@ -52,7 +52,7 @@ def rows_with_node(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[
     return rows
 
 
-def supporting(tree: Hierarchy, records: sparse.csr_array[Any]) -> Callable[[Itemset], int]:
+def supporting(tree: Hierarchy, records: sparse.csr_array) -> Callable[[Itemset], int]:
     """Return a function that counts the `records` with every one of some nodes of `tree`."""
     rows = rows_with_node(tree, records)
     return lambda itemset: reduce(and_, map(rows, itemset)).bit_count()
@@ -66,7 +66,7 @@ class _Occurrences(NamedTuple):
 class CountTree:
     """The count tree of some records. Its nodes are found on a walk in preorder."""
 
-    def __init__(self, tree: Hierarchy, holding: sparse.csr_array[Any], nodes: Ints) -> None:
+    def __init__(self, tree: Hierarchy, holding: sparse.csr_array, nodes: Ints) -> None:
         """Prepare a walk; `holding` is records × nodes from `extended`, `nodes` are the nodes of the tree, in tree
         order.
         """

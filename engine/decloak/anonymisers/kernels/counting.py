@@ -121,7 +121,7 @@ def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK
             yield _below(weighted[first] @ matrix, first, k, alive)
 
 
-def _below(counts: sparse.csr_array[Any], first: Ints, k: int, alive: Mask) -> Ints:
+def _below(counts: sparse.csr_array, first: Ints, k: int, alive: Mask) -> Ints:
     """Return the pairs in order with a count below k, the second label living and after the first."""
     row = np.repeat(first, np.diff(counts.indptr))
     kept = (counts.data < k) & (counts.indices > row)
@@ -137,7 +137,7 @@ def ends(tree: Hierarchy) -> Ints:
     return np.searchsorted(tree.first, tree.first + tree.leaves)
 
 
-def node_supports(tree: Hierarchy, records: sparse.csr_array[Any]) -> Ints:
+def node_supports(tree: Hierarchy, records: sparse.csr_array) -> Ints:
     """Return the number of `records` with each node of `tree`, that is, with an item below it.
 
     The items of a record below a node are neighbours in it. So their number, minus the number of neighbours that are

@@ -11,10 +11,9 @@ the cut, so only sets with a new node need to be checked again.
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.count_tree import extended
 from decloak.anonymisers.kernels.raised_cut import Raised, cure, ranks
@@ -30,7 +29,7 @@ __all__ = ["diversity"]
 PIECE = 1 << 21
 """Largest number of entries of a product, unless a single set of nodes has more."""
 
-Records: TypeAlias = "sparse.csr_array[Any]"
+Records: TypeAlias = "sparse.csr_array"
 
 
 def diversity(
@@ -142,8 +141,8 @@ class _Occurrences(NamedTuple):
 
     sets: Ints
     start: Ints
-    record: NDArray[Any]
-    after: NDArray[Any]
+    record: Ints
+    after: Ints
 
 
 def _violating(holding: Records, hidden: Records, nodes: Ints, size: int, l: int) -> Ints:  # noqa: E741
@@ -226,7 +225,7 @@ def _too_certain(columns: Records, hidden: Records, occurrences: _Occurrences, l
     return np.column_stack((occurrences.sets[key // wide], key % wide))
 
 
-def _restrict(number: Ints, record: NDArray[Any], rows: int, columns: Records) -> Records:
+def _restrict(number: Ints, record: Ints, rows: int, columns: Records) -> Records:
     among = sparse.csr_array((np.ones(len(number), np.int64), (number, record)), (rows, columns.shape[0]))
     return sparse.csr_array(among @ columns)
 

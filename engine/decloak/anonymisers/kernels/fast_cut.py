@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ CHUNK = 1 << 12
 """Number of itemsets that are checked again after every cure."""
 
 
-def cut(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, *, accelerated: bool | None = None) -> Ints:
+def cut(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, accelerated: bool | None = None) -> Ints:
     """Return the cut of `tree` that is raised from the items until every set of at most `m` labels is in no record or
     in at least `k`.
 
@@ -128,7 +128,7 @@ def _support(records: Records, end: Ints, k: int) -> Support:
     words = -(-len(records.weight) // 64)
 
     @lru_cache(1)
-    def columns() -> sparse.csc_array[Any]:
+    def columns() -> sparse.csc_array:
         return matrix_of(records, len(end)).tocsc()
 
     @lru_cache(max(16, BITS // (8 * words)))
@@ -149,7 +149,7 @@ def _support(records: Records, end: Ints, k: int) -> Support:
 
 
 def refine(
-    tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, cut: Ints, *, accelerated: bool | None = None
+    tree: Hierarchy, records: sparse.csr_array, k: int, m: int, cut: Ints, *, accelerated: bool | None = None
 ) -> Ints:
     """Return an anonymous `cut` of `tree`, lowered until no inner node can be replaced by its children, the most
     expensive first.

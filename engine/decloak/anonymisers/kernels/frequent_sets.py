@@ -7,7 +7,7 @@ that have the frequent itemset, times the matrix of the records.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Grown(NamedTuple):
 
 
 def grown_sets(
-    records: sparse.csr_array[Any], k: int, m: int, chosen: Callable[[Grown], Mask] | None = None
+    records: sparse.csr_array, k: int, m: int, chosen: Callable[[Grown], Mask] | None = None
 ) -> Iterator[Grown]:
     """Yield for each size up to `m` the itemsets whose proper subsets are all in at least `k` of the `records`.
 
@@ -64,7 +64,7 @@ def set_keys(itemsets: Ints, items: int) -> Ints:
     return keys
 
 
-def select_entries(matrix: sparse.csr_array[Any], kept: Mask) -> sparse.csr_array[Any]:
+def select_entries(matrix: sparse.csr_array, kept: Mask) -> sparse.csr_array:
     """Return `matrix` with the entries of the mask `kept` alone."""
     start = np.append(0, np.cumsum(kept))[matrix.indptr]
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], start), matrix.shape)
@@ -78,7 +78,7 @@ def _pieces(base: Ints, support: Ints, items: int) -> Iterator[Ints]:
     yield from np.split(base, np.flatnonzero(np.diff(cost // PIECE)) + 1)
 
 
-def _extended(matrix: sparse.csr_array[Any], columns: sparse.csr_array[Any], base: Ints, keys: Ints) -> Grown:
+def _extended(matrix: sparse.csr_array, columns: sparse.csr_array, base: Ints, keys: Ints) -> Grown:
     """Count the itemsets of one item more than those of `base`; `keys` are the numbers of all frequent itemsets."""
     items = matrix.shape[1]
     holding = columns[base[:, 0]]

@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ __all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
 
 def vpa(
     tree: Hierarchy,
-    records: sparse.csr_array[Any],
+    records: sparse.csr_array,
     k: int,
     m: int,
     *,
@@ -77,7 +76,7 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
     return list(pairwise(stops))
 
 
-def _of_items(records: sparse.csr_array[Any], first: int, end: int) -> sparse.csr_array[Any]:
+def _of_items(records: sparse.csr_array, first: int, end: int) -> sparse.csr_array:
     """Return the records restricted to the leaf positions from first to end - 1."""
     kept = (records.indices >= first) & (records.indices < end)
     start = np.concatenate(([0], np.cumsum(kept)))[records.indptr]
@@ -86,7 +85,7 @@ def _of_items(records: sparse.csr_array[Any], first: int, end: int) -> sparse.cs
 
 def lra(
     tree: Hierarchy,
-    records: sparse.csr_array[Any],
+    records: sparse.csr_array,
     k: int,
     m: int,
     *,
@@ -120,7 +119,7 @@ def largest_tree(walks: Sequence[Walked]) -> int:
     return max((walk.tree_nodes or 0 for walk in walks), default=0)
 
 
-def gray_order(records: sparse.csr_array[Any]) -> Ints:
+def gray_order(records: sparse.csr_array) -> Ints:
     """Return the indices of `records` in the order of their signatures as Gray codes; equal ones in order.
 
     >>> gray_order(sparse.csr_array([[1, 0], [1, 1], [0, 1], [0, 0]])).tolist()
@@ -136,12 +135,12 @@ def _gray_key(items: list[int], leaves: int) -> list[int]:
     return key
 
 
-def _item_lists(records: sparse.csr_array[Any]) -> Iterator[list[int]]:
+def _item_lists(records: sparse.csr_array) -> Iterator[list[int]]:
     indices = records.indices.tolist()
     return (indices[start:end] for start, end in pairwise(records.indptr.tolist()))
 
 
-def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: int) -> Iterator[int]:
+def _borders(records: sparse.csr_array, m: int, parts: int, flexibility: int) -> Iterator[int]:
     """Yield the last position of every part but the last one, of records in Gray code order."""
     weights = [comb(length, m) for length in np.diff(records.indptr).tolist()]
     reached = list(accumulate(weights if any(weights) else [1] * len(weights)))
@@ -158,14 +157,14 @@ def _borders(records: sparse.csr_array[Any], m: int, parts: int, flexibility: in
             yield last
 
 
-def _distances(records: sparse.csr_array[Any]) -> list[int]:
+def _distances(records: sparse.csr_array) -> list[int]:
     """Return the number of items in which each record differs from the next."""
     both = records[:-1].multiply(records[1:]).sum(axis=1)
     lengths = np.diff(records.indptr)
     return [int(items) for items in lengths[:-1] + lengths[1:] - 2 * both]
 
 
-def _filled(chunks: Sequence[Ints], records: sparse.csr_array[Any], k: int) -> list[Ints]:
+def _filled(chunks: Sequence[Ints], records: sparse.csr_array, k: int) -> list[Ints]:
     """Return the chunks, merged until each has no record with items or at least k: a small one joins the next, the last
     the one before.
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import log10, prod
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def cuts(tree: Hierarchy) -> int:
     return number[0]
 
 
-def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
+def oa(tree: Hierarchy, records: sparse.csr_array, k: int, m: int) -> Ints:
     """Return the optimal cut of `tree` for `records`, `k` and `m`, as ascending nodes; of several the first visited.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
@@ -64,7 +63,7 @@ def oa(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> Ints:
     return np.array([node for node in range(len(tree.labels)) if best >> node & 1], np.int64)
 
 
-def optimum(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
+def optimum(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, most: int = MOST_CUTS) -> Fraction | None:
     """Return the least information loss of one cut of `tree` for `records`, `k` and `m`; None if the tree has more than
     `most` cuts.
 
@@ -163,7 +162,7 @@ def _anonymous(cut: int, among: list[int], everything: int) -> bool:
     return broken == everything
 
 
-def _offending(tree: Hierarchy, records: sparse.csr_array[Any], k: int, m: int) -> list[tuple[int, ...]]:
+def _offending(tree: Hierarchy, records: sparse.csr_array, k: int, m: int) -> list[tuple[int, ...]]:
     """Return itemsets in 1 to k - 1 records such that every rare itemset contains one."""
     rows = rows_with_node(tree, records)
     ends = (tree.first + tree.leaves).tolist()

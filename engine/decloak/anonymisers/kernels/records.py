@@ -31,7 +31,7 @@ class Records(NamedTuple):
     weight: NDArray[np.int32]
 
 
-def coded_records(tree: Hierarchy, records: sparse.csr_array[Any]) -> Records:
+def coded_records(tree: Hierarchy, records: sparse.csr_array) -> Records:
     """Return `records` of leaf positions of `tree`, as `Hierarchy.code` returns them, as node numbers, without empty
     ones.
     """
@@ -57,7 +57,7 @@ def recoded(records: Records, to: Ints) -> Records:
     return Records(starts(lengths), codes, records.weight)
 
 
-def holding(records: Records, columns: sparse.csc_array[Any], begin: int, end: int) -> Records:
+def holding(records: Records, columns: sparse.csc_array, begin: int, end: int) -> Records:
     """Return the `records` with one of the labels `begin` to `end` - 1; `columns` is `matrix_of` them, by columns."""
     rows = np.unique(columns.indices[columns.indptr[begin] : columns.indptr[end]])
     lengths = np.diff(records.start)[rows]
@@ -70,7 +70,7 @@ def renamed(records: Records, name: Ints, labels: int) -> Records:
     return records._replace(codes=named.tocsc().tocsr().indices)
 
 
-def matrix_of(records: Records, labels: int) -> sparse.csr_array[Any]:
+def matrix_of(records: Records, labels: int) -> sparse.csr_array:
     """Return a matrix of `records` × `labels`, 1 where a record has a label."""
     ones = np.ones(len(records.codes), np.int8)
     return sparse.csr_array((ones, records.codes, narrow(records.start)), (len(records.weight), labels))

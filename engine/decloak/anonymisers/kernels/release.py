@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def _loss(tree: Hierarchy, nodes: Ints) -> Fraction:
     return Fraction(total, len(nodes) * len(tree.items)) if len(nodes) else Fraction(0)
 
 
-def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> Ints:
+def _nodes(tree: Hierarchy, records: sparse.csr_array, recoding: Local) -> Ints:
     """Return the node by which every occurrence of an item is published."""
     if len(recoding.cuts) == 1:
         return tree.above(recoding.cuts[0]).astype(np.int32)[records.indices]
@@ -53,7 +53,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array[Any], recoding: Local) -> 
     return nodes
 
 
-def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> CodedRows[str]:
+def _rows(tree: Hierarchy, records: sparse.csr_array, nodes: Ints) -> CodedRows[str]:
     """Return the labels of every record in alphabetical order."""
     # Sorted, so that nothing of the order of a record's items shows.
     present = np.flatnonzero(np.bincount(nodes, minlength=len(tree.labels))).tolist()
@@ -71,7 +71,7 @@ def _rows(tree: Hierarchy, records: sparse.csr_array[Any], nodes: Ints) -> Coded
 def generalised(
     data: Dataset,
     tree: Hierarchy,
-    records: sparse.csr_array[Any],
+    records: sparse.csr_array,
     recoding: Local,
     *,
     method: str,

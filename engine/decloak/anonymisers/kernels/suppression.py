@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ PIECE = 1 << 21
 """Number of itemsets of records that are counted at once."""
 
 
-def suppress_items(records: sparse.csr_array[Any], k: int, m: int) -> sparse.csr_array[Any]:
+def suppress_items(records: sparse.csr_array, k: int, m: int) -> sparse.csr_array:
     """Return `records` without the items that a greedy search suppresses, for `k` and `m`.
 
     The next item is that with the most minimal rare sets per occurrence lost. Of equal items it is the first.
@@ -56,7 +56,7 @@ def suppress_items(records: sparse.csr_array[Any], k: int, m: int) -> sparse.csr
     return select_entries(records, kept[records.indices])
 
 
-def suppress_cells(records: sparse.csr_array[Any], k: int, m: int) -> sparse.csr_array[Any]:
+def suppress_cells(records: sparse.csr_array, k: int, m: int) -> sparse.csr_array:
     """Return `records` without the occurrences that a greedy search suppresses, for `k` and `m`.
 
     A round looks at the rare sets of one size, with the supports at its start. While a record holds rare sets, it loses
@@ -86,7 +86,7 @@ class _Held(NamedTuple):
     place: Ints
 
 
-def _round(records: sparse.csr_array[Any], k: int, size: int) -> Mask:
+def _round(records: sparse.csr_array, k: int, size: int) -> Mask:
     """Return a mask of the occurrences that a round for itemsets of `size` items keeps."""
     support = np.bincount(records.indices, minlength=records.shape[1])
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -116,7 +116,7 @@ def _clear(sets: Ints, item: Ints, support: Ints, kept: Mask) -> None:
         member = member[(member != chosen).all(axis=1)]
 
 
-def _check_size(records: sparse.csr_array[Any], most: int) -> None:
+def _check_size(records: sparse.csr_array, most: int) -> None:
     """Raise an error if the records hold too many itemsets of up to `most` items, or items too many to number them."""
     lengths = np.bincount(np.diff(records.indptr)).tolist()
     for size in range(1, most + 1):
@@ -126,7 +126,7 @@ def _check_size(records: sparse.csr_array[Any], most: int) -> None:
             raise DecloakError(message, hint=f"use m: {size - 1}, or leave out the longest records")
 
 
-def _itemsets(records: sparse.csr_array[Any], size: int) -> Iterator[_Held]:
+def _itemsets(records: sparse.csr_array, size: int) -> Iterator[_Held]:
     """Yield the itemsets of `size` items of all records; those of one record are in one block."""
     lengths = np.diff(records.indptr)
     powers = records.shape[1] ** np.arange(size)[::-1]

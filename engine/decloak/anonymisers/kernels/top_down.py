@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ BITS = 62
 """Number of children of a node that fit in one number."""
 
 
-def partition(tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> Local:
+def partition(tree: Hierarchy, records: sparse.csr_array, k: int) -> Local:
     """Return a cut of `tree` for each part of the `records` such that every non-empty record is published like at least
     k - 1 (`k`) others.
 
@@ -69,7 +68,7 @@ def _completed(tree: Hierarchy, nodes: Sequence[int]) -> tuple[int, ...]:
 class _Search:
     """Occurrences by their number in the matrix of records. A partition has the numbers of its records, ascending."""
 
-    def __init__(self, tree: Hierarchy, records: sparse.csr_array[Any], k: int) -> None:
+    def __init__(self, tree: Hierarchy, records: sparse.csr_array, k: int) -> None:
         self._tree, self._k = tree, k
         self._record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
         self._item = records.indices.astype(np.int64)

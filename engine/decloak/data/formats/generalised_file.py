@@ -44,7 +44,7 @@ class _Reader:
         self.ids = LineLabels()
         self.named: bool | None = None
 
-    def add(self, line: Line, value: Any) -> None:
+    def add(self, line: Line, value: object) -> None:
         """Add the label or the transaction in `line`, parsed as `value`."""
         if isinstance(value, dict) and "label" in value:
             self._label(line, value)
@@ -63,7 +63,7 @@ class _Reader:
             raise line.error(f"{quote(label)} or one of its items is written twice", "a name stands once")
         self.members[line.name(label)] = tuple(map(line.name, items))
 
-    def _transaction(self, line: Line, value: Any) -> None:
+    def _transaction(self, line: Line, value: object) -> None:
         label, items = transaction_of(line, value, self.named, TRANSACTION)
         self.named = label is not None
         for item in items:
@@ -112,7 +112,7 @@ def _check(release: LabelContent, ids: bool) -> None:
         check_labels(release.ids, kept=True)
 
 
-def _objects(release: LabelContent, ids: bool) -> Iterator[Any]:
+def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
     # No transaction has as many items, so that a larger m says no more.
     # The header comes first, so that a reader recognises the file by one line.
     yield Header(GENERALISATION, release.k, release.m and min(release.m, LARGEST_NUMBER)).value

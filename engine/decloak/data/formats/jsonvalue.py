@@ -5,7 +5,6 @@ text.
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 from decloak.data.formats.lines import Line, location
 from decloak.errors import MARKS, DecloakError, quote
@@ -13,7 +12,7 @@ from decloak.errors import MARKS, DecloakError, quote
 __all__ = ["json_text", "json_value"]
 
 
-def json_text(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
+def json_text(value: object, *, indent: int | None = None, default: Callable[[object], object] | None = None) -> str:
     """Return `value` as JSON that reads back as the same, without characters that control a terminal.
 
     `indent` puts it on several lines. `default` converts values that JSON does not have.
@@ -28,7 +27,7 @@ def _escape(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1]
 
 
-def json_value(line: Line, shape: str) -> Any:
+def json_value(line: Line, shape: str) -> object:
     """Return the JSON value in `line`; `shape` describes the expected one. A repeated key is an error.
 
     The text may extend over several lines. Then only a syntax error has a line; other errors have the file.
@@ -51,8 +50,8 @@ def _error_at(line: Line, message: str, hint: str | None) -> DecloakError:
     return DecloakError(message, location(line.path, None if "\n" in line.text else line.number), hint)
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values: dict[str, object] = {}
     for key, value in pairs:
         if key in values:
             raise DecloakError(f"the key {quote(key)} is there twice", hint="write each key once")

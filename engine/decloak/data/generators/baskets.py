@@ -7,8 +7,6 @@ items are independent of one another.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from decloak.arrays import Floats, Ints
@@ -35,9 +33,7 @@ def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
     return Dataset(rows, RowLabels(transactions), "baskets")
 
 
-def shaped(
-    records: int, items: int, length: float, longest: int | None = None, *, seed: int = 1
-) -> sparse.csr_array[Any]:
+def shaped(records: int, items: int, length: float, longest: int | None = None, *, seed: int = 1) -> sparse.csr_array:
     """Return a matrix of `records` × `items`, with this mean `length` and none longer than `longest`, or 25 times the
     mean. `seed` decides the draw.
     """

@@ -5,8 +5,6 @@ show the same have the same signature, and few others have it. So few records ar
 are.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,7 @@ set.
 """
 
 
-def classes_of(rows: CodedRows[Any], some: Ints) -> Ints:
+def classes_of(rows: CodedRows[object], some: Ints) -> Ints:
     """Return a class number for each row of `rows` that shows the same as one of the rows `some`; -1 for other rows.
 
     >>> classes_of(CodedRows.of(["ab", "c", "ba", "c"]), np.array([0])).tolist()
@@ -51,7 +49,7 @@ def classes_of(rows: CodedRows[Any], some: Ints) -> Ints:
     return classes
 
 
-def _signatures(rows: CodedRows[Any], words: Words) -> Words:
+def _signatures(rows: CodedRows[object], words: Words) -> Words:
     """Return the signature of every row."""
     signatures = np.zeros(len(rows), np.uint64)
     filled = rows.lengths > 0

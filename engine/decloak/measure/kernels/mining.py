@@ -10,7 +10,7 @@ mean over all sets, its experiments over sets outside FI_i(D').
 import math
 from collections.abc import Sequence, Set
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -96,13 +96,13 @@ def _lift(tree: Hierarchy, level: int) -> Ints:
     return np.append(np.where(low, tree.above(tops)[tree.first], -1), -1)
 
 
-def _leaves(tree: Hierarchy, original: Dataset, beside: Set[str]) -> sparse.csr_array[Any]:
+def _leaves(tree: Hierarchy, original: Dataset, beside: Set[str]) -> sparse.csr_array:
     records = tree.code(_leave_out(beside, original.transactions))
     shape = (records.shape[0], len(tree.labels))
     return sparse.csr_array((records.data, tree.leaf[records.indices], records.indptr), shape)
 
 
-def _labels(tree: Hierarchy, release: Generalised, beside: Set[str]) -> sparse.csr_array[Any]:
+def _labels(tree: Hierarchy, release: Generalised, beside: Set[str]) -> sparse.csr_array:
     """Return records × nodes of the release."""
     for label, members in release.members.items():
         if label in beside:
@@ -124,7 +124,7 @@ def _leave_out(names: Set[str], rows: Sequence[Sequence[str]]) -> Sequence[Seque
     return [[name for name in row if name not in names] for row in rows] if names else rows
 
 
-def _frequent(records: sparse.csr_array[Any], lift: Ints, minsup: int) -> Sets:
+def _frequent(records: sparse.csr_array, lift: Ints, minsup: int) -> Sets:
     """Return the sets of nodes that `minsup` records have at a level."""
     record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     node = lift[records.indices]

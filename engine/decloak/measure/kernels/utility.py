@@ -6,7 +6,6 @@ of its own. s and s' are the supports of an itemset in the records and in these 
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -61,7 +60,7 @@ def _most_frequent(rows: Records, top: int) -> set[Itemset]:
     return {itemset for _, _, itemset in best}
 
 
-def _ranked(matrix: sparse.csr_array[Any], items: Sequence[str], size: int, low: int) -> Iterator[Ranked]:
+def _ranked(matrix: sparse.csr_array, items: Sequence[str], size: int, low: int) -> Iterator[Ranked]:
     for block in itemset_supports(matrix, size, low=low):
         for codes, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
             yield -support, size, tuple(items[code] for code in codes)
@@ -78,7 +77,7 @@ def re_chunks(release: Disassociated, records: Records) -> float | None:
     return float((apart.multiply(total.power(-1.0)) * 2).sum() / total.nnz)
 
 
-def _pairs(matrix: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
+def _pairs(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(sparse.triu(matrix.T @ matrix, k=1), dtype=np.float64)
 
 

@@ -100,7 +100,7 @@ def strike_large(
     return log, remaining
 
 
-def _loops(required: bool) -> Any:
+def _loops(required: bool) -> object:
     """Return the module of compiled loops, None where it cannot be imported."""
     try:
         from decloak.rules.eliminate import loops

@@ -4,7 +4,6 @@ An empty transaction is one of [].
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.jsonvalue import json_text, json_value
@@ -27,7 +26,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         yield Record(line, label, items)
 
 
-def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tuple[str | None, list[str]]:
+def transaction_of(line: Line, value: object, named: bool | None, shape: str) -> tuple[str | None, list[str]]:
     """Return the id and the names in `value` of `line`; `named` is True if earlier lines have an id, None at the first
     line. `shape` is the remedy.
     """
@@ -40,7 +39,7 @@ def transaction_of(line: Line, value: Any, named: bool | None, shape: str) -> tu
     return label, items
 
 
-def _object(line: Line, value: dict[str, Any]) -> tuple[str | None, Any]:
+def _object(line: Line, value: dict[str, object]) -> tuple[str | None, object]:
     for key in value:
         if key not in KEYS:
             raise line.error(f"unknown key {quote(key)}", suggest(key, KEYS) or SHAPE)
