@@ -33,7 +33,8 @@ from decloak.measure.kernels.singling_out import SinglingOutSearch
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
-from decloak.store.probabilities import probable_gifts
+from decloak.store.assigned import read_places
+from decloak.store.probabilities import probabilities
 
 __all__ = ["exposure_of_chunks"]
 
@@ -45,12 +46,19 @@ def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) 
         return RecordExposure(sum(cluster.size for cluster in held.published.clusters), changes())
     if attacked.idle or not attacked.assignments:
         return people.exposure(None, None)
-    gifts = probable_gifts(attacked.connection, attacked.number)
-    sure = None
-    if gifts:
-        given = people.rows.assigned_units([gift.assignment for gift in gifts])
-        sure = assigned_candidates(people.rows, given, np.array([gift.probability for gift in gifts]))
-    return people.exposure(people.rows.assigned_units(attacked.assignments), sure)
+    given = people.rows.assigned_units(attacked.assignments)
+    return people.exposure(given, _probable_candidates(people.rows, given, attacked))
+
+
+def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: AttackResult[Any]) -> Candidates | None:
+    """Return what an attack has `given` to `rows` as candidates, as far as its probability is known; None of none."""
+    p = probabilities(attacked.connection, attacked.number)
+    places = read_places(attacked.connection, attacked.number)
+    if p is None or not len(places):
+        return None
+    known = np.isfinite(p)
+    row, assignment = (part[places[known]] for part in (given.row, given.assignment))
+    return assigned_candidates(rows, given._replace(row=row, assignment=assignment), p[known]) if len(row) else None
 
 
 def _people(held: StoredDisassociation) -> "_People | None":

@@ -52,10 +52,9 @@ def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links
     behind = attacked.release.with_ground_truth(TrueRows)
     if behind is None:
         return None
-    every = read_given(attacked.connection, attacked.number)
-    if len(every) != len(p):
+    links = read_given(attacked.connection, attacked.number, chosen)
+    if len(links) != len(chosen):
         return None  # the findings are facts, which are no links
-    links = [every[number] for number in chosen.tolist()]
     return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.assigned_units(links).row
 
 

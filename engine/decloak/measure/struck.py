@@ -24,7 +24,7 @@ def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[lis
     """Return the tables of an attack and its eliminated members; None for an idle attack or another kind."""
     if attacked.idle:
         return None
-    struck = [(outcome.table, outcome.order >= 0) for outcome in held.outcomes(attacked.number, attacked.derives)]
+    struck = held.struck(attacked.number, attacked.derives)
     return ([table for table, _ in struck], [mask for _, mask in struck]) if struck else None
 
 

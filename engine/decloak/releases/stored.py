@@ -6,6 +6,7 @@ Attacks are given what is published. The evaluator is given `truth` as well, Non
 import json
 import sqlite3
 from abc import ABC
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from decloak.arrays import Mask
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
@@ -112,6 +114,7 @@ class StoredSetRelease(StoredRelease):
     """A release of transactions that show items and generalised items."""
 
     _true_tables: tuple[int, list[TrueTable]] | None = None
+    _struck: tuple[int | None, Sequence[tuple[TrueTable, Mask]]] = (None, ())
 
     @cached_property
     def published(self) -> Published:
@@ -159,8 +162,20 @@ class StoredSetRelease(StoredRelease):
     def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
         """Truth: what an attack struck, of every distance table, or of every generalised item where facts strike."""
         if STRIKES.issubset(derives.columns):
-            return fact_outcomes(self.connection, attack, derives.name)
-        return outcomes(self.connection, attack, self.true_tables(scoring_of(self.connection, attack)))
+            made = fact_outcomes(self.connection, attack, derives.name)
+        else:
+            made = outcomes(self.connection, attack, self.true_tables(scoring_of(self.connection, attack)))
+        struck = []
+        for outcome in made:
+            struck.append((outcome.table, outcome.order >= 0))
+            yield outcome
+        self._struck = attack, struck
+
+    def struck(self, attack: int, derives: Derives) -> Sequence[tuple[TrueTable, Mask]]:
+        """Truth: the tables of an attack and its eliminated members; those of the last attack are not read again."""
+        if self._struck[0] != attack:
+            deque(self.outcomes(attack, derives), maxlen=0)
+        return self._struck[1]
 
     @cached_property
     def tree(self) -> Hierarchy | None:

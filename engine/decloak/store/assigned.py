@@ -20,7 +20,7 @@ from decloak.store.inserting import next_number
 from decloak.store.lists import damaged, read_object
 from decloak.store.records import dataset_of, extent
 
-__all__ = ["as_read", "read_assigned", "read_given", "read_rows_given", "write_assigned"]
+__all__ = ["as_read", "read_assigned", "read_given", "read_places", "read_rows_given", "write_assigned"]
 
 
 def write_assigned(
@@ -90,6 +90,14 @@ class _Findings(NamedTuple):
         name = self.chunks[place]
         return int(name) if name.isdigit() else name
 
+    @property
+    def read_order(self) -> Ints:
+        """Return the findings by cluster, chunk, unit and row: the order in which assignments are read."""
+        rank = np.zeros(len(self.texts), np.int64)
+        by_name = sorted(range(len(self.texts)), key=lambda place: (self.chunks[place], self.texts[place]))
+        rank[by_name] = np.arange(len(self.texts))
+        return np.lexsort((self.rows, rank[self.units], self.clusters))
+
 
 def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
     release, first, count, form = connection.execute(
@@ -140,10 +148,7 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> AssignmentList
     findings = _findings(connection, attack)
     if findings is None:
         return AssignmentList()
-    units, texts = _items(attack, findings.texts), findings.texts
-    rank = np.zeros(len(texts), np.int64)
-    rank[sorted(range(len(texts)), key=lambda place: (findings.chunks[place], texts[place]))] = np.arange(len(texts))
-    order = np.lexsort((findings.rows, rank[findings.units], findings.clusters))
+    units, order = _items(attack, findings.texts), findings.read_order
     ordered = zip(
         *(column[order].tolist() for column in (findings.clusters, findings.units, findings.rows)), strict=True
     )
@@ -172,13 +177,19 @@ def _ties(
         raise damaged(f"the ties of attack {attack} are of no finding") from None
 
 
-def read_given(connection: sqlite3.Connection, attack: int) -> list[Assignment]:
-    """Return what `attack` assigned, a row at a time in the order of the findings."""
+def read_places(connection: sqlite3.Connection, attack: int) -> Ints:
+    """Return the place of each finding of `attack` among all rows of its assignments, in the order of `as_read`."""
+    findings = _findings(connection, attack)
+    return np.zeros(0, np.int64) if findings is None else np.argsort(findings.read_order)
+
+
+def read_given(connection: sqlite3.Connection, attack: int, chosen: Ints | None = None) -> list[Assignment]:
+    """Return the assignments of `attack`, a row at a time in the order of its findings; with `chosen`, of these."""
     findings = _findings(connection, attack)
     if findings is None:
         return []
     units = _items(attack, findings.texts)
-    columns = (column.tolist() for column in findings[:3])
+    columns = ((column if chosen is None else column[chosen]).tolist() for column in findings[:3])
     return [
         Assignment(cluster, findings.chunk(unit), units[unit], (row,))
         for cluster, row, unit in zip(*columns, strict=True)

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from itertools import groupby, repeat
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +53,17 @@ def write_pairs(connection: sqlite3.Connection, relatedness: int, a: Ints, b: In
     first, references = write_numbers(connection, scores)
     connection.execute("update relatedness set numbers = ? where id = ?", (first, relatedness))
     order = np.lexsort((b, a))
-    columns = (a[order].tolist(), b[order].tolist(), json_references(references[order]))
-    groups = groupby(zip(*columns, strict=True), key=lambda pair: pair[0])
+    first_of_item = np.flatnonzero(np.diff(a[order], prepend=-1))
+    numbers, texts = b[order].tolist(), json_references(references[order])
+    runs = zip(a[order][first_of_item].tolist(), pairwise([*first_of_item.tolist(), len(a)]), strict=True)
     connection.executemany(
         "insert into scored_item (relatedness, item, scores) values (?, ?, ?)",
-        ((relatedness, item, json.dumps({b: score for _, b, score in pairs}, separators=(",", ":")))
-         for item, pairs in groups),
-    )  # fmt: skip
+        ((relatedness, item, _json_object(numbers[low:high], texts[low:high])) for item, (low, high) in runs),
+    )
+
+
+def _json_object(keys: Sequence[int], values: Sequence[int | None]) -> str:
+    return json.dumps(dict(zip(keys, values, strict=True)), separators=(",", ":"))
 
 
 def read_items(connection: sqlite3.Connection, relatedness: int) -> list[int]:
