@@ -801,7 +801,7 @@ def test_attacks_with_nothing_to_go_by_are_a_line_and_no_rows(call, tmp_path):
         "    - {method: cut, k: 5, m: 2, hierarchy: {by: random, fanout: 4}}\n"
     )
     said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
-    assert "cut: no figures for ra and tba: nothing to compare" in said.out.splitlines()
+    assert "cut: No figures for ra and tba, because there is nothing to compare." in said.out.splitlines()
     assert not any(line.startswith("cut ") and " tba " in line for line in said.out.splitlines())
 
 

@@ -41,10 +41,10 @@ def test_an_attack_is_tested_where_its_pairs_are_covered_as_far_as_is_asked(figu
 
 
 def test_the_reason_has_the_share_and_the_least():
-    reason = "not tested: the attacker has scores for 4% of the pairs that the attack needs, and 20% is the least"
+    reason = "not tested, because its attacker has scores for 4% of the pairs (at least 20% are needed)"
     assert assess_coverage({"coverage_pairs": 226 / 5347}).reason == reason
     assert "19.990%" in assess_coverage({"coverage_pairs": 0.1999}).reason
-    assert "50% is the least" in assess_coverage({"coverage_pairs": 0.3}, least=0.5).reason
+    assert "at least 50%" in assess_coverage({"coverage_pairs": 0.3}, least=0.5).reason
 
 
 @settings(max_examples=60)

@@ -149,7 +149,7 @@ def test_a_sweep_goes_on_behind_what_there_is_no_release_of(text, code, missing,
     assert len(rows(tmp_path / "one.db")["release"]) == count  # nothing of the others is there
     judged = {entry["variant"]: entry["holds"] for entry in done["expect"]}
     assert judged == ({f"anonymise.k={k}": True if k < 60 else None for k in (61, 3, 62, 63, 4)} if code == 3 else {})
-    assert first.stderr.count("no release: anonymise.") == len(missing)  # one line for all repetitions
+    assert first.stderr.count("no release: ") == len(missing)  # one line for all repetitions
     several = run(path, tmp_path / "several.db", 3, "--json")
     assert several.stdout.replace("several.db", "one.db") == first.stdout
     assert rows(tmp_path / "several.db") == rows(tmp_path / "one.db")

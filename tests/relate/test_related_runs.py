@@ -177,8 +177,8 @@ def test_notes_of_some_variants_name_them_and_show_repeats_them(folder, call):
     said = [line for line in call("run", path).err.splitlines() if line.startswith("note: ")]
     corpus, vectors = "of 9 terms 9 were found as a phrase, 0 by their words, 0 not at all", "9 of 9 terms (100 %)"
     assert len(said) == 2
-    assert said[0] == f"note: relate=ngd: {corpus}"
-    assert said[1].startswith(f"note: relate=embedding: {vectors}")
+    assert said[0] == f"note: {corpus} (relate=ngd)"
+    assert said[1].startswith(f"note: {vectors}")
     shown = [call("show", str(run)).err for run in (1, 2)]
     assert shown[0] == f"note: {corpus}\n"
     assert shown[1].startswith(f"note: {vectors}")

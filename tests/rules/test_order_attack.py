@@ -156,8 +156,8 @@ def test_alphabetical_baskets_give_a_third_of_their_brackets_away_by_place(tmp_p
     assert all(left <= originals for left, _, originals in alone)
     assert sum(len(members & originals) / len(members) for _, members, originals in alone) < 0.3 * len(alone)
     assert found["precision"] > 0.98 > found["baseline"] + 0.2
-    assert "items stand in the order of the alphabet" in notes(run)
-    assert "have one member left, and on average 1.8 of 4.0 are left" in notes(run)
+    assert "Items are in the order of the alphabet" in notes(run)
+    assert "have one member left. On average 1.8 of 4.0 members are left" in notes(run)
     assert "re-identifies all 1,500 people (1 expected at random)" in notes(run)
 
 
@@ -173,8 +173,8 @@ def test_of_a_release_that_is_sorted_one_sentence_says_that_order_tells_nothing(
     assert {measure.attack for measure in run.measures} == {"km_violation"}
     (said,) = [note for note in run.variants[0].notes if "order" in note]
     assert said == (
-        "by position alone (rule order): each generalised item has a place of its own among the others, which tells "
-        "nothing of its members; records are sorted by what they show"
+        "rule order: each generalised item has its own place among the others, which reveals nothing about its members"
+        ". Records are sorted by content"
     )
 
 
@@ -187,7 +187,7 @@ def test_the_attack_on_what_is_made_in_order_is_not_run_unasked_and_tells_nothin
         assert {measure.attack for measure in run.measures} == attacks
         assert "rows are not sorted" not in notes(run)
         assert "order" not in attacks or figures(run)["eliminated"] is None
-        assert ("by position alone" in notes(run)) == ("order" in attacks)
+        assert ("rule order" in notes(run)) == ("order" in attacks)
 
 
 def test_the_attack_on_what_is_made_in_the_order_of_the_records_is_run_unasked(tmp_path):
@@ -208,7 +208,7 @@ def test_where_items_stand_in_no_order_there_is_no_row_and_it_is_said(tmp_path):
     release = decloak.anonymise(data, "sets", sets=random_sets(data.items, 4, 0.4, 1), order="recorded")
     run = audited(tmp_path, data, release)
     assert figures(run) == {}
-    assert "items stand in no order that is looked for" in notes(run)
+    assert "no known order of items found" in notes(run)
     assert "re-identifies all 400 people (1 expected at random)" in notes(run)
 
 
@@ -251,7 +251,7 @@ def test_a_strike_by_place_is_explained_by_transaction_and_item(tmp_path, call):
     item, transaction = first.split("  ")[-1].split()[0], first.split("transaction ")[1].split(":")[0]
     said = call("explain", "last", transaction, item, "--attack", "order", *store).out
     assert f"{item} is not the original member of" in said
-    assert "cannot stand between" in said
+    assert "cannot be between" in said
     evidence = call("explain", "last", "--finding", 1, *store)
     assert "bounds:" in evidence.out or evidence.code == 0
 
@@ -271,7 +271,7 @@ def test_a_rule_of_somebody_may_derive_what_a_step_of_the_attack_is_called(tmp_p
     )
     (tmp_path / "published.txt").write_text("a, (b, c)\nd, (b, c)\n")
     (tmp_path / "s.yaml").write_text("scenario: s\ndata: {published: published.txt}\nattack: [./mine.yaml]\n")
-    assert "by position alone" in notes(decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db"))
+    assert "rule order" in notes(decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db"))
 
 
 def test_what_is_not_looked_at_for_want_of_room_is_told_and_the_run_goes_on(tmp_path, monkeypatch):
@@ -303,7 +303,7 @@ def test_hostile_names_steer_nothing_where_places_tell(tmp_path, call):
         for mark in "\x1b\u202e\x9b":
             assert mark not in said.out + said.err
     page = (tmp_path / "page.html").read_text()
-    assert "cannot stand between" in page
+    assert "cannot be between" in page
     assert not {"\x1b", "\u202e", "\x9b"} & set(page)
     assert "<script>alert" not in page
 
@@ -331,4 +331,4 @@ def test_what_a_method_has_sorted_gives_nothing_away_by_place(tmp_path, method):
     )
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     assert figures(run)["eliminated"] is None
-    assert "records are sorted by what they show" in notes(run)
+    assert "Records are sorted by content" in notes(run)

@@ -245,8 +245,12 @@ def notes(done: "Run") -> list[str]:
     for variant in done.variants:
         for note in variant.notes:
             having.setdefault(note, {})[variant.name] = None
-    count = len({variant.name for variant in done.variants})
-    return [note if len(names) == count else f"{_first(list(names))}: {note}" for note, names in having.items()]
+    variants = list(dict.fromkeys(variant.name for variant in done.variants))
+    titles = dict(zip(variants, short_titles(variants), strict=True))
+    return [
+        note if len(names) == len(variants) else f"{note} ({_first([titles[name] for name in names])})"
+        for note, names in having.items()
+    ]
 
 
 def _first(names: Sequence[str]) -> str:
@@ -260,8 +264,8 @@ def _without_release(done: "Run") -> Iterator[str]:
     lacking = Counter(entry.variant for entry in done.missing)
     for (variant, reason), count in counts.items():
         of = ran[variant] + lacking[variant]
-        some = "" if count == of else f" ({count} of {of} repetitions)"
-        yield f"{quote(variant, 200)[1:-1]}{some}: {reason}"
+        some = "" if count == of else f", {count} of {of} repetitions"
+        yield f"{reason} ({quote(variant, 200)[1:-1]}{some})"
 
 
 def _titled(entry: "Missing") -> str:
@@ -280,9 +284,8 @@ def _talk(done: "Run", brief: bool) -> None:
     names = list(dict.fromkeys(verdict.variant for verdict in done.verdicts))
     several, titles = len(names) > 1, dict(zip(names, short_titles(names), strict=True))
     for verdict in done.verdicts:
-        result, _, text = verdict.text.partition(": ")
-        where = f"{quote(titles[verdict.variant])[1:-1]}: " if several else ""
-        say(filled(f"{result}: {where}{text}", "  "), err=True)
+        where = f" ({quote(titles[verdict.variant])[1:-1]})" if several else ""
+        say(filled(f"{verdict.text}{where}", "  "), err=True)
     if brief:
         return
     numbers = [variant.run for variant in done.variants]

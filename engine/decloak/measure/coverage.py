@@ -39,8 +39,8 @@ def assess_coverage(figures: Mapping[str, float | None], least: float = LEAST) -
     distance tables, the occurrences decide. An attack without coverage needs no scores, so it tests the release.
 
     >>> assess_coverage({"coverage_pairs": 0.19})
-    Tested(tested=False, reason='not tested: the attacker has scores for 19% of the pairs that the attack needs, and \
-20% is the least')
+    Tested(tested=False, reason='not tested, because its attacker has scores for 19% of the pairs (at least 20% are \
+needed)')
     >>> assess_coverage({"coverage_pairs": 0.2}), assess_coverage({"precision": 0.9})
     (Tested(tested=True, reason=None), Tested(tested=True, reason=None))
     """
@@ -55,8 +55,7 @@ def assess_coverage(figures: Mapping[str, float | None], least: float = LEAST) -
 
 def _reason(name: str, share: float, least: float) -> str:
     known = f"{share:.0%}" if round(100 * share) < round(100 * least) else f"{share:.3%}"
-    needed = f"{name} that the attack needs, and {least:.0%} is the least"
-    return f"not tested: the attacker has scores for {known} of the {needed}"
+    return f"not tested, because its attacker has scores for {known} of the {name} (at least {least:.0%} are needed)"
 
 
 def _measure(attacked: AttackResult[StoredRelease], *, least: float) -> MetricResult:

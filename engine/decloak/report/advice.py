@@ -23,8 +23,8 @@ MUCH = 0.1
 """The share of people singled out from which on another method is needed."""
 WORDS = {
     "singled_out_2": "2 known items single out {}",
-    "inferred_own": "one guess at an item is right for {}",
-    "implied": "2 known items imply a third for {}",
+    "inferred_own": "One guess at an item is right for {}",
+    "implied": "2 known items imply a third item for {}",
 }
 FEW = 4
 """Releases whose numbers a sentence has room for."""
@@ -39,7 +39,7 @@ def advice(cards: Sequence[ExposureCard]) -> str:
     saying = [card for card in cards if not card.uniform]
     sentences = [*_uniform(cards, saying), *_compared(saying), *_dominated(saying), *_untested(saying)]
     if _once(cards):
-        sentences.append("Each was made once: another draw may differ.")
+        sentences.append("Each was made once, and another repetition may differ.")
     return " ".join([*sentences, "Attacks that were not tested may recover more."])
 
 
@@ -53,8 +53,8 @@ def _uniform(cards: Sequence[ExposureCard], saying: Sequence[ExposureCard]) -> I
     names = [card.name for card in cards if card not in saying]
     if names:
         verb = "hides" if len(names) == 1 else "hide"
-        wide = "a label stands for a quarter of all items or more"
-        yield f"{listed(names)} {verb} everything: {wide}. No other release is compared with it."
+        wide = "A label contains a quarter of all items or more"
+        yield f"{listed(names)} {verb} everything. {wide}. No other release is compared with it."
 
 
 def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:
@@ -77,7 +77,7 @@ def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
     (people,) = {card.people for card in cards}
     yield "The releases do not differ measurably in the people they expose."
     if any(card.cells["singled_out_2"].worst is None for card in cards):
-        yield "How many people 2 known items single out was not measured for all of them."
+        yield "The number of people that 2 known items single out was not measured for all of them."
     elif max(singled) > MUCH * people:
         about = count(round(sum(singled) / len(singled)))
         yield f"All of them single out about {about} of {people:,} people with 2 known items: use another method."
@@ -94,10 +94,14 @@ def _for_the_best(
     others = [card for card in cards if card not in winners]
     names = listed([card.name for card in winners])
     if len(winners) > FEW:
-        names = f"{len(winners)} of {len(cards)}, {best.name} among them,"
-    exposes = "exposes" if len(winners) == 1 else "expose"
-    yield f"Of these releases, {names} {exposes} the fewest people. This is no proof that it protects them."
-    yield f"Of {best.people:,} people: {'; '.join(_against(best, others, figure) for figure in figures)}."
+        names = f"{len(winners)} of {len(cards)}, for example {best.name}"
+    several = (
+        "releases that expose the fewest people are"
+        if len(winners) > 1
+        else "release that exposes the fewest people is"
+    )
+    yield f"The {several} {names}. This is no proof that it protects them."
+    yield from (_against(best, others, figure) for figure in figures)
     if best.worst("singled_out_2") > MUCH * best.people:
         still = count(best.worst("singled_out_2"))
         yield f"{best.name} still singles out {still} of {best.people:,}: use another method."
@@ -111,8 +115,8 @@ def _against(best: ExposureCard, others: Sequence[ExposureCard], figure: str) ->
         _others({card.name: card.worst(figure) for card in others}, count),
         *(f"{count(value)} in the original data" for value in original if len(original) == 1 and value),
     ]
-    of_best = f"{count(best.worst(figure))} with {best.name}"
-    return f"{WORDS[figure].format(of_best)} ({', '.join(filter(None, beside))})"
+    of_best = f"{count(best.worst(figure))} of {best.people:,} people with {best.name}"
+    return f"{WORDS[figure].format(of_best)} ({', '.join(filter(None, beside))})."
 
 
 def _others(values: Mapping[str, float], words: Callable[[float], str]) -> str:
@@ -135,16 +139,15 @@ def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[Ex
     for figure, group in fewest.items():
         best = min(group, key=lambda card, figure=figure: card.worst(figure))  # type: ignore[misc]
         leaders.append(_against(best, [card for card in cards if card is not best], figure))
-    yield "No release exposes the fewest people in every figure: the choice depends on the risk that matters most."
-    (people,) = {card.people for card in cards}
-    yield f"Of {people:,} people: {'; '.join(leaders)}."
+    yield "No release exposes the fewest people in every figure. The choice depends on the risk that matters most."
+    yield from leaders
     yield from _costs(cards)
 
 
 def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
     hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
     if len(hidden) > 1:
-        yield f"Cost: item occurrences hidden, {_others(hidden, percent)}."
+        yield f"Item occurrences hidden: {_others(hidden, percent)}."
 
 
 def dominating(card: ExposureCard, other: ExposureCard) -> bool:
@@ -162,13 +165,13 @@ def _dominated(cards: Sequence[ExposureCard]) -> Iterable[str]:
     for other in cards:
         better = [card.name for card in cards if dominating(card, other)]
         if better:
-            yield f"{other.name} is dominated by {better[0]}, which is better in exposure or cost and worse in nothing."
+            yield f"Release {other.name} is dominated: {better[0]} is better in exposure or cost, and worse in neither."
 
 
 def _untested(cards: Sequence[ExposureCard]) -> Iterable[str]:
     idle = [card.name for card in cards if card.untried]
     if idle and len(idle) < len(cards):
-        yield f"Not tested: {listed(idle)}, because no attack had anything to go by there."
+        yield f"Not tested: {listed(idle)}, because no attack had input that it can use."
 
 
 def _once(cards: Sequence[ExposureCard]) -> bool:

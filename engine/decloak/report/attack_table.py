@@ -183,7 +183,7 @@ def idle_lines(done: "Run") -> Iterator[str]:
             idle.setdefault(one.variant, {})[one.attack] = None
     for variant, attacks in idle.items():
         where = f"{titles[variant]}: " if len(names) > 1 else ""
-        yield filled(f"{where}no figures for {listed(list(attacks))}: nothing to compare")
+        yield filled(f"{where}No figures for {listed(list(attacks))}, because there is nothing to compare.")
 
 
 def untested_lines(done: "Run") -> Iterator[str]:
@@ -196,7 +196,7 @@ def untested_lines(done: "Run") -> Iterator[str]:
             figures.setdefault((one.variant, one.attack), {})[one.measure] = one.value
     for (variant, attack), covered in figures.items():
         if reason := assess_coverage(covered).reason:
-            yield filled(f"{titles[variant]}: {attack}: {reason}" if len(names) > 1 else f"{attack}: {reason}")
+            yield filled(f"{titles[variant]}: {attack} {reason}." if len(names) > 1 else f"{attack} {reason}.")
 
 
 def coverage_lines(figures: Mapping[tuple[str, str], PooledFigure]) -> Iterator[str]:

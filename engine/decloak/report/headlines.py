@@ -15,7 +15,16 @@ from decloak.report.verdict import (
 from decloak.report.verdict_figures import Judged
 from decloak.report.wording import count, percent
 
-__all__ = ["HEADLINES", "advantage_text", "after_step", "implied_text", "in_original", "of_people", "unknown_figures"]
+__all__ = [
+    "HEADLINES",
+    "advantage_text",
+    "after_step",
+    "despite_guarantee",
+    "implied_text",
+    "in_original",
+    "of_people",
+    "unknown_figures",
+]
 
 MEASURED = {
     Outcome.IDENTIFIERS: "ids",
@@ -113,6 +122,29 @@ def _inferred(judged: Judged) -> str:
     worst = max(judged.figures.inference.values(), key=lambda one: one.low or 0.0)
     return (
         f"An attacker infers items of people beyond their control group: inference advantage {advantage_text(worst)}."
+    )
+
+
+STILL = {
+    Outcome.SINGLED_OUT: "{known} known items single them out{original}.",
+    Outcome.EXPOSED: "An attacker who knows {known} of their items finds their records{original}.",
+    Outcome.IMPLIED: "2 known items reveal a third item with certainty{original}.",
+    Outcome.CERTAIN_LINKS: "{attack} finds hidden items with near certainty.",
+    Outcome.AFTER_ATTACK: "{known} known items single them out {after}{original}.",
+}
+"""How a release that meets its guarantee exposes people."""
+
+
+def despite_guarantee(judged: Judged) -> str:
+    """Say that a release meets all of its guarantees and still exposes people, or nothing."""
+    criterion, guarantees = judged.decision.criterion, judged.figures.guarantees
+    if criterion is None or criterion.outcome not in STILL or not guarantees or not all(one.met for one in guarantees):
+        return ""
+    people = criterion.of(judged.figures)
+    known, after = criterion.known, after_step(judged, people)
+    how = STILL[criterion.outcome].format(known=known, original=in_original(people), attack=people.attack, after=after)
+    return (
+        f"The release meets its guarantee ({guarantees[0].words}) and still exposes {of_people(judged, people)}. {how}"
     )
 
 

@@ -12,7 +12,7 @@ from decloak.errors import quote
 from decloak.pipeline.progress import Progress, RunVariant
 from decloak.report.risk_tables import short_titles
 from decloak.report.terminal import say
-from decloak.report.wording import duration
+from decloak.report.wording import WIDTH, duration
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ class ProgressLines(Progress):
         if of == 1 or not ran.fresh:
             return
         result = result_line(ran.figures, ran.knows)
-        title = quote(_titled(variant), 80)[1:-1]
-        self._waiting.append(f"[{number}/{of}] {title}{f': {result}' if result else ''}")
+        said = f": {result}" if result else ""
+        title = quote(_titled(variant), max(20, WIDTH - len(f"[{number}/{of}] {said}")))[1:-1]
+        self._waiting.append(f"[{number}/{of}] {title}{said}")
         if self._clock() - self._begun >= SOON:
             for line in self._waiting:
                 say(line, err=True)

@@ -22,7 +22,7 @@ def missing_recovery(judged: Judged) -> str:
     if settings.attacks and not settings.originals:
         claims = listed([f"{name} {count(claimed)}" for name, claimed in settings.claims.items() if claimed])
         claimed = f" Claims of the attacks: {claims}." if claims else ""
-        return f"Not measured: the original data were not given.{claimed}"
+        return f"Not measured, because the original data were not given.{claimed}"
     if settings.attacks:
         return "Not measured: add recovery or accuracy under measure."
     return "Not tested: no attack was run that recovers hidden items."
@@ -32,14 +32,14 @@ def claims_text(judged: Judged, attack: Recovery) -> str:
     """Describe the claims of an attack, their precision, and the baseline."""
     releases = max(1, judged.settings.repetitions)
     tried, right = attack.tried / releases, attack.right / releases
-    many = "" if releases == 1 else f" in each of {releases} repetitions, on average,"
+    many = "" if releases == 1 else f" on average in {releases} repetitions,"
     did = "re-associated" if judged.settings.form == FormName.DISASSOCIATED else "eliminated"
     what = "sub-records" if judged.settings.form == FormName.DISASSOCIATED else "items"
     precision, baseline = attack.right / attack.tried, attack.expected / attack.tried
     digits = 1 if abs(precision - baseline) < 0.1 else 0
     return (
         f"{attack.attack} {did} {count(tried)} {what}{many} with a precision of {percent(precision, digits)} "
-        f"({count(right)} of {count(tried)}); random guessing reaches {percent(baseline, digits)}"
+        f"({count(right)} of {count(tried)}). Random guessing reaches {percent(baseline, digits)}"
     )
 
 
@@ -53,12 +53,12 @@ def compare_with_random(judged: Judged, attack: Recovery) -> str:
     several = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
     how = _method(judged, attack)
     if len(set(known)) == 1:
-        does = "does worse" if works_here(attack, comparisons) else "may do as well"
-        often = f"it is right as often with probability {probability(corrected[0])}"
-        return f"A random attack {does}: {often} ({how}{several})."
+        does = "is less precise" if works_here(attack, comparisons) else "may be equally precise"
+        reaches = f"It reaches this precision with probability {probability(corrected[0])}"
+        return f"A random attack {does}. {reaches} ({how}{several})."
     works = sum(p <= LEVEL for p in corrected)
     return (
-        f"In {works} of {len(known)} repetitions a random attack is right as often with a probability of at most "
+        f"In {works} of {len(known)} repetitions a random attack reaches this precision with a probability of at most "
         f"{percent(LEVEL)} ({how}{several})."
     )
 

@@ -1,5 +1,6 @@
 """Risk cards as tables for people, and the lines below them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from decloak.report.knowledge import listed
 from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
 from decloak.report.wording import interval_of, people, percent, whole
+from decloak.scenario.sweep import NAMING
 
 __all__ = [
     "Costs",
@@ -25,6 +27,10 @@ __all__ = [
 Costs = Mapping[str, Mapping[str, float | None]]
 """The cost of each variant, by the titles of figures."""
 Table = tuple[list[str], list[list[str | None]]]
+_SETTING = re.compile(r", (?=[\w.*]+=)")
+"""The comma between two settings in the name of a variant."""
+_INNERMOST = re.compile(r"\{[^{}[\]]*\}|\[[^{}[\]]*\]")
+"""A mapping or a list without another inside."""
 
 ORIGINAL = "original"
 UNMARKED = "The release does not mark generalised items, so the share that it really hides is not known"
@@ -100,18 +106,33 @@ def called_shortly(cards: Sequence[ExposureCard]) -> list[ExposureCard]:
 
 
 def short_titles(names: Sequence[str]) -> list[str]:
-    """Shorten the names of variants to `k=20` or `coat`, where the variants can still be distinguished.
+    """Shorten the names of variants to `k=20` or `coat`, if the variants still differ.
 
     >>> short_titles(["anonymise.k=5, data.density=0.1", "anonymise.k=9, data.density=0.1"])
     ['k=5, density=0.1', 'k=9, density=0.1']
+    >>> short_titles(["anonymise={method: vpa, k: 5}", "anonymise={method: vpa, k: 9}"])
+    ['vpa k=5', 'vpa k=9']
     """
-    parts = [[part.partition("=") for part in name.split(", ")] for name in names]
+    parts = [[part.partition("=") for part in _SETTING.split(name)] for name in names]
     if len(names) < 2 or not all(sign for of_name in parts for _, sign, _ in of_name):
         return list(names)
     inner = {key: key.rpartition(".")[2] for of_name in parts for key, *_ in of_name}
     inner |= {key: "" for key in inner if key == "anonymise" or key.endswith(".method")}
-    short = [", ".join(f"{inner[key]}={value}".lstrip("=") for key, _, value in of_name) for of_name in parts]
+    short = [", ".join(_setting(inner[key], value) for key, _, value in of_name) for of_name in parts]
     return short if len(set(short)) == len(set(names)) else list(names)
+
+
+def _setting(key: str, value: str) -> str:
+    """Write a setting without brackets: `{method: vpa, k: 5}` as `vpa k=5`, a list with plus signs."""
+    while '"' not in value and (inner := _INNERMOST.search(value)):
+        entries = inner[0][1:-1].split(", ")
+        if inner[0].startswith("["):
+            plain = " + ".join(entries)
+        else:
+            pairs = [entry.partition(": ") for entry in entries]
+            plain = " ".join(value if name in NAMING else f"{name}={value}" for name, _, value in pairs)
+        value = value[: inner.start()] + plain + value[inner.end() :]
+    return value if "=" in value and "+" not in value else f"{key}={value}".lstrip("=")
 
 
 def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:

@@ -10,6 +10,7 @@ from decloak.report.headlines import (
     HEADLINES,
     advantage_text,
     after_step,
+    despite_guarantee,
     implied_text,
     in_original,
     of_people,
@@ -117,7 +118,7 @@ def concluded(judged: Judged, title: str = "") -> Conclusion:
     leading = first.get(judged.decision.outcome)
     lines.sort(key=lambda line: line.label != leading)
     name = judged.settings.name if judged.settings.several else ""
-    headline = HEADLINES[judged.decision.outcome](judged)
+    headline = despite_guarantee(judged) or HEADLINES[judged.decision.outcome](judged)
     said = f"{title or name}: {headline}" if name else headline
     return Conclusion(judged.decision.outcome, said, tuple(lines), name)
 
@@ -139,7 +140,7 @@ def _identifier_lines(judged: Judged) -> Iterator[Line]:
     if figures.member_order.count:
         said.append(
             "The members of generalised items are in an order that depends on the record. The place of a member "
-            f"reveals an original item of {of_people(judged, figures.member_order)}; write members by name."
+            f"reveals an original item of {of_people(judged, figures.member_order)}. Write members by name."
         )
     if said:
         said.append(REMEDY.format(run=judged.settings.run))
@@ -164,14 +165,14 @@ def _singling_lines(judged: Judged) -> Iterator[Line]:
 
 
 def _exposed_lines(judged: Judged) -> Iterator[Line]:
-    by_items = {known: people for known, people in judged.figures.exposed.items() if people.count is not None}
-    said = []
-    for known, people in by_items.items():
-        items = "1 random item" if known == 1 else f"{known} random items"
-        said.append(f"{of_people(judged, people)} with {items}{in_original(people)}")
+    said = [
+        f"With {known} random item{'s' * (known > 1)}: {of_people(judged, people)}{in_original(people)}."
+        for known, people in judged.figures.exposed.items()
+        if people.count is not None
+    ]
     if said:
-        found = "An attacker finds the record of a person with a probability above 1/11"
-        yield Line("Exposed", f"{found}: {', '.join(said)}.")
+        found = "An attacker finds the record of some people with a probability above 1/11."
+        yield Line("Exposed", " ".join([found, *said]))
 
 
 def _implied_lines(judged: Judged) -> Iterator[Line]:
@@ -191,14 +192,14 @@ def _link_lines(judged: Judged) -> Iterator[Line]:
 
 
 def _inference_lines(judged: Judged) -> Iterator[Line]:
-    names = {"": "all guesses", "_at_5": "the surest 5%", "_at_1": "the surest 1%"}
+    names = {"": "All guesses", "_at_5": "The surest 5%", "_at_1": "The surest 1%"}
     found = [
-        f"{names[ending]}: {advantage_text(advantage)}, limit {percent(MOST_INFERENCE[ending])}"
+        f"{names[ending]}: {advantage_text(advantage)}, limit {percent(MOST_INFERENCE[ending])}."
         for ending, advantage in judged.figures.inference.items()
         if advantage.mean is not None
     ]
     if found:
-        yield Line("Inference", f"Inference advantage over a control group. {'; '.join(found)}.")
+        yield Line("Inference", f"Inference advantage over a control group. {' '.join(found)}")
 
 
 def _recovery_lines(judged: Judged) -> Iterator[Line]:
@@ -207,7 +208,7 @@ def _recovery_lines(judged: Judged) -> Iterator[Line]:
         yield Line("Recovery", missing_recovery(judged))
         return
     if attack.attack in judged.decision.untested:
-        yield Line("Recovery", "Not tested: no attack had enough to go by.")
+        yield Line("Recovery", "Not tested: no attack had enough input.")
         return
     yield Line("Recovery", f"This release: {claims_text(judged, attack)}. {compare_with_random(judged, attack)}")
     yield Line("", f"Other data of this kind: {transfer_to_other_data(judged, attack)}")
@@ -250,9 +251,9 @@ def _untested_lines(judged: Judged) -> Iterator[Line]:
         if attack.coverage is not None and attack.coverage < attack.least:
             known = percent(attack.coverage)
             least = percent(attack.least)
-            said.append(f"{name}: the attacker has scores for {known} of the pairs it needs ({least} is the least).")
+            said.append(f"{name} has scores for {known} of the pairs that it needs; it needs at least {least}.")
         else:
-            said.append(f"{name}: it had nothing to go by.")
+            said.append(f"{name} had no input that it can use.")
     if missing:
         said.append(f"Attackers who {_either(missing)}.")
     if said:

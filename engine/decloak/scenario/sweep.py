@@ -13,7 +13,8 @@ from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Location, Node, number_or_text
 
 __all__ = [
-    "MOST_VARIANTS", "combination_name", "combinations", "compact", "merged_faults", "overlapping", "short_names",
+    "MOST_VARIANTS", "NAMING", "combination_name", "combinations", "compact", "merged_faults", "overlapping",
+    "short_names",
 ]  # fmt: skip
 
 MOST_VARIANTS = 10_000
@@ -27,7 +28,7 @@ def combination_name(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
 
-_NAMING = ("method", "model", "measure", "generate", "rule", "by", "source", "file", "release", "published")
+NAMING = ("method", "model", "measure", "generate", "rule", "by", "source", "file", "release", "published")
 """Keys whose value alone identifies a mapping."""
 
 
@@ -47,7 +48,7 @@ def short_names(values: Sequence[Any]) -> list[str]:
         for key in dict.fromkeys(key for value in values for key in value)
         if len({compact(value[key]) if key in value else None for value in values}) > 1
     ]
-    telling = [[compact(value[key]) if key in value else "" for value in values] for key in _NAMING if key in differing]
+    telling = [[compact(value[key]) if key in value else "" for value in values] for key in NAMING if key in differing]
     subsets = [compact({key: value[key] for key in differing if key in value}) for value in values]
     return next((texts for texts in (*telling, subsets) if "" not in texts and len({*texts}) == len(names)), names)
 
