@@ -211,7 +211,7 @@ def test_an_item_that_is_spelt_otherwise_in_the_release_is_warned_about(tmp_path
         "relate: {measure: ngd, source: release}\nattack: [rba]\n"
     )
     warning = (
-        "WARNING: nothing shows 'mlk' of o.txt, and nobody has 'milk', which is shown: write the same name in both"
+        "WARNING: the release lacks 'mlk' of o.txt, and no record has its 'milk'. Remedy: write the same name in both"
     )
     assert warning in call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
     (tmp_path / "o.txt").write_text((tmp_path / "o.txt").read_text().replace("mlk", "milk"))

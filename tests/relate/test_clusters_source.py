@@ -113,7 +113,7 @@ attacker: {context: all}
 attack: [ra, tba, centred]
 measure: [recovery]
 """
-ALIKE = "the members of each generalised item are equally far from every context"
+ALIKE = "the members of each generalised item have equal distances to every context"
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ class Uncounted(Texts):
 
 def test_who_cannot_know_n_is_told_before_any_question():
     counter = Uncounted(["a"])
-    with pytest.raises(DecloakError, match=r"^texts: nobody tells N, the number of documents; give it, such as pages"):
+    with pytest.raises(DecloakError, match=r"^texts: the number of documents N is missing; give it, such as pages"):
         distances(CachedCounts(counter), [("a", "b")])
     assert counter.asked == []
     assert CachedCounts(counter, n=10).n == 10
@@ -258,7 +258,7 @@ def test_who_cannot_know_n_is_told_before_any_question():
 def test_an_n_that_is_no_number_of_documents_is_told_and_not_kept(cache, n):
     counter = Uncounted(["a"])
     counter.n = n
-    with pytest.raises(DecloakError, match=f"nobody tells N, the number of documents: it is said to be {n}; give it"):
+    with pytest.raises(DecloakError, match=f"the number of documents N is {n}; give it"):
         CachedCounts(counter, cache).counts(["a"])
     assert cache.known_n(counter.origin) is None
 

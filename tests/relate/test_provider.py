@@ -606,7 +606,7 @@ def test_offline_nobody_is_asked_and_what_is_not_known_has_no_score(server, tmp_
     monkeypatch.setenv("WIKI_KEY", "x")
     with open_store(tmp_path / "store.db") as store:
         cache = StoredCounts(store)
-        with pytest.raises(DecloakError, match="nobody tells N"):
+        with pytest.raises(DecloakError, match="documents N is missing"):
             distances(CachedCounts(Provider(offline), cache), PAIRS)
         known = distances(CachedCounts(Provider(settings), cache), [("flu", "cough")])
         asked = len(server.asked)

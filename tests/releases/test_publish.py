@@ -181,7 +181,7 @@ def test_who_publishes_as_recorded_is_told_what_that_gives_away(folder, call):
     ran("sets", ", order: recorded")
     said = call("publish", "1", "out.txt")
     assert said.code == 0
-    assert "note: the release keeps the order of the records" in said.err
+    assert "WARNING: the release keeps the order of the records" in said.err
     manifest = json.loads(Path("out.txt.manifest.json").read_text())
     assert manifest["order"] == "recorded"
     assert manifest["warnings"] == [said.err.removeprefix("note: ").strip()]
@@ -283,7 +283,7 @@ def test_what_leads_back_is_found_before_it_is_there(folder, call, monkeypatch, 
     before = sorted(folder.iterdir())
     said = call("publish", "last", file)
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"decloak: {file}: not handed out: ")
+    assert said.err.startswith(f"decloak: {file}: not published: ")
     assert message in said.err
     assert sorted(folder.iterdir()) == before
 
@@ -329,7 +329,7 @@ def test_no_word_of_the_data_gets_into_a_manifest(folder, call, parameter):
         connection.execute("update release set parameters = json_set(parameters, '$.refine', ?)", (parameter,))
     said = call("publish", "last", "out.txt")
     assert said.code == 2
-    assert f"not handed out: its manifest says '{parameter}'" in said.err
+    assert f"not published: its manifest says '{parameter}'" in said.err
 
 
 @pytest.mark.parametrize("file", READERS)

@@ -464,7 +464,7 @@ def test_a_point_is_the_mean_over_repetitions_beside_chance(sweep):
     assert line.points[0].x == 3
     assert line.points[0].value == pytest.approx(values[0])
     assert line.points[0].n == 2
-    assert line.points[0].chance is not None
+    assert line.points[0].baseline is not None
 
 
 KIND = (

@@ -47,7 +47,7 @@ def test_the_sentence_of_a_strike_tells_rule_round_group_gap_and_threshold(worke
 def test_every_attack_has_its_say(worked):
     found = explain(worked, 1, "2", "icd")
     assert [one.attack for one in found] == ["mda", "tba", "wba", "gba", "rba"]
-    assert all(one.finding is None and "was not struck" in one.sentence for one in found)
+    assert all(one.finding is None and "was not eliminated" in one.sentence for one in found)
     assert all("0.58" in one.sentence for one in found)
 
 
@@ -131,7 +131,7 @@ def test_a_cell_without_a_score_says_so(example, tmp_path):
     decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         (found,) = explain(connection, 1, "3", "icd", "gba")
-    assert found.sentence == "icd was not struck from transaction 3: no context item has a score with it"
+    assert found.sentence == "icd was not eliminated from transaction 3: no context item has a score with it"
     assert found.d is None
     assert json.dumps(found.as_json())
 
@@ -253,7 +253,7 @@ def test_what_a_member_was_struck_among_is_drawn_and_in_the_graph(store, call, t
     drawn = call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--svg", tmp_path / "e.svg")
     assert drawn.code == 0, drawn.err
     picture = (tmp_path / "e.svg").read_text(encoding="utf-8")
-    for text in ("insulin", "aspirin", "chest pain", "0.80, struck in round 42"):
+    for text in ("insulin", "aspirin", "chest pain", "0.80, eliminated in round 42"):
         assert text in picture
     graph = json.loads(call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--graph").out)
     rivals = {node["label"]: node for node in graph["nodes"] if node["kind"] == "rival"}

@@ -280,7 +280,7 @@ def test_an_error_while_a_rule_runs_is_an_error_at_its_place(example, tmp_path):
 def test_facts_that_strike_what_the_release_does_not_show_are_an_error_of_the_rule(example, tmp_path, facts):
     path = written(example, query("wild(txn, generalised, item)", f"facts: {facts}"), "wild.yaml")
     path_of_scenario = scenario(example, "[wild.yaml]")
-    with pytest.raises(DecloakError, match=r"it strikes txn .*, which the release does not show") as caught:
+    with pytest.raises(DecloakError, match=r"it eliminates txn .*, which the release does not show") as caught:
         decloak.run(path_of_scenario, store=tmp_path / "s.db")
     assert caught.value.place == f"{path}:4:10"
     assert damage_of(tmp_path / "s.db") is None

@@ -70,10 +70,10 @@ def test_a_rule_without_a_test_fails(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "test", "old", "new", "expected"),
     [
-        (STRIKE, GRID, "[[x, c]]", "[]", "x, c was struck as well"),
-        (STRIKE, GRID, "[[x, c]]", "[[x, c], [x, b]]", "x, b was not struck"),
-        (STRIKE, GRID, "[[x, c]]", "[[x, b]]", "strike 1 is x, c, expected x, b"),
-        (STRIKE, GRID, "[[x, c]]", "[[x]]", "strike 1 is x, c, expected x"),
+        (STRIKE, GRID, "[[x, c]]", "[]", "x, c was eliminated too"),
+        (STRIKE, GRID, "[[x, c]]", "[[x, c], [x, b]]", "x, b was not eliminated"),
+        (STRIKE, GRID, "[[x, c]]", "[[x, b]]", "elimination 1 is x, c, expected x, b"),
+        (STRIKE, GRID, "[[x, c]]", "[[x]]", "elimination 1 is x, c, expected x"),
         (QUERY, FACTS, "{txn: 8}", "{txn: 9}", "{'txn': 9} was not found"),
         (QUERY, FACTS, "n: 2", "n: 3", "{'txn': 7, 'n': 3} was not found"),
         (QUERY, FACTS, "{txn: 8}, ", "", "{'txn': 8, 'n': 1} was found as well"),
@@ -111,7 +111,7 @@ def test_a_mistake_in_a_test_is_answered_at_its_place(tmp_path, rule, test, old,
 
 def test_settings_of_a_case_reach_the_rule(tmp_path):
     test = GRID.replace("    given:", "    with: {threshold: 9.0}\n    given:")
-    assert faults(tmp_path, STRIKE, test) == ["x, c was not struck"]
+    assert faults(tmp_path, STRIKE, test) == ["x, c was not eliminated"]
     counted = FACTS.replace(
         "expect: [{txn: 8}, {txn: 7, n: 2}]", "with: {k: 2, m: 1}\n    expect: [{itemset: '2', support: 1}]"
     )

@@ -1,4 +1,4 @@
-"""`publish`: hand out what others may have."""
+"""`publish`: write a release to files that others may have."""
 
 from contextlib import closing
 from pathlib import Path

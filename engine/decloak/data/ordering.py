@@ -34,8 +34,8 @@ __all__ = [
 Order = Literal["sorted", "recorded"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 RECORDED = (
-    "the release keeps the order of the records and of their items: whoever has them in that order, or knows how they "
-    "are ordered, links by place alone; order: sorted under anonymise tells nothing by it"
+    "WARNING: the release keeps the order of the records and of their items. An attacker who knows this order "
+    "re-identifies people and eliminates members. Remedy: order: sorted under anonymise"
 )
 """The warning for a release in the order of the records."""
 

@@ -21,7 +21,7 @@ class RunVariant:
     figures: Mapping[tuple[str, str], PooledFigure]
     notes: tuple[str, ...]
     knows: Mapping[str, str] = field(default_factory=dict)
-    """The step of the ladder that each attack stands on."""
+    """The knowledge level of each attack."""
 
     @property
     def measures(self) -> dict[tuple[str, str], float | None]:

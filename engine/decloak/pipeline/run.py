@@ -56,7 +56,7 @@ class Measure(NamedTuple):
     part: float | None
     of: float | None
     knows: str = ""
-    """The step of the ladder of attackers that the attack stands on."""
+    """The knowledge level of the attack."""
 
 
 class Verdict(NamedTuple):

@@ -48,7 +48,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
 
 
 def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
-    """A variant with the attacks that can run in it where it names none, from chance up the ladder."""
+    """Return a variant with all attacks that it can run if it names none, from the random one upwards."""
     scenario = case.scenario
     if scenario.attack != "all":
         return case

@@ -127,7 +127,7 @@ class CachedCounts:
         if n is None:
             n = self._counter.n
             if n is None or n < 1:
-                message = "nobody tells N, the number of documents" + ("" if n is None else f": it is said to be {n}")
+                message = "the number of documents N is missing" if n is None else f"the number of documents N is {n}"
                 raise DecloakError(message, self._counter.origin, "give it, such as pages: 50000")
             self._cache.keep_n(self._counter.origin, n)
         return n

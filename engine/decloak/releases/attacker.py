@@ -206,7 +206,7 @@ class Attacker(ConfigSection):
             )
         for key in ("model", "share", "foreign", "knowledge"):
             if key in self.model_fields_set and "person" not in names:
-                message = f"{quote(key)} is of an attacker who knows something of persons"
+                message = f"{quote(key)} needs an attacker who knows items of people"
                 yield (key,), DecloakError(message, hint="add person to knows, or delete it")
 
     @property

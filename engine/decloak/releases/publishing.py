@@ -75,9 +75,9 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         manifest = _manifest(form, file_format, release, wish, recorded, parameters)
         manifest = replace(manifest, sha256={name: digest_of_file(part) for name, part in written.items()})
         parts[-1].write_text(manifest.text, encoding="utf-8")
-        shutil.copymode(parts[-1], parts[0])  # a store is made for one's own eyes, and this one is to be handed out
+        shutil.copymode(parts[-1], parts[0])  # a store is private, and this one is public
         for link in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
-            raise DecloakError(f"not handed out: {link.message}", hint=link.remedy)
+            raise DecloakError(f"not published: {link.message}", hint=link.remedy)
     return PublishedFiles(tuple(goals), manifest.warnings)
 
 

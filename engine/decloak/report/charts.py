@@ -66,7 +66,7 @@ def _conclusion(series: Series, x: str, y: str) -> str:
 
 
 def _reached(point: Point) -> str:
-    return f"{point.value:.3g}" + ("" if point.chance is None else f" (baseline {point.chance:.3g})")
+    return f"{point.value:.3g}" + ("" if point.baseline is None else f" (baseline {point.baseline:.3g})")
 
 
 def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, Any]:
@@ -90,8 +90,8 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
         {"mark": band, "encoding": {"y": low, "y2": high}},
         {"mark": mark | {"color": BLUE}, "encoding": {"y": up}},
     ]
-    if any(point.chance is not None for point in series.points):
-        layers.insert(1, {"mark": level, "encoding": {"y": up | {"field": "chance"}}})
+    if any(point.baseline is not None for point in series.points):
+        layers.insert(1, {"mark": level, "encoding": {"y": up | {"field": "baseline"}}})
     return {
         "title": {"text": series.by or y, "limit": WIDTH},
         "description": about,
@@ -176,7 +176,7 @@ def _datum(point: Point, numeric: bool) -> dict[str, Any]:
     low = point.value if point.low is None else point.low
     high = point.value if point.high is None else point.high
     x = point.x if numeric else str(point.x)
-    return {"x": x, "y": point.value, "low": low, "high": high, "chance": point.chance}
+    return {"x": x, "y": point.value, "low": low, "high": high, "baseline": point.baseline}
 
 
 def _ticks(points: Sequence[Point]) -> list[Any]:

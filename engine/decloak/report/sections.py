@@ -339,7 +339,7 @@ def _series_table(series: Sequence[Series], x: str, y: str, by: str, over: str) 
 
 
 def _point(point: Point) -> list[str]:
-    return [*(number(value) for value in (point.value, point.low, point.high, point.chance)), str(point.n)]
+    return [*(number(value) for value in (point.value, point.low, point.high, point.baseline)), str(point.n)]
 
 
 def _place(value: Any) -> str:
@@ -351,8 +351,8 @@ def _cells(
 ) -> Iterator[str]:
     """The mean of each figure, of an attack or the release, with its interval; in a short table where that counts."""
     for title in titles:
-        values, chances = (study.values(runs, name, attack) for name in (title.key, "baseline"))
-        mean = interval(values, bounds=title.bounds_of(None, chances))
+        values, baselines = (study.values(runs, name, attack) for name in (title.key, "baseline"))
+        mean = interval(values, bounds=title.bounds_of(None, baselines))
         bare = mean.low is None or (short and title.key not in ("normalised_advantage", *SHARES))
         around = "" if bare else f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]"
         yield number(mean.mean, title.count) + around

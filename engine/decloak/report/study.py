@@ -25,7 +25,7 @@ Numbers = Sequence[int] | Sequence[tuple[int, ...]]
 """Runs that repeat each other, or the repetitions of several data sets, which count as one each by their mean."""
 
 WITH_BASELINE = ("precision", "accuracy")
-"""The figures of which `chance` says what it would have reached."""
+"""The figures that have a baseline."""
 
 
 class Point(NamedTuple):
@@ -36,7 +36,7 @@ class Point(NamedTuple):
     low: float | None
     high: float | None
     n: int
-    chance: float | None
+    baseline: float | None
 
 
 class Series(NamedTuple):
@@ -55,7 +55,7 @@ class Study:
     sizes: Mapping[int, int]
     """How many records the release of each run has."""
     knows: Mapping[tuple[int, str], str] = field(default_factory=dict)
-    """The step of the ladder of attackers that each attack of each run stands on."""
+    """The knowledge level of each attack of each run."""
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
@@ -220,10 +220,10 @@ def setting(config: Mapping[str, Any], key: str) -> Any:
 
 
 def _point(rows: Sequence[tuple[Any, float | None, float | None]], y: str) -> Point:
-    chances = [chance for *_, chance in rows]
-    mean = interval([value for _, value, _ in rows], bounds=metrics_by_key()[y].bounds_of(None, chances))
-    chance = interval(chances).mean if y in WITH_BASELINE else None
-    return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, chance)
+    baselines = [baseline for *_, baseline in rows]
+    mean = interval([value for _, value, _ in rows], bounds=metrics_by_key()[y].bounds_of(None, baselines))
+    baseline = interval(baselines).mean if y in WITH_BASELINE else None
+    return Point(rows[0][0], mean.mean, mean.low, mean.high, mean.n, baseline)
 
 
 def _named(key: str, value: Any) -> str:

@@ -278,7 +278,7 @@ def _limit_lines(judged: Judged) -> Iterator[Line]:
 
 LIMITS = " ".join(
     (
-        "Nobody by ids, by row order, singled out with 3 items, with an implied item or a certain link.",
+        "0 people re-identified by ids or row order, singled out with 3 items, with an implied item or a certain link.",
         *(
             f"Exposed with {one.known} items: {percent(one.limit, 1)} of the people."
             for one in CRITERIA

@@ -124,7 +124,7 @@ class TestCase(Model):
     added: Grid | None = Field(None, description="eliminate with learn: the probabilities that members were added")
     settings: Settings = Field(default_factory=Settings, alias="with")
     expect: list[list[str] | dict[str, str | int | float | None]] = Field(
-        description="eliminate: [row, column] in the order struck; others: the facts, in any order (reassociate: "
+        description="eliminate: [row, column] in their order; others: the facts, in any order (reassociate: "
         "{cluster, chunk, unit, rows}, unit and rows as text)"
     )
 

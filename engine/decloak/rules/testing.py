@@ -84,10 +84,10 @@ def _compare_strikes(strikes: Sequence[tuple[str, ...]], expected: Sequence[tupl
     """Return the first difference from the expected eliminations, which are in order; None if there is none."""
     for number, (strike, due) in enumerate(zip(strikes, expected, strict=False), 1):
         if strike != due:
-            return f"strike {number} is {join_names(strike)}, expected {join_names(due)}"
+            return f"elimination {number} is {join_names(strike)}, expected {join_names(due)}"
     if len(strikes) > len(expected):
-        return f"{join_names(strikes[len(expected)])} was struck as well"
-    return f"{join_names(expected[len(strikes)])} was not struck" if len(expected) > len(strikes) else None
+        return f"{join_names(strikes[len(expected)])} was eliminated too"
+    return f"{join_names(expected[len(strikes)])} was not eliminated" if len(expected) > len(strikes) else None
 
 
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:

@@ -136,8 +136,8 @@ class _WithRelease(DataPart):
             place = str(folder.path / (error.place or self.published_file.file))
             raise DecloakError(error.message, place, error.hint) from None
         for item, near in likely_misspellings(original, published)[:FEW]:
-            words = f"nothing shows {quote(item)} of {original.origin}, and nobody has {quote(near)}, which is shown"
-            notes.append(f"{WARNING}{words}: write the same name in both files")
+            words = f"the release lacks {quote(item)} of {original.origin}, and no record has its {quote(near)}"
+            notes.append(f"{WARNING}{words}. Remedy: write the same name in both files")
         # Labels match one to one: check_alignment made sure of it.
         place_of = {label: place for place, label in enumerate(original.labels)}
         truth = np.array([place_of[label] for label in published.labels], np.int64)

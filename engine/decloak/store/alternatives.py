@@ -131,7 +131,7 @@ def cover_comparison(connection: sqlite3.Connection, relation: str, finding: int
 
 def _distance(d: float | None, struck: int | None) -> str:
     text = "no score" if d is None else f"{d:.2f}"
-    return text if struck is None else f"{text}, struck in round {struck}"
+    return text if struck is None else f"{text}, eliminated in round {struck}"
 
 
 def _value_note(value: float | None, finding: int | None) -> str:

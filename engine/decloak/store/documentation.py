@@ -32,13 +32,13 @@ class SchemaTable(NamedTuple):
 
 WHOSE = """\
 A store that a run made holds the original data: the data sets of kind `original`, and the tables `truth_*`, which link
-a release to them. It is made for its owner's eyes alone (mode 0600). Hand out what `decloak publish` writes, never the
-store itself."""
+a release to them. Only its owner can read it (mode 0600). Share only files written by `decloak publish`, never the
+store."""
 """The description of all tables together."""
 RULES_ADD = """\
-Rules that have run add to these. `found_<relation>` is the table of what a query or itemsets rule derived.
-`why_<rule>` is the view of a rule's findings with the sentence behind each in the column `because`.
-`start_<rule>` is the view of every cell with the weight `w` an eliminate rule gives it before its first round."""
+Rules that have run add tables and views. `found_<relation>` is the table of the facts of a query or itemsets rule.
+`why_<rule>` is the view of a rule's findings with their sentences in the column `because`.
+`start_<rule>` is the view of every cell with its weight `w` before the first round of an eliminate rule."""
 
 _OBJECT = re.compile(
     r"(?P<comment>(?:^--[^\n]*\n)+)CREATE (?P<kind>TABLE|VIEW) (?P<name>\w+)(?P<body>.*?);\n", re.MULTILINE | re.DOTALL

@@ -42,7 +42,7 @@ CREATE TABLE release (
   id INTEGER PRIMARY KEY,        -- number of the release
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it
   dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- its published transactions
-  method TEXT NOT NULL,          -- how it was anonymised, 'unknown' when somebody else did
+  method TEXT NOT NULL,          -- how it was anonymised, 'unknown' for a release from another program
   parameters TEXT NOT NULL,      -- the settings of the method, as JSON
   hierarchy INTEGER REFERENCES hierarchy (id), -- the hierarchy its items were generalised in, null where there is none
   loss TEXT NOT NULL DEFAULT '{}', -- what it lost and what making and checking it took, as JSON
@@ -188,7 +188,7 @@ CREATE TABLE attacker (
   note TEXT                      -- why nothing could be known, null when something is
 ) STRICT;
 
--- [node] One itemset an attacker knows to be in somebody's record.
+-- [node] One itemset that an attacker knows of a person.
 CREATE TABLE knowledge (
   id INTEGER PRIMARY KEY,        -- number of the known itemset
   attacker INTEGER NOT NULL REFERENCES attacker (id) ON DELETE CASCADE -- the attacker who knows it

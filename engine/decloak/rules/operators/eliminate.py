@@ -60,7 +60,7 @@ class EliminateRule(RuleModel):
     )
     weigh: Formula = Field("d", description="the weighted distance of a cell")
     redistribute: Literal["none", "all", "lower_cluster"] = Field(
-        "none", description="who shares the weight of a struck cell"
+        "none", description="the cells that share the weight of an eliminated cell"
     )
     groups: list[Literal["table", "row", "col"]] = Field(description="which cells are compared with each other")
     suspicion: Formula = Field(description="largest, largest_gap, random, or a formula over w")
@@ -263,11 +263,11 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
 
 
 def _kept_sentence(cell: JudgedCell, transaction: str, item: str) -> str:
-    kept = f"{item} was not struck from {transaction_phrase(transaction)}"
+    kept = f"{item} was not eliminated from {transaction_phrase(transaction)}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
     weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
-    return f"{kept}: at distance {cell.d:.2f}{weighted} it never was the one to strike"
+    return f"{kept}: at distance {cell.d:.2f}{weighted} another member was always eliminated first"
 
 
 def _write(struck: eliminations.ConcatenatedStrikes, connection: sqlite3.Connection, attack: int, _: int) -> None:
@@ -327,8 +327,8 @@ def _equal_distances(tables: Sequence[TableCells]) -> Iterator[str]:
     rows = [d for d in several if len(d)]
     if rows and all((np.nanmax(d, axis=1) - np.nanmin(d, axis=1) <= EPS).all() for d in rows):
         yield (
-            "the members of each generalised item are equally far from every context, so that distances tell none from "
-            "another: which of them is struck says nothing"
+            "the members of each generalised item have equal distances to every context, so this attack is no better "
+            "than random"
         )
 
 

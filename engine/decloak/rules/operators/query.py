@@ -133,7 +133,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         if not STRIKES.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # the rule had nothing to read, so that it kept the item means nothing
         for label, finding in evidence.strikes_named(connection, attack.attack, derives.name, transaction, item):
-            kept = f"{item} was not struck from {transaction_phrase(transaction)}: nothing speaks against it there"
+            kept = f"{item} was not eliminated from {transaction_phrase(transaction)}: no fact is against it there"
             sentence = kept if finding is None else sentence_of(finding)
             yield Explanation(attack.label, finding, sentence, None, None, label, ())
 
@@ -190,8 +190,8 @@ def _check_strikes(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Value, .
     )[1]
     if wrong:
         struck = ", ".join(f"{name} {quote(str(value))}" for name, value in zip(_ELIMINATED, wrong[0], strict=True))
-        message = f"it strikes {struck}, which the release does not show"
-        hint = "strike members of generalised items in transactions that show these"
+        message = f"it eliminates {struck}, which the release does not show"
+        hint = "eliminate members of generalised items in transactions that show these"
         raise rule.source.error(("derives",), message, hint)
 
 

@@ -52,8 +52,8 @@ class ReassociateRule(RuleModel):
     give: Literal["k - 1", "multiplicity", "expected"] = Field("k - 1", description="to how many records a term goes")
     match: Literal["best", "assignment", "expectation", "exact", "random"] = Field(
         "best",
-        description="each unit on its own, all sub-records of a chunk at once, by probabilities, by exact ones where a "
-        "cluster is small, or by chance",
+        description="each unit on its own, all sub-records of a chunk together, by probabilities, by exact ones for "
+        "small clusters, or at random",
     )
     consistent: bool = Field(False, description="rule out what the algorithm could not have published")
 
