@@ -175,7 +175,7 @@ class RunAttack(NamedTuple):
     form: str
     text: str
     knows: str
-    """The step of the ladder of attackers, empty where a store of an older version does not say."""
+    """The knowledge level of the attacker, empty in a store of an older version."""
     settings: Mapping[str, Any]
     """Return the settings that it ran with."""
 
