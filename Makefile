@@ -61,6 +61,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_eliminate.py --plot benchmarks/growth.svg
 	$(BIN)/python benchmarks/bench_start.py
 	$(BIN)/python benchmarks/bench_check.py $(DATA)
+	$(BIN)/python benchmarks/bench_pairs.py $(DATA)
 	$(BIN)/python benchmarks/bench_disassociation.py $(DATA)
 	$(BIN)/python benchmarks/bench_reassociate.py
 	$(BIN)/python benchmarks/bench_cover.py

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 SECONDS = ("cpu_seconds", "seconds", "attack_cpu_seconds", "attack_seconds", "detection_seconds")
 """Measures that no two runs have in common."""
-PROGRESS = re.compile(r"\d+ of \d+ done: |\[\d+/\d+\] ")
+PROGRESS = re.compile(r"\d+ of \d+ done: |\[\d+/\d+\] |after about \d+ ")
 RENAMED = {
     "struck": "eliminated",
     "chance": "baseline",

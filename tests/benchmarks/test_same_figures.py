@@ -28,7 +28,8 @@ def test_how_far_a_run_is_and_seconds_are_no_difference(monkeypatch, tmp_path):
     out, err = tmp_path / "out", tmp_path / "err"
     out.write_text("")
     err.write_text(
-        "2 of 16 done: k=3: rba right 90%\n[3/16] k=4: rba\nnote: 1 of 2\npassed: cpu_seconds(a) < 2 * cpu_seconds(b)\n"
+        "2 of 16 done: k=3: rba right 90%\n[3/16] k=4: rba\nafter about 40 s: attack\n"
+        "note: 1 of 2\npassed: cpu_seconds(a) < 2 * cpu_seconds(b)\n"
     )
     assert same_figures.said(out, err) == {("stderr",): "note: 1 of 2"}
 

@@ -127,6 +127,23 @@ def test_a_long_run_of_several_tells_a_line_for_each_that_is_done(capsys):
     ]
 
 
+def test_a_log_hears_of_a_long_run_while_nothing_is_done(capsys):
+    clock = Clock()
+    lines = ProgressLines(clock)
+    lines.begin("k=3", 2, 4)
+    lines.stage("release")
+    clock.now = progress.HEARTBEAT
+    lines.stage("attack")
+    lines.stage("measurement")
+    clock.now += progress.HEARTBEAT
+    lines.begin("k=4", 1, 1)
+    lines.stage(HOSTILE)
+    assert capsys.readouterr().err.splitlines() == [
+        "after about 30 s: attack of k=3 [2/4]",
+        "after about 60 s: \\x1b[2J[red]x[/red]\\u202e",
+    ]
+
+
 def test_a_screen_shows_what_is_done_at_work_and_left(monkeypatch):
     clock, drawn = Clock(), Drawn()
     screen = Screen(drawn, clock)

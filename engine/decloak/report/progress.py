@@ -22,6 +22,8 @@ __all__ = ["ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
 
 SOON = 5.0
 """Seconds without a message at the start."""
+HEARTBEAT = 30.0
+"""Seconds without a line in a log, after which the next stage gets one."""
 OFTEN = 0.1
 """Seconds between two pictures of how far a run is."""
 MOST = 6
@@ -82,17 +84,28 @@ def time_left(spent: float, done: int, left: int) -> str | None:
 
 
 class ProgressLines(Progress):
-    """A line for each variant that is done, once a run of several takes long, and when loops are compiled."""
+    """A line for each variant that is done, once a run of several takes long, and when loops are compiled.
+
+    In a long run, a stage that begins also gets a line when the log has had none for a while.
+    """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock, self._begun = clock, clock()
         self._waiting: list[str] = []
         self._compiles = False
+        self._spoken = self._begun
+        self._variant = ""
+
+    def begin(self, variant: str, number: int, of: int) -> None:
+        self._variant = f" of {quote(_titled(variant), 80)[1:-1]} [{number}/{of}]" if of > 1 else ""
 
     def stage(self, name: str) -> None:
         if COMPILING in name and not self._compiles:
             self._compiles = True
             say(f"{name}; it takes a quarter of a minute or so", err=True)
+        if (now := self._clock()) - self._spoken >= HEARTBEAT:
+            self._spoken = now
+            say(f"after {duration(now - self._begun)}: {quote(name)[1:-1]}{self._variant}", err=True)
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         if of == 1 or not ran.fresh:
@@ -102,6 +115,7 @@ class ProgressLines(Progress):
         title = quote(_titled(variant), max(20, WIDTH - len(f"[{number}/{of}] {said}")))[1:-1]
         self._waiting.append(f"[{number}/{of}] {title}{said}")
         if self._clock() - self._begun >= SOON:
+            self._spoken = self._clock()
             for line in self._waiting:
                 say(line, err=True)
             self._waiting.clear()
