@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import decloak
+from decloak.data.formats.delimited import records as records_of
 from decloak.data.formats.generalised_file import write_generalised
+from decloak.data.formats.lines import read_lines
 from decloak.data.formats.published import write_published
 from decloak.releases import publishing, set_generalised
 from decloak.releases.file_formats import CHUNKS, LABELS, TEXT
@@ -576,11 +578,15 @@ def test_a_manifest_that_is_none_is_an_error_in_a_line(folder, call, text):
         ("cut", ["out.db", "--cut", "x.csv"], "a store has no text, and the labels in it"),
         ("cut", ["out.txt", "--cut", "out.txt.manifest.json"], "go to the same file"),
         ("cut", ["none/out.txt"], "there is no such folder"),
-        ("disassociation", ["out.csv"], "cannot write .csv for this release; use .jsonl (release file)"),
+        ("disassociation", ["out.tsv"], "cannot write .tsv for this release; use .jsonl (release file)"),
         ("disassociation", ["out.txt"], "or --text with .txt (tables for people)"),
         ("disassociation", ["out.jsonl", "--text"], "cannot write .jsonl for this release; use .txt"),
         ("cut", ["out.xlsx"], "cannot write .xlsx for this release; use .txt (one record per line)"),
-        ("coat", ["out.JSONL"], "use .txt (one record per line), .jsonl (release file) or .db (store)"),
+        (
+            "coat",
+            ["out.JSONL"],
+            "use .txt (one record per line), .csv (with a codebook), .jsonl (release file) or .db (store)",
+        ),
         ("coat", ["out.txt.gz"], "cannot write .gz for this release"),
     ],
 )
@@ -609,3 +615,41 @@ def test_who_publishes_one_of_several_runs_is_told_which(folder, call):
     assert (
         "note: this is run" not in call("publish", "release:1", folder / "o.jsonl", "--store", folder / "sweep.db").err
     )
+
+
+@pytest.mark.parametrize("method", ["cut", "coat", "disassociation"])
+def test_a_table_for_readers_has_a_codebook_and_shows_what_the_release_shows(folder, call, method):
+    ran(method)
+    assert call("publish", "last", "out.csv").code == 0
+    assert call("publish", "last", "out.jsonl").code == 0
+    rows = [row for _, row in records_of(read_lines(Path("out.csv")))]
+    book = [row for _, row in records_of(read_lines(Path("out.codebook.csv")))]
+    release = decloak.read_release("out.jsonl")
+    if method == "disassociation":
+        shown = Counter((row[0], row[3], row[4]) for row in rows[1:] if row[2] == "record")
+        assert sum(shown.values()) == sum(
+            len(one) for cluster in release.clusters for chunk in cluster.record_chunks for one in chunk.subrecords
+        )
+        terms = {(row[0], row[5]) for row in rows[1:] if row[2] == "term"}
+        assert terms == {(str(n), item) for n, cluster in enumerate(release.clusters) for item in cluster.term_chunk}
+        shared = sum(len(one) for joint in release.joints for chunk in joint.shared_chunks for one in chunk.subrecords)
+        assert sum(row[2] == "shared" for row in rows) == shared
+        assert {row[0]: int(row[1]) for row in rows[1:] if row[2] in ("record", "term")} == {
+            str(n): cluster.size for n, cluster in enumerate(release.clusters)
+        }
+    else:
+        of_record = {}
+        for name, label in rows[1:]:
+            of_record.setdefault(name, []).extend([label] if label else [])
+        assert list(of_record.values()) == [list(row) for row in release.transactions]
+        members = {}
+        for entry, name, meaning in book:
+            if entry == "label":
+                members.setdefault(name, []).append(meaning)
+        assert members == {label: sorted(items) for label, items in release.members.items()}
+    assert [row[1] for row in book if row[0] == "column"] == rows[0]
+    assert ["fact", "k", "3"] in book
+    if method == "coat":  # it suppresses the item of one person
+        assert SECRET not in Path("out.csv").read_text() + Path("out.codebook.csv").read_text()
+    assert {"release", "codebook"} == set(json.loads(Path("out.csv.manifest.json").read_text())["sha256"])
+    assert "there is something already" in call("publish", "last", "out.csv").err

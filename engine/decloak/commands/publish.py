@@ -34,19 +34,22 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
 
     RUN is a number, the name of a variant, or last. release:3 is the release with number 3.
 
-    The extension of FILE selects the format: .txt has one record per line, .jsonl is a release file, and .db is a store
-    without original data. A disassociated release is a release file.
+    The extension of FILE selects the format. .txt has one record per line, and .jsonl is a release file. .csv is a
+    table for readers, with a codebook beside it. .db is a store without original data. A disassociated release is no
+    .txt.
 
     decloak gives the records new numbers and an order that depends on the published content alone. Before FILE appears,
     decloak reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
     """
     from decloak.data.formats.manifest_file import manifest_path
+    from decloak.data.formats.release_csv import codebook_path
     from decloak.releases.form import Publishing
     from decloak.releases.publishing import publish_release
     from decloak.store import results
     from decloak.store.opening import connect_readonly
 
-    paths = [path for path in (file, cut, manifest_path(file)) if path is not None]
+    codebook = codebook_path(file) if file.suffix.lower() == ".csv" else None
+    paths = [path for path in (file, cut, codebook, manifest_path(file)) if path is not None]
     for path in paths:
         check_new(path)
     if len({path.resolve() for path in paths}) < len(paths):

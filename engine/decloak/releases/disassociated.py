@@ -15,7 +15,7 @@ from decloak.data.ordering import Order
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
-from decloak.releases.file_formats import CHUNKS, TABLES, ReleaseFileFormat, published_items
+from decloak.releases.file_formats import CHUNKS, CHUNKS_CSV, TABLES, ReleaseFileFormat, published_items
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
 from decloak.releases.stored import StoredDisassociation
@@ -93,7 +93,7 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
         if wish.original_ids or wish.cut is not None:
             hint = "leave --original-ids and --cut out"
             raise DecloakError("a disassociated release has no ids and no labels", hint=hint)
-        return TABLES if wish.text else CHUNKS
+        return TABLES if wish.text else CHUNKS_CSV if file.suffix.lower() == ".csv" else CHUNKS
 
     def counts(self, release: Disassociated) -> Mapping[str, int]:
         return {

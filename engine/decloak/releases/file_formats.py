@@ -10,12 +10,24 @@ from decloak.data.disassociated import Disassociated, read_disassociated
 from decloak.data.formats.disassociated_file import write_disassociated
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.published import write_published
+from decloak.data.formats.release_csv import write_csv
 from decloak.data.formats.writing import write_text
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.itemset_table import ItemsetTable, read_itemset_table
 from decloak.data.published import Published, read_published
 
-__all__ = ["CHUNKS", "ITEMSETS", "LABELS", "TABLES", "TEXT", "AnyRelease", "ReleaseFileFormat", "published_items"]
+__all__ = [
+    "CHUNKS",
+    "CHUNKS_CSV",
+    "ITEMSETS",
+    "LABELS",
+    "LABELS_CSV",
+    "TABLES",
+    "TEXT",
+    "AnyRelease",
+    "ReleaseFileFormat",
+    "published_items",
+]
 
 
 AnyRelease = Published | Generalised | Disassociated | ItemsetTable
@@ -35,7 +47,7 @@ def published_items(release: AnyRelease) -> frozenset[str]:
 
 _PACKED = frozenset({".xlsx", ".xls", ".parquet", ".arrow", ".feather", ".ipc", ".gz", ".xz", ".zip"})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
-_PLAIN = frozenset({".csv", ".tsv", ".txt", ".dat"})
+_PLAIN = frozenset({".tsv", ".txt", ".dat"})
 
 
 class ReleaseFileFormat(NamedTuple):
@@ -53,6 +65,8 @@ class ReleaseFileFormat(NamedTuple):
     """Endings of file names that belong to another format."""
     remedy: str = ""
     """Advice on the name of a file with one of these endings."""
+    has_codebook: bool = False
+    """True if a codebook beside the file explains its columns."""
 
 
 TEXT = ReleaseFileFormat(
@@ -61,7 +75,7 @@ TEXT = ReleaseFileFormat(
     lambda release, path, ids: write_published(release, path, ids=ids),
     lambda path, ids: read_published(path, ids=ids),
     _PACKED | _JSON,
-    "use .txt (one record per line), .jsonl (release file) or .db (store)",
+    "use .txt (one record per line), .csv (with a codebook), .jsonl (release file) or .db (store)",
 )
 LABELS = ReleaseFileFormat(
     "release file: JSON Lines with labels and their members",
@@ -75,7 +89,7 @@ CHUNKS = ReleaseFileFormat(
     lambda release, path, ids: write_disassociated(release, path),
     lambda path, ids: read_disassociated(path),
     _PACKED | _PLAIN,
-    "use .jsonl (release file) or .db (store), or --text with .txt (tables for people)",
+    "use .jsonl (release file), .csv (with a codebook) or .db (store), or --text with .txt (tables for people)",
 )
 ITEMSETS = ReleaseFileFormat(
     "release file: JSON Lines, one itemset per line",
@@ -92,4 +106,18 @@ TABLES = ReleaseFileFormat(
     None,
     _PACKED | _JSON | {".csv", ".tsv"},
     "use .txt",
+)
+LABELS_CSV = ReleaseFileFormat(
+    "CSV: one label of a record per line, with a codebook",
+    LABELS.content,
+    lambda release, path, ids: write_csv(release, path, ids=ids),
+    None,
+    has_codebook=True,
+)
+CHUNKS_CSV = ReleaseFileFormat(
+    "CSV: one item of a sub-record per line, with a codebook",
+    lambda release: release,
+    lambda release, path, ids: write_csv(release, path),
+    None,
+    has_codebook=True,
 )

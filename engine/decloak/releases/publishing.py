@@ -14,10 +14,12 @@ import numpy as np
 
 from decloak.anonymisers.registry import published_parameters
 from decloak.arrays import Ints
+from decloak.data.content import ChunkContent, LabelContent
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import join, records
 from decloak.data.formats.lines import location, read_lines
 from decloak.data.formats.manifest_file import Manifest, digest_of_file, manifest_path
+from decloak.data.formats.release_csv import codebook_lines, codebook_path
 from decloak.data.formats.writing import atomic_paths, report_write_errors, write_lines
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
@@ -65,13 +67,19 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
     # A store tells both, and a release file has a header of its own.
     release = replace(release, method=held.making.method, parameters=parameters)
     labels = [] if wish.cut is None else [wish.cut]
-    goals = [file, *labels, manifest_path(file)]
+    codebook = [codebook_path(file)] if file_format.has_codebook else []
+    goals = [file, *labels, *codebook, manifest_path(file)]
     # All files appear together, or none: a release without its manifest would look complete.
     with report_write_errors(file), atomic_paths(*goals) as parts, at_location(location(file)):
-        written = dict(zip(("release", "labels") if labels else ("release",), parts, strict=False))
+        names = ("release", *(("labels",) if labels else ()), *(("codebook",) if codebook else ()))
+        written = dict(zip(names, parts, strict=False))
         file_format.write(release, written["release"], wish.original_ids)
         if labels:
             write_lines(["label,item", *_items_of_labels(form.labels(held))], written["labels"])
+        if codebook:
+            assert isinstance(release, LabelContent | ChunkContent)  # other forms have no codebook
+            lines = codebook_lines(release, {"method": release.method, **parameters, **form.counts(release)})
+            write_lines(lines, written["codebook"])
         manifest = _manifest(form, file_format, release, wish, recorded, parameters)
         manifest = replace(manifest, sha256={name: digest_of_file(part) for name, part in written.items()})
         parts[-1].write_text(manifest.text, encoding="utf-8")
@@ -158,7 +166,10 @@ def _leaks(
     yield from manifest_leaks(manifest)
     if file_format is STORE:
         yield from store_leaks(written["release"], published_items(release))
-    if "labels" in written:
-        listed = {cell for _, cells in records(read_lines(written["labels"])) for cell in cells}
+    for name, part in written.items():
+        if name == "release" and not file_format.has_codebook:
+            continue
+        listed = {cell for _, cells in records(read_lines(part)) for cell in cells}
         if suppressed := truth.suppressed.intersection(listed):
-            yield Leak(f"the list of its labels names items that the release suppressed: {quote(min(suppressed))}")
+            what = "the list of its labels" if name == "labels" else f"the table of the {name}"
+            yield Leak(f"{what} names items that the release suppressed: {quote(min(suppressed))}")

@@ -21,7 +21,7 @@ from decloak.data.rows import CodedRows, Coding
 from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.file_formats import LABELS, TEXT, ReleaseFileFormat
+from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.stored import StoredSetRelease
 from decloak.store import releases
@@ -117,6 +117,8 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     def file_format(self, file: Path, wish: Publishing) -> ReleaseFileFormat:
         if wish.text:
             raise DecloakError("the release is set-generalised, and a text as it is", hint="leave --text out")
+        if file.suffix.lower() == ".csv":
+            return LABELS_CSV
         return LABELS if file.suffix == ".jsonl" else TEXT
 
     def labels(self, held: StoredSetRelease) -> Generalised:

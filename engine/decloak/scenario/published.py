@@ -227,11 +227,14 @@ class ReleaseData(DataPart):
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
         path = folder / self.release
         release = read_store(path) if is_store(path) else read_release(path)
-        if not isinstance(release, Generalised):
+        if not isinstance(release, Generalised | Published):
             return NewRelease(release, "unknown", {})
+        header = self.read_header(folder)
+        bounds = {name: bound for name, bound in (("k", header.k), ("m", header.m)) if bound is not None}
+        if isinstance(release, Published):
+            return NewRelease(release, "unknown", bounds)
         copies = find_copies(release.rows, ordered=True)
         notes = [] if copies is None else [f"{WARNING}{self.release}: {copies}; keep {copies.without_copies}"]
-        bounds = {name: bound for name, bound in (("k", release.k), ("m", release.m)) if bound is not None}
         return NewRelease(release.published, "unknown", bounds, notes=notes)
 
     def read_header(self, folder: Folder) -> Header:
