@@ -108,7 +108,7 @@ import json, sys, time
 from decloak.cli import settle
 settle()  # as the command line begins
 from decloak import run
-from decloak.measure.registry import by_name
+from decloak.measure.registry import family_named
 from decloak.pipeline.run import Progress
 class Stages(Progress):
     def __init__(self):
@@ -118,7 +118,7 @@ class Stages(Progress):
         self.spent[self.now] = self.spent.get(self.now, 0.0) + now - self.since
         self.now, self.since = name.partition(":")[0], now
 stages = Stages()
-family = by_name("exposure")
+family = family_named("exposure")
 measure, cards = family.measure, []
 def card(*attacked):  # apart from other measures; what these have in common with it is put down to the first, to it
     begun = time.process_time()

@@ -15,7 +15,7 @@ import pytest
 import decloak
 from decloak.measure.kernels.advantage import Advantage, difference_over_repetitions
 from decloak.measure.kernels.statistics import all_equal, interval
-from decloak.measure.registry import by_name, metrics_by_key
+from decloak.measure.registry import family_named, metrics_by_key
 from decloak.report.risk_card import people_interval
 from decloak.store.opening import connect_readonly
 from decloak.store.results import recovered_by
@@ -54,7 +54,7 @@ def printed(name: str) -> bool:
 
 
 def on_card(name: str) -> bool:
-    card = {metric.key for metric in by_name("exposure").metrics}
+    card = {metric.key for metric in family_named("exposure").metrics}
     return name in card and not name.endswith(("_chance", "_raw", "hidden", "people"))
 
 

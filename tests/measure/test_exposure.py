@@ -16,7 +16,7 @@ from decloak.errors import DecloakError
 from decloak.measure.exposure_figures import Change
 from decloak.measure.kernels import targets
 from decloak.measure.kernels.statistics import Interval
-from decloak.measure.registry import by_name, metrics_by_key
+from decloak.measure.registry import family_named, metrics_by_key
 from decloak.releases.registry import form_of
 from decloak.report.advice import advice
 from decloak.report.risk_card import GUESSES, NOBODY, ROWS, UNKNOWN, UNSURE, exposure_cards
@@ -170,7 +170,7 @@ def test_a_label_with_one_member_hides_nothing(tmp_path):
         data = "scenario: s\ndata: {file: d.txt, format: basket, published: r.txt}\n"
         (tmp_path / "s.yaml").write_text(f"{data}{RELATED}attack: [{{rule: km_violation, k: 3, m: 2}}]\n")
         run = decloak.run(tmp_path / "s.yaml", store=tmp_path / f"{name}.db").variants[0]
-        titles = {metric.key for metric in by_name("exposure").metrics}
+        titles = {metric.key for metric in family_named("exposure").metrics}
         figures[name] = {key: value for (key, _), value in run.measures.items() if key in titles}
     assert figures["labels"] == figures["plain"]
     assert figures["labels"]["hidden"] == 0

@@ -14,7 +14,7 @@ from decloak.attacker.cover import covers
 from decloak.cli import _code
 from decloak.errors import DecloakError
 from decloak.figures import WAYS
-from decloak.measure.registry import FAMILIES, always, by_name, choosable, metrics_by_key
+from decloak.measure.registry import FAMILIES, always_measured, family_named, metrics_by_key, selectable_families
 from decloak.releases import stored
 from decloak.report.attack_table import attack_tables, release_rows
 from decloak.store.opening import open_store
@@ -105,7 +105,7 @@ def test_breaches_are_those_of_the_cover_problems_that_the_attack_itself_found(e
         known = read_knowledge(store.connection, attacker)
     for attack, adjacent in (("cover", False), ("cover_adjacent", True)):
         problems = covers(made.release, adjacent)
-        of_all = (*(family for family in always() if family.name != "findings"), by_name("utility"))
+        of_all = (*(family for family in always_measured() if family.name != "findings"), family_named("utility"))
         card = {figure.key for family in of_all for figure in family.metrics}
         values = {
             name: value
@@ -184,8 +184,10 @@ def test_a_measure_that_says_nothing_of_any_attack_is_an_error_at_its_place(clin
 def test_a_measure_of_the_release_alone_fits_any_attack_and_what_nobody_asked_for_is_no_error(clinic):  # noqa: F811
     lines = SCENARIO.splitlines()[:-2]
     Path("s.yaml").write_text("\n".join([*lines, "attack: [cover]", ""]))
-    card = {(title.key, "cover") for family in always() if family.name != "findings" for title in family.metrics}
-    problems = {(figure.key, "cover") for figure in by_name("breach").metrics}
+    card = {
+        (title.key, "cover") for family in always_measured() if family.name != "findings" for title in family.metrics
+    }
+    problems = {(figure.key, "cover") for figure in family_named("breach").metrics}
     measured = set(decloak.run("s.yaml", store="s.db").variants[0].measures)
     assert measured - card == {("findings", "cover"), *problems}
     sets = ["attack=[{rule: km_violation, k: 2, m: 2}]", "measure=[loss, cost]", "expect=[]"]
@@ -200,7 +202,7 @@ def test_the_help_and_the_schema_name_every_family_and_every_figure(capsys):
         assert f"  {family.name}: {family.about}\n" in said
         for figure in family.lines:
             assert figure.definition in said
-        for ending, way in WAYS.items() if family.in_lines else ():
+        for ending, way in WAYS.items() if family.ways_in_columns else ():
             assert not ending or f"with {ending}: {way}\n" in said
     assert max(map(len, said.splitlines())) <= 80
     assert _code(["schema", "measurement", "--json"]) == 0
@@ -208,7 +210,7 @@ def test_the_help_and_the_schema_name_every_family_and_every_figure(capsys):
     assert line["meaning"].endswith(": " + ", ".join(family.name for family in FAMILIES))
     assert _code(["schema", "--scenario"]) == 0
     said = capsys.readouterr().out
-    for family in choosable():
+    for family in selectable_families():
         assert f'"{family.name}"' in said
 
 

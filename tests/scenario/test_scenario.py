@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError, Faults
-from decloak.measure.registry import FAMILIES, fitting
+from decloak.measure.registry import FAMILIES, families_for
 from decloak.rules.load import Catalogue
 from decloak.scenario import sections
 from decloak.scenario.document import Document, load
@@ -28,7 +28,7 @@ from decloak.scenario.published import DistancesData, PairData, PublishedData, P
 from decloak.scenario.sections import Attack
 
 MEASURES = {family.name: tuple(metric.key for metric in family.metrics) for family in FAMILIES}
-DISASSOCIATED_MEASURES = fitting(FormName.DISASSOCIATED)
+DISASSOCIATED_MEASURES = families_for(FormName.DISASSOCIATED)
 
 FULL = """\
 scenario: How well do sets hide a clinic's records?

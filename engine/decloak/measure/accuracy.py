@@ -50,5 +50,5 @@ FAMILY = Family(
     measure=_measure,
     fits=CHUNKS,
     rule_forms=frozenset({"reassociate"}),
-    usual=True,
+    by_default=True,
 )

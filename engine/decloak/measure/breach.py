@@ -57,6 +57,6 @@ FAMILY = Family(
     fits=CHUNKS,
     settings=BreachSettings,
     columns=COVER_COLUMNS,
-    knowing=True,
-    usual=True,
+    depends_on_knowledge=True,
+    by_default=True,
 )

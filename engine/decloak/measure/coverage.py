@@ -77,5 +77,5 @@ FAMILY = Family(
     measure=_measure,
     fits=frozenset(FormName),
     settings=CoverageSettings,
-    always=True,
+    always_measured=True,
 )  # fmt: skip

@@ -52,7 +52,7 @@ def _of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> Recor
 def _of_table(held: StoredItemsetTable, attacked: AttackResult[Any]) -> RecordExposure:
     from decloak.measure.exposure_without_records import exposure_of_table
 
-    return held.kept(exposure_of_table)
+    return held.cached(exposure_of_table)
 
 
 def _measure(attacked: AttackResult[StoredRelease], **settings: Any) -> MetricResult:
@@ -69,6 +69,6 @@ FAMILY = Family(
     measure=_measure,
     fits=frozenset(FormName),
     settings=exposure_guesses.ExposureSettings,
-    always=True,
-    in_lines=True,
+    always_measured=True,
+    ways_in_columns=True,
 )

@@ -41,7 +41,7 @@ __all__ = ["exposure_of_chunks"]
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> RecordExposure:
     """Measure a release, and an attack on it; return an empty result without ground truth."""
-    people = held.kept(_people)
+    people = held.cached(_people)
     if people is None:
         return RecordExposure(sum(cluster.size for cluster in held.published.clusters), changes())
     if attacked.idle or not attacked.assignments:

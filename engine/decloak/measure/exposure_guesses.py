@@ -85,7 +85,7 @@ def measure(
     if held.original is None:
         return [], None  # the card says so
     most = None if targets == "all" else targets
-    looked_up = held.kept(_LookUp(most, seed, str(control), tuple(attacked.exclusive), attacked.control))
+    looked_up = held.cached(_LookUp(most, seed, str(control), tuple(attacked.exclusive), attacked.control))
     # What an attack assigns to records of a disassociated release has no estimator yet.
     after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
     figures = [*looked_up.exposed, *after]

@@ -31,7 +31,7 @@ __all__ = ["RawExposure", "exposure_of_sets"]
 
 def exposure_of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
     """Measure a release, and an attack on it."""
-    people = held.kept(_People.of)
+    people = held.cached(_People.of)
     done = strikes_of(held, attacked)
     if done is None:
         return _exposure(people, None, [])

@@ -73,9 +73,9 @@ class Family:
     `measure` takes an `AttackResult` and the settings by name. `rule_forms` are the forms of rules whose findings it
     measures, None for any; `columns` are the columns that it needs in their relation. One of `strikes` says something
     of every rule that strikes members, be it by the facts of a query. A family `of_release` has equal figures for all
-    attacks; a family `knowing` depends on the attacker's knowledge. Each run measures an `always` family, and a
-    scenario lists it only for its settings. A run measures a `usual` family if the scenario lists none. A family shown
-    `in_lines` has a line per figure, with its ways side by side.
+    attacks. One that `depends_on_knowledge` is measured for each attacker. Each run measures a family that is
+    `always_measured`, and a scenario lists it only for its settings. If the scenario lists none, a run measures those
+    `by_default`. A family shown with `ways_in_columns` has a line per figure, with its ways side by side.
     """
 
     name: str
@@ -88,10 +88,10 @@ class Family:
     strikes: bool = False
     columns: frozenset[str] = frozenset()
     of_release: bool = False
-    knowing: bool = False
-    always: bool = False
-    usual: bool = False
-    in_lines: bool = False
+    depends_on_knowledge: bool = False
+    always_measured: bool = False
+    by_default: bool = False
+    ways_in_columns: bool = False
 
     @property
     def lines(self) -> tuple["MetricLine", ...]:
@@ -102,7 +102,7 @@ class Family:
         return tuple(MetricLine(key, ways) for key, ways in lines.items())
 
     @property
-    def needed(self) -> tuple[str, ...]:
+    def required_settings(self) -> tuple[str, ...]:
         fields = {} if self.settings is None else self.settings.model_fields
         return tuple(name for name, field in fields.items() if field.is_required())
 
@@ -111,11 +111,11 @@ class Family:
         return () if self.settings is None else self.settings.FILES
 
     @property
-    def discerning(self) -> bool:
+    def depends_on_attack(self) -> bool:
         """Return whether it measures some attacks only."""
         return bool(self.rule_forms or self.columns or self.of_release)
 
-    def undefined(self, figures: Sequence[MetricValue]) -> list[MetricValue]:
+    def blank_undefined(self, figures: Sequence[MetricValue]) -> list[MetricValue]:
         """Return the figures without the values that an idle attack cannot have: a zero would look like safety."""
         of_release = {metric.key for metric in self.metrics if metric.of_release}
         return [
@@ -123,7 +123,7 @@ class Family:
             for scope, name, value, part, whole in figures
         ]
 
-    def says_of(self, rule_form: str, columns: Collection[str]) -> bool:
+    def applies_to(self, rule_form: str, columns: Collection[str]) -> bool:
         """Return whether it measures the findings of a rule, given by its form and the columns of its relation."""
         if self.strikes:
             return rule_form == "eliminate" or STRIKES.issubset(columns)

@@ -30,5 +30,5 @@ FAMILY = Family(
     metrics=metrics_of("findings"),
     measure=_measure,
     fits=frozenset(FormName),
-    always=True,
+    always_measured=True,
 )

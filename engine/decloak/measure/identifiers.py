@@ -85,5 +85,5 @@ FAMILY = Family(
     measure=_measure,
     fits=frozenset(FormName),
     of_release=True,
-    always=True,
+    always_measured=True,
 )  # fmt: skip

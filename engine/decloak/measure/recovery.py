@@ -65,5 +65,5 @@ FAMILY = Family(
     measure=_measure,
     fits=SETS,
     strikes=True,
-    usual=True,
+    by_default=True,
 )

@@ -24,14 +24,14 @@ from decloak.measure.family import Family
 
 __all__ = [
     "FAMILIES",
-    "always",
-    "by_name",
-    "choosable",
+    "always_measured",
+    "default_families",
+    "families_for",
     "families_in_words",
-    "fitting",
-    "measuring",
+    "families_with",
+    "family_named",
     "metrics_by_key",
-    "usual",
+    "selectable_families",
     "words_of_columns",
 ]  # fmt: skip
 
@@ -42,32 +42,32 @@ _MODULES = (
 FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
 
 
-def by_name(name: str) -> Family:
+def family_named(name: str) -> Family:
     """Return the family with this `name`."""
     return next(family for family in FAMILIES if family.name == name)
 
 
-def choosable() -> tuple[Family, ...]:
+def selectable_families() -> tuple[Family, ...]:
     """Return the families that a scenario may list; an `always` family only if it has settings."""
-    return tuple(family for family in FAMILIES if not family.always or family.settings is not None)
+    return tuple(family for family in FAMILIES if not family.always_measured or family.settings is not None)
 
 
-def always() -> tuple[Family, ...]:
+def always_measured() -> tuple[Family, ...]:
     """Return the families that every run measures."""
-    return tuple(family for family in FAMILIES if family.always)
+    return tuple(family for family in FAMILIES if family.always_measured)
 
 
-def fitting(form: FormName) -> tuple[str, ...]:
+def families_for(form: FormName) -> tuple[str, ...]:
     """Return the families that fit a release of this form, by name."""
-    return tuple(family.name for family in choosable() if form in family.fits)
+    return tuple(family.name for family in selectable_families() if form in family.fits)
 
 
-def usual(form: FormName) -> tuple[str, ...]:
+def default_families(form: FormName) -> tuple[str, ...]:
     """Return the families that a run measures by default for a release of this form, by name."""
-    return tuple(name for name in fitting(form) if by_name(name).usual)
+    return tuple(name for name in families_for(form) if family_named(name).by_default)
 
 
-def measuring(figure: str) -> tuple[str, ...]:
+def families_with(figure: str) -> tuple[str, ...]:
     """Return the names of the families that have the `figure`."""
     return tuple(family.name for family in FAMILIES if figure in (metric.key for metric in family.metrics))
 

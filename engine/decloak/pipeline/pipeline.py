@@ -218,7 +218,7 @@ class Pipeline:
     ) -> MetricResult:
         if not family.of_release:
             figures, note = family.measure(attacked, **settings)
-            return (figures if attacked.idle is None else family.undefined(figures)), note
+            return (figures if attacked.idle is None else family.blank_undefined(figures)), note
         if family.name not in self._of_release:
             self._of_release[family.name] = family.measure(attacked, **settings)
         return self._of_release[family.name]

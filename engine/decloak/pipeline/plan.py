@@ -13,7 +13,7 @@ from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.digest import digest
 from decloak.fingerprints import fingerprint, imports_of
 from decloak.measure.family import Family
-from decloak.measure.registry import FAMILIES, always, by_name
+from decloak.measure.registry import FAMILIES, always_measured, family_named
 from decloak.pipeline.inputs import Inputs
 from decloak.relate.relatedness import Relatedness
 from decloak.rules.load import Catalogue, Rule, dependency_order
@@ -317,17 +317,19 @@ def knowledge_levels_of(rule: Rule, scenario: Scenario, *, knowing: bool | None 
 
 def _measured_by_knowledge(rule: Rule) -> bool:
     """Tell whether an attack is measured for each attacker, though its findings are equal for all attackers."""
-    return any(family.knowing and family.says_of(rule.model.form, rule.derives.columns) for family in FAMILIES)
+    return any(
+        family.depends_on_knowledge and family.applies_to(rule.model.form, rule.derives.columns) for family in FAMILIES
+    )
 
 
 def _measures(
     scenario: Scenario, code: StageCode, rule: Rule, attack: str, inputs: Inputs
 ) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
     """Yield the families that apply to an attack, with the key and the settings of each."""
-    for family in dict.fromkeys((*always(), *map(by_name, scenario.families))):
-        if family.says_of(rule.model.form, rule.derives.columns):
+    for family in dict.fromkeys((*always_measured(), *map(family_named, scenario.families))):
+        if family.applies_to(rule.model.form, rule.derives.columns):
             settings = scenario.settings_of(family.name)
             contents = inputs.identity(scenario.settings_part(family.name))
-            listed = family.name in scenario.listed_families or not family.always
+            listed = family.name in scenario.listed_families or not family.always_measured
             parts = (attack, settings, contents, listed, *scenario.data.exclusive)
             yield family, _key(family.name, code.measurement(family), *parts), settings

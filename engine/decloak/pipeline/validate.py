@@ -9,7 +9,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.family import Family
-from decloak.measure.registry import by_name
+from decloak.measure.registry import family_named
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan, attack_settings, knowledge_levels_of, open_bounds
 from decloak.pipeline.plan import plan as plan_of
@@ -57,16 +57,16 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     folder_of_form = scenario.form.attacks.replace("-", "_")
     rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
     attacks = [rule for rule in rules if not rule.traits.is_reference]
-    fitting = [rule for rule in attacks if _can_run(scenario, rule, catalogue, folder)]
-    if not fitting:
+    runnable = [rule for rule in attacks if _can_run(scenario, rule, catalogue, folder)]
+    if not runnable:
         place = case.fitted.position(("attack",) if "attack" in case.source.value else ())
         message = "no included attack can run with this knowledge"
         raise DecloakError(message, str(place), "add relate to the scenario, or name attacks")
     steps = list(KnowledgeLevel)
-    fitting.sort(
+    runnable.sort(
         key=lambda rule: (sorted(map(steps.index, knowledge_levels_of(rule, scenario)), reverse=True), rule.name)
     )
-    return replace(case, scenario=scenario.model_copy(update={"attack": tuple(rule.name for rule in fitting)}))
+    return replace(case, scenario=scenario.model_copy(update={"attack": tuple(rule.name for rule in runnable)}))
 
 
 def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Combination:
@@ -139,12 +139,13 @@ def _pointless(
     scenario = case.scenario
     rules = [catalogue.rule(attack.rule, folder) for attack in scenario.listed]
     everywhere = [catalogue.rule(attack.rule, folder) for other in cases for attack in other.scenario.listed]
-    for number, family in enumerate(map(by_name, scenario.families if scenario.measure else ())):
+    for number, family in enumerate(map(family_named, scenario.families if scenario.measure else ())):
         if not any(_measured_by(family, rule) for rule in everywhere):
             others = [
                 name
                 for name in scenario.applicable_families
-                if by_name(name).discerning and any(_measured_by(by_name(name), rule) for rule in rules)
+                if family_named(name).depends_on_attack
+                and any(_measured_by(family_named(name), rule) for rule in rules)
             ]
             attacks = [name for name in bundled_names() if _measured_by(family, catalogue.rule(name))]
             hints = [f"attack with {' or '.join(attacks)}"] if attacks else []
@@ -155,7 +156,7 @@ def _pointless(
 
 
 def _measured_by(family: Family, rule: Rule) -> bool:
-    return family.says_of(rule.model.form, rule.derives.columns)
+    return family.applies_to(rule.model.form, rule.derives.columns)
 
 
 def _require_effect(attack: Attack, rule: Rule) -> None:

@@ -59,18 +59,18 @@ class StoredRelease(ABC):
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self.connection = connection
         self.number = number
-        self._kept: dict[object, object] = {}
+        self._cached: dict[object, object] = {}
 
     published: Any
     """What is published, in the shape of its form."""
     rows: Rows | None = None
     """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
 
-    def kept(self, work_out: Callable[[Self], Arranged]) -> Arranged:
+    def cached(self, work_out: Callable[[Self], Arranged]) -> Arranged:
         """Return the result of `work_out` for this release, computed once."""
-        if work_out not in self._kept:
-            self._kept[work_out] = work_out(self)
-        return self._kept[work_out]  # type: ignore[return-value]
+        if work_out not in self._cached:
+            self._cached[work_out] = work_out(self)
+        return self._cached[work_out]  # type: ignore[return-value]
 
     @property
     def shown(self) -> Dataset | None:

@@ -151,7 +151,7 @@ def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: b
 
 def release_rows(done: "Run") -> Table:
     """Return what each release lost or took to make, where the scenario measures it: a row for each variant."""
-    families = [family for family in FAMILIES if family.of_release and not family.always]
+    families = [family for family in FAMILIES if family.of_release and not family.always_measured]
     keys = {metric.key: metric for family in families for metric in family.metrics if metric.column}
     values: dict[str, dict[str, float]] = {}
     for one in done.measures:

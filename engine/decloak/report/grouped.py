@@ -34,7 +34,7 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
     """
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     for family in (family for family in FAMILIES if family.name in measured):
-        if family.in_lines:
+        if family.ways_in_columns:
             if lines := _lines(family, figures):
                 yield Grouped(f"{family.name}: {family.about}", LINES, lines)
             continue

@@ -11,7 +11,7 @@ from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError, quote
 from decloak.figures import Metric
 from decloak.measure.kernels.statistics import interval
-from decloak.measure.registry import FAMILIES, by_name, metrics_by_key
+from decloak.measure.registry import FAMILIES, family_named, metrics_by_key
 from decloak.report import charts
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.knowledge import attacker_phrase, language_of, listed
@@ -162,8 +162,8 @@ def number(value: float | None, count: bool = False) -> str:
 
 def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     """Return every attack with its baseline, and the comparison of attacks in `pairs`."""
-    elsewhere = {figure.key for family in COSTS for figure in by_name(family).metrics}
-    elsewhere |= {figure.key for family in FAMILIES if family.in_lines for figure in family.metrics}
+    elsewhere = {figure.key for family in COSTS for figure in family_named(family).metrics}
+    elsewhere |= {figure.key for family in FAMILIES if family.ways_in_columns for figure in family.metrics}
     measured = [title for title in metrics_by_key().values() if title.key in study.measures - elsewhere]
     telling = [title for title in measured if title.key in TELLING]
     if not any(title.key in SHARES for title in telling):
@@ -258,7 +258,7 @@ def costs_section(study: Study) -> Section | None:
     figures = [
         titles[figure.key]
         for family in COSTS
-        for figure in by_name(family).metrics
+        for figure in family_named(family).metrics
         if figure.column and figure.key in study.measures
     ]
     if not figures:

@@ -10,7 +10,7 @@ from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, quote, suggest
-from decloak.measure.registry import by_name, fitting, metrics_by_key, usual
+from decloak.measure.registry import default_families, families_for, family_named, metrics_by_key
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
@@ -228,7 +228,7 @@ class Scenario(Varying):
     @property
     def families(self) -> tuple[str, ...]:
         """The families to measure."""
-        return tuple(map(family_of, self.measure or usual(self.form.name)))
+        return tuple(map(family_of, self.measure or default_families(self.form.name)))
 
     @property
     def listed_families(self) -> tuple[str, ...]:
@@ -238,7 +238,7 @@ class Scenario(Varying):
     @property
     def applicable_families(self) -> tuple[str, ...]:
         """The families that apply to the form."""
-        return fitting(self.form.name)
+        return families_for(self.form.name)
 
     def settings_part(self, family: str) -> ConfigSection | None:
         """Return the settings of the family `family`, or None."""
@@ -305,7 +305,7 @@ class Scenario(Varying):
     @property
     def _measured(self) -> list[str]:
         """Return the figures of the measured families, and the figures that every run counts."""
-        families = (by_name(name) for name in (*self.families, "findings"))
+        families = (family_named(name) for name in (*self.families, "findings"))
         return [metric.key for family in families for metric in family.metrics]
 
     def _missing_measures(self, expectation: Expectation) -> Iterator[DecloakError]:

@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 from decloak.attacker.controls import CONTROLS, Control
 from decloak.errors import DecloakError
 from decloak.measure.family import Family
-from decloak.measure.registry import always, by_name, choosable, measuring, metrics_by_key
+from decloak.measure.registry import always_measured, families_with, family_named, metrics_by_key, selectable_families
 from decloak.rules.model import is_path
 from decloak.yaml.messages import Remedies
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
@@ -67,8 +67,11 @@ class Repeat(ConfigSection):
 
 def _measure() -> object:
     """Return the type of an entry: a name, or a mapping of a name to settings."""
-    plain = tuple(family.name for family in choosable() if not family.needed)
-    choices = (Literal[plain], *(_with_settings(family) for family in choosable() if family.settings is not None))
+    plain = tuple(family.name for family in selectable_families() if not family.required_settings)
+    choices = (
+        Literal[plain],
+        *(_with_settings(family) for family in selectable_families() if family.settings is not None),
+    )
     remedies = {"certain": "write calibration"} | {key: _instead(key) for key in metrics_by_key()}
     return Annotated[Union[choices], Remedies(remedies)]  # noqa: UP007
 
@@ -82,12 +85,12 @@ def _with_settings(family: Family) -> Any:
 
 def _instead(figure: str) -> str:
     """Return the remedy for a figure in place of a family."""
-    families = [by_name(name) for name in measuring(figure)]
+    families = [family_named(name) for name in families_with(figure)]
     first = families[0]
-    if first.always:
+    if first.always_measured:
         return "leave it out, it is measured always"
-    if first.needed:
-        settings = ", ".join(f"{key}: {'FILE' if key in first.files else '...'}" for key in first.needed)
+    if first.required_settings:
+        settings = ", ".join(f"{key}: {'FILE' if key in first.files else '...'}" for key in first.required_settings)
         return f"write {{{first.name}: {{{settings}}}}}"
     names = " or ".join(family.name for family in families)
     return f"write {names}, which measure{'s' if len(families) == 1 else ''} {figure}"
@@ -108,17 +111,17 @@ def missing_family(figure: str, measured: Sequence[str], fitting: Sequence[str])
     """Return the family that must be measured for `figure`, if possible one of `fitting`; None if one of `measured` has
     it.
     """
-    families = measuring(figure)
-    if not families or {*measured, *(family.name for family in always())}.intersection(families):
+    families = families_with(figure)
+    if not families or {*measured, *(family.name for family in always_measured())}.intersection(families):
         return None
     return next((family for family in families if family in fitting), families[0])
 
 
 def settings_part(name: str, measures: Sequence[str | ConfigSection]) -> ConfigSection | None:
     """Return the settings of the family `name` in `measures`, or its defaults; None if it has no defaults."""
-    family = by_name(name)
+    family = family_named(name)
     for measure in measures:
         if isinstance(measure, ConfigSection) and family_of(measure) == name:
             settings: ConfigSection = getattr(measure, name)
             return settings
-    return None if family.settings is None or family.needed else family.settings()
+    return None if family.settings is None or family.required_settings else family.settings()
