@@ -168,14 +168,17 @@ class Method(ConfigSection):
         """The function of the method."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
 
-    guarantee_type: ClassVar[type[Guarantee[Any]]]
-    """The guarantee of every release, with settings of the same names."""
+    guarantee_type: ClassVar[type[Guarantee[Any]] | None] = None
+    """The guarantee of every release, with settings of the same names; None if a release alone cannot show it."""
 
     @property
     def guarantee(self) -> Guarantee[Any]:
         """The guarantee with its settings, to be checked from a release alone. Raises an error if that is
         impossible.
         """
+        if self.guarantee_type is None:
+            message = f"no release of the method {self.method} shows a guarantee"
+            raise DecloakError(message, hint="measure its exposure instead")
         return self.guarantee_type(**{entry.name: getattr(self, entry.name) for entry in fields(self.guarantee_type)})
 
     def publishable_names(self, data: Dataset, folder: Folder) -> Collection[str]:

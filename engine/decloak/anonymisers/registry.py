@@ -21,6 +21,7 @@ from decloak.anonymisers.method import Method, OrderedInput
 from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
 from decloak.anonymisers.suppression import SuppressionMethod
+from decloak.anonymisers.synthetic import SyntheticMethod
 from decloak.counting.guarantees import Guarantee
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -29,13 +30,14 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import Order, check_order
 from decloak.data.published import Published
+from decloak.data.synthetic import Synthetic
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["CHOICES", "METHODS", "ONE_CUT", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
+__all__ = ["CHOICES", "METHODS", "ONE_CUT", "PARTS", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
 
 ENTRIES: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
-    CoatMethod, SuppressionMethod, ItemsetsMethod,
+    CoatMethod, SuppressionMethod, ItemsetsMethod, SyntheticMethod,
 )  # fmt: skip
 PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The section of each method, by name."""
@@ -170,6 +172,16 @@ def anonymise(
     order: Order = "sorted",
 ) -> ItemsetTable: ...
 @overload
+def anonymise(
+    data: Data,
+    method: Literal["synthetic"],
+    *,
+    parts: int = 200,
+    epsilon: float | None = None,
+    seed: int | None = None,
+    order: Order = "sorted",
+) -> Synthetic: ...
+@overload
 def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release: ...
 def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release:
     """Anonymise `data`, a Dataset or an iterable of sets of names, with `method`, and return the release.
@@ -184,6 +196,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: An
       records, at most 1,000 and at least k.
     - `suppression`: k, m, and suppress, which is items or cells.
     - `itemsets`: k, and optionally m and zeros, which is allow or refuse. The result is a table without records.
+    - `synthetic`: parts, or epsilon, and seed. The records are drawn from a model.
     - `sets`: sets, which replace their items.
 
     With `order` "sorted", the release has a new order and new numbers, which reveal nothing about the records. With
@@ -219,6 +232,9 @@ def guarantee_of(method: str, parameters: Mapping[str, Any]) -> Guarantee[Any]:
     if method not in PARTS:
         raise DecloakError(f"the guarantee of the method {quote(method)} is unknown", hint="give --k and --m")
     guarantee_type = PARTS[method].guarantee_type
+    if guarantee_type is None:
+        message = f"no release of the method {method} shows a guarantee"
+        raise DecloakError(message, hint="measure its exposure instead")
     stated = {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.type is int}
     stated |= {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.name in parameters}
     if listed := [entry.name for entry in fields(guarantee_type) if entry.type is not int and entry.default is MISSING]:

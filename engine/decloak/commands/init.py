@@ -31,7 +31,7 @@ LARGE_SETTINGS = "k: 11, m: 2, max_cluster: 1000, cover: cure, totals: true"
 ORIGINAL = f"""\
 # `decloak advise FILE` tries methods and settings on these data, and compares them with criteria. Until then: SETTINGS
 # Other methods: cut (with a hierarchy), coat, suppression, sets; see docs/how-to/generalise.md. For readers who only
-# count: itemsets; see docs/how-to/publish-counts.md. A larger k hides each record better.
+# count: itemsets or synthetic; see docs/how-to/publish-counts.md. A larger k hides each record better.
 anonymise: {{method: disassociation, VALUES}}
 {RELATE}\
 # What the attacker knows of records: strong, moderate or weak.

@@ -13,3 +13,4 @@ class FormName(StrEnum):
     DISASSOCIATED = "disassociated"
     DISTANCES = "distance tables"
     ITEMSETS = "itemset-table"
+    SYNTHETIC = "synthetic"

@@ -13,6 +13,7 @@ from decloak.measure.exposure_figures import RecordExposure
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.releases.itemset_table import StoredItemsetTable
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
+from decloak.releases.synthetic import StoredSynthetic
 
 __all__ = ["FAMILY"]
 
@@ -46,6 +47,13 @@ def _of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> Recor
     from decloak.measure.exposure_chunks import exposure_of_chunks
 
     return exposure_of_chunks(held, attacked)
+
+
+@_of_form.register
+def _of_synthetic(held: StoredSynthetic, attacked: AttackResult[Any]) -> RecordExposure:
+    from decloak.measure.exposure_without_records import exposure_of_synthetic
+
+    return held.cached(exposure_of_synthetic)
 
 
 @_of_form.register

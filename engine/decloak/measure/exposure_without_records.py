@@ -15,8 +15,9 @@ from decloak.measure.exposure_sets import RawExposure
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.targets import keep_rarest_items, sample_targets
 from decloak.releases.itemset_table import StoredItemsetTable
+from decloak.releases.synthetic import StoredSynthetic
 
-__all__ = ["exposure_of_table", "raw_exposure"]
+__all__ = ["exposure_of_synthetic", "exposure_of_table", "raw_exposure"]
 
 
 def raw_exposure(rows: CodedRows[str]) -> tuple[Ints, RawExposure]:
@@ -52,6 +53,15 @@ def exposure_of_table(held: StoredItemsetTable) -> RecordExposure:
         implied=Change(raw.implied, int(implied.sum())),
         hidden=1.0,
     )
+
+
+def exposure_of_synthetic(held: StoredSynthetic) -> RecordExposure:
+    """Return the people counted; no record of the synthetic release `held` is theirs, so none is singled out."""
+    if held.original is None:
+        return RecordExposure(len(held.published.rows), changes())
+    people, raw = raw_exposure(held.original.rows.with_used_names)
+    none = [0.0] * MOST_KNOWN
+    return RecordExposure(len(people), changes(raw.singled, none), implied=Change(raw.implied), hidden=1.0)
 
 
 def _implying(supports: Mapping[frozenset[str], int]) -> Iterator[tuple[frozenset[str], int]]:

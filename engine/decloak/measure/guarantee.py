@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from decloak.anonymisers.registry import PARTS
 from decloak.counting.guarantees import Disassociation, Guarantee, KmAnonymity
 from decloak.data.forms import FormName
 from decloak.data.release import Release
@@ -14,6 +15,9 @@ __all__ = ["FAMILY"]
 
 def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     held = attacked.release
+    method = PARTS.get(held.making.method)
+    if method is not None and method.guarantee_type is None:
+        return [], None
     if "cpu_seconds" in held.making.loss:
         # It was made here and checked then: otherwise there would be no release.
         return [(POOLED, "guarantee_violations", 0, 0, None)], None

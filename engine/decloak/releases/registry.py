@@ -9,11 +9,13 @@ from decloak.releases.distances import DistancesForm
 from decloak.releases.form import Form, StoredRow
 from decloak.releases.itemset_table import ItemsetTableForm
 from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm
+from decloak.releases.synthetic import SyntheticForm
 
 __all__ = ["FORMS", "form_of"]
 
 _ALL: tuple[Form[Any, Any], ...] = (
-    DisassociatedForm(), ItemsetTableForm(), DistancesForm(), GeneralisedForm(), SetGeneralisedForm(),
+    DisassociatedForm(), ItemsetTableForm(), SyntheticForm(), DistancesForm(), GeneralisedForm(),
+    SetGeneralisedForm(),
 )  # fmt: skip
 
 FORMS: dict[FormName, Form[Any, Any]] = {form.name: form for form in _ALL}

@@ -35,7 +35,7 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     """Transactions with generalised items in brackets."""
 
     name = attacks = FormName.SET_GENERALISED
-    contains = (
+    contains: ClassVar[tuple[str, ...]] = (
         "the published records: plain items, and generalised items with one original member or more",
         "the members of the generalised items that transactions show",
     )
