@@ -105,11 +105,11 @@ REAL = {
 }  # fmt: skip
 RUN = """
 import json, sys, time
-from decloak.cli import settle
-settle()  # as the command line begins
+from decloak.cli import configure_process
+configure_process()  # as the command line begins
 from decloak import run
 from decloak.measure.registry import family_named
-from decloak.pipeline.run import Progress
+from decloak.pipeline.progress import Progress
 class Stages(Progress):
     def __init__(self):
         self.spent, self.now, self.since = {}, "start", 0.0
@@ -120,9 +120,10 @@ class Stages(Progress):
 stages = Stages()
 family = family_named("exposure")
 measure, cards = family.measure, []
-def card(*attacked):  # apart from other measures; what these have in common with it is put down to the first, to it
+# Apart from other measures: what these have in common with it is put down to the first, to it.
+def card(*attacked, **settings):
     begun = time.process_time()
-    figures = measure(*attacked)
+    figures = measure(*attacked, **settings)
     cards.append(time.process_time() - begun)
     return figures
 object.__setattr__(family, "measure", card)

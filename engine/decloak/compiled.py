@@ -1,4 +1,4 @@
-"""Compilation of loops with numba, for the extra `fast`. Everything works without it.
+"""Compilation of loops with numba. Everything works without it.
 
 Machine code is cached next to the module, or in the user's cache folder if that is read-only; without either, every
 process compiles again. The cache is renewed if its module changes, but not if another module changes whose loops it

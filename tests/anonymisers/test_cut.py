@@ -38,7 +38,7 @@ EDGE_CASES = [
 
 @pytest.fixture(scope="module")
 def compiled():
-    pytest.importorskip("numba", reason="numba, the extra `fast`, is not installed")
+    pytest.importorskip("numba", reason="numba is not installed")
     return counter(True, 0)
 
 

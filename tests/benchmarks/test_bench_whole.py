@@ -38,6 +38,10 @@ def test_every_work_is_a_scenario(bench, tmp_path):
         assert load(path).cases
 
 
+def test_names_that_a_measured_process_imports_exist(bench):
+    exec("\n".join(line for line in bench.RUN.splitlines() if line.startswith(("import ", "from "))), {})
+
+
 def test_shares_name_the_stages_that_matter(bench):
     assert bench.shares({"start": 1.0, "attack": 8.0, "measurement": 0.9, "run": 0.1}) == (
         "attack 80%, start 10%, measurement 9%"

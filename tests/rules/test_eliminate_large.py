@@ -17,7 +17,7 @@ from published_attacks import ATTACKS, BY_COUNTS, TABLE, cells, groups
 from test_eliminate_golden import GOLDEN, agrees
 from test_eliminate_properties import IN_ROUNDS, same, tables
 
-pytest.importorskip("numba", reason="numba, the extra `fast`, is not installed")
+pytest.importorskip("numba", reason="numba is not installed")
 loops = pytest.importorskip("decloak.rules.eliminate.loops")
 
 # No factor makes 1e-9 of them: what differs by just that is decided by the last digit, which depends on what is

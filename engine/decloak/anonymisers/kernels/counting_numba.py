@@ -1,5 +1,5 @@
-"""Search for itemsets with a small support by compiled loops: the same results as `counting.rare_itemsets`, for the
-extra `fast`.
+"""Search for itemsets with a small support by compiled loops: the same results as
+`counting.rare_itemsets`.
 
 The group of an itemset has, for each later label, its places in the records of the itemset. Label x has the entries
 `place[start[x]:start[x + 1]]`, in the records of the same numbers. The group of the empty itemset has depth 0. One
