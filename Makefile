@@ -41,9 +41,9 @@ EDGES := $(foreach name,pydantic scenario bad_input rules_load cli store stored_
 test-edges: $(LOWEST)/tested
 	$(LOWEST)/bin/python -m pytest $(AT_ONCE) $(EDGES)
 
-# The promises of docs/explanation/trust.md, SECONDS each, some half an hour in all; writes how often each was tried.
+# The promises of docs/explanation/trust.md, SECONDS each, less than half an hour in all; writes how often each was tried.
 # TESTS may name some of them: `make trust TESTS="-k 'damaged or refused'"`.
-SECONDS ?= 60
+SECONDS ?= 30
 trust: $(VENV)/tested
 	DECLOAK_TRUST_SECONDS=$(SECONDS) $(BIN)/python -m pytest -m "" tests/trust $(TESTS)
 

@@ -11,7 +11,7 @@ from hypothesis import is_hypothesis_test, settings
 
 import decloak
 from decloak import cli
-from tries import SECONDS, pytest_sessionfinish, tries
+from tries import SECONDS, pytest_sessionfinish, pytest_terminal_summary, tries
 
 cli.configure_process()  # before numpy: its threads spin while they wait, which took most of the time of the tests
 
@@ -21,7 +21,7 @@ settings.register_profile("all", settings.get_profile("fifth"))
 settings.load_profile("fifth")
 FEWEST = 10
 
-__all__ = ["pytest_sessionfinish", "tries"]
+__all__ = ["pytest_sessionfinish", "pytest_terminal_summary", "tries"]
 
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"

@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 
 SECONDS = float(os.environ.get("DECLOAK_TRUST_SECONDS", "0"))
-SEED = int(os.environ.get("DECLOAK_SEED") or (random.SystemRandom().randrange(1 << 30) if SECONDS else 18))
-"""What random choices go by: another number each time that promises are tried for long, unless one is given."""
-if SECONDS:
-    os.environ["DECLOAK_SEED"] = str(SEED)
+SEED = int(os.environ.get("DECLOAK_SEED") or (18 if "CI" in os.environ else random.SystemRandom().randrange(1 << 30)))
+"""What random choices go by: another number each time, unless one is given or `.ci/run` compares commits."""
+os.environ["DECLOAK_SEED"] = str(SEED)  # workers of one run have one seed
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "trust.md"
 FIGURES = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.S)
 _TRIED: dict[str, int] = {}
@@ -44,6 +43,12 @@ def tries(request: pytest.FixtureRequest) -> Callable[[int], Iterator[int]]:
             _TRIED[name] = _TRIED.get(name, 0) + 1
 
     return numbers
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Say after a failure how to make the same random choices again."""
+    if exitstatus:
+        terminalreporter.write_line(f"random choices go by DECLOAK_SEED={SEED}")
 
 
 def _commit() -> str:
