@@ -19,7 +19,7 @@ cli.configure_process()  # before numpy: its threads spin while they wait, which
 settings.register_profile("fifth", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("all", settings.get_profile("fifth"))
 settings.load_profile("fifth")
-FEWEST = 10
+FEWEST = 5
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary", "tries"]
 

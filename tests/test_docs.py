@@ -12,6 +12,7 @@ import yaml
 
 from decloak.cli import COMMANDS, _code
 from decloak.version import __version__
+from slowly import slow_but
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -19,8 +20,13 @@ sys.path.insert(0, str(ROOT / "docs"))
 import examples  # noqa: E402 (it lies beside the pages)
 from examples import BLOCK, PAGES, README, lines_of  # noqa: E402
 
+LONG = ("from-a-file-to-a-decision", "generalise")
+"""Pages whose commands take seconds, though all others print what commands like theirs do."""
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+@pytest.mark.parametrize(
+    "page", slow_but([page for page in PAGES if page.stem not in LONG], PAGES), ids=lambda page: page.stem
+)
 def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for data in page.parent.glob("*.csv"):
@@ -65,6 +71,7 @@ def test_the_readme_shows_what_happens(tmp_path, monkeypatch):
     assert yaml.safe_load(scenario) == yaml.safe_load(Path("demo.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_changed_figure_and_a_changed_line_of_the_readme_are_written_anew(tmp_path, monkeypatch):
     text = README.read_text(encoding="utf-8")
     stale = re.sub(r"[0-9]+ of 1,000 people", "9,999 of 1,000 people", text)
@@ -100,6 +107,7 @@ def test_the_picture_is_of_the_page_that_the_demo_ends_with(tmp_path, monkeypatc
     assert "600" in said
 
 
+@pytest.mark.slow
 def test_the_film_shows_the_result_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert examples.FILM.read_text(encoding="utf-8") == examples.demo_film(), "run `make examples`"

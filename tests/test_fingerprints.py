@@ -24,6 +24,7 @@ from decloak.pipeline.validate import plans
 from decloak.releases.stored import StoredRelease
 from decloak.scenario.document import load
 from processes import PATIENCE
+from slowly import slow_but
 
 ENGINE = ROOT / "engine"
 SETS = """\
@@ -401,7 +402,7 @@ def made(tmp_path_factory):
     return folder, before
 
 
-@pytest.mark.parametrize("file", RUNS)
+@pytest.mark.parametrize("file", slow_but(["measure/accuracy.py"], RUNS))
 def test_a_run_after_a_change_redoes_that_stage_and_all_after_it(made, file, tmp_path):
     folder, before = made
     store = shutil.copy(folder / "made.db", tmp_path / "store.db")

@@ -13,6 +13,7 @@ import pytest
 
 from conftest import ROOT
 from processes import PATIENCE
+from slowly import slow_but
 
 FORMAT = '''
 """Format `words`: items with blanks between them."""
@@ -36,6 +37,7 @@ from decloak.anonymisers.method import Anonymiser, Method, NewRelease
 from decloak.counting.guarantees import WholeSets
 from decloak.data.forms import FormName
 from decloak.data.published import Published
+from slowly import slow_but
 
 
 def hushed(data, options):
@@ -282,7 +284,7 @@ def ran(engine: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", slow_but(["a measure", "a published form"], KINDS))
 def test_one_more_takes_a_module_and_its_place_in_a_registry(engine: Path, name: str) -> None:
     kind = KINDS[name]
     add(engine, kind)

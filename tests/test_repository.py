@@ -44,3 +44,9 @@ def test_every_make_target_and_tool_that_is_named_exists(name: str) -> None:
     tools = set(re.findall(r"\.venv/bin/([\w-]+)", text))
     assert all(f"$(BIN)/{tool}" in makefile for tool in tools)
     assert targets or tools
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Tests import one another by name, whatever folder they are in: of two, one would hide the other."""
+    names = [path.name for path in ROOT.glob("tests/**/*.py")]
+    assert len(names) == len(set(names))

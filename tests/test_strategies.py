@@ -34,6 +34,7 @@ def fails(case: Case, k: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_an_anonymiser_that_promises_too_much_is_found_out():
     """One that does nothing hides nobody: the smallest case has one item in one of two transactions."""
     smallest = find(cases(), lambda case: fails(case, k=1), settings=settings(max_examples=500, database=None))

@@ -62,6 +62,7 @@ def test_without_findings_there_is_no_score():
     assert brier([], []) == (None, None)
 
 
+@pytest.mark.slow
 def test_strikes_are_right_where_the_member_was_added(tmp_path):
     (tmp_path / "s.yaml").write_text(SETS)
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")

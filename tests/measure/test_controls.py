@@ -117,6 +117,7 @@ def test_repetitions_are_compared_in_pairs():
     assert not _survives(equal, "a", "c", "contexts")
 
 
+@pytest.mark.slow
 def test_what_its_controls_do_not_clear_is_not_printed_as_a_win(tmp_path, monkeypatch):
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [tba, selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")

@@ -24,6 +24,7 @@ from decloak.store.opening import connect_readonly
 from decloak.store.record_links import read_origins
 from decloak.store.results import attacks_of, notes_of, pooled_figures, release_of
 from eliminated import struck_items
+from slowly import slow_but
 
 CLINIC = "scenario: s\ndata: {generate: clinic, transactions: 64, seed: 3}\n"
 RELATE = "relate: {measure: ngd, source: clinic-counts}\n"
@@ -105,7 +106,7 @@ def drawn(rows, names, items, known, more):
     return [(int(place), [names[at] for at in column]) for place, column in zip(places, columns.T, strict=True)]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", slow_but(["shared chunks"], METHODS))
 def test_of_every_form_the_figures_are_those_of_the_definitions(ran, method):
     done, connection = ran(*METHODS[method])
     figures = pooled_figures(connection, done.variants[0].run)

@@ -16,6 +16,7 @@ import pytest
 from decloak.errors import DecloakError
 from decloak.pipeline.cluster import check_address
 from processes import PATIENCE, wait_until
+from slowly import slow_but
 from test_jobs import CHUNKS, COAT, CUT, ONE, rows, runs_of, written
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -33,6 +34,7 @@ SETS = COAT.replace("  utility: {relate: {measure: ngd, source: clinic-counts}, 
 IN_ONE = """\
 import sys, time
 from distributed import LocalCluster
+from slowly import slow_but
 with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
                   dashboard_address=None) as cluster:
     print(cluster.scheduler_address, flush=True)
@@ -70,7 +72,9 @@ def command(path: Path, store: Path, *further: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "text", [SETS, COAT, CHUNKS, CUT, PARTS, ONE], ids=["sent", "counts", "chunks", "labels", "parts", "one"]
+    "text",
+    slow_but([PARTS], [SETS, COAT, CHUNKS, CUT, PARTS, ONE]),
+    ids=["sent", "counts", "chunks", "labels", "parts", "one"],
 )
 def test_a_cluster_gives_the_same_store_and_the_same_output(text, cluster, tmp_path):
     path = written(tmp_path, text)
@@ -228,6 +232,7 @@ connection.close()
 """
 
 
+@pytest.mark.slow
 def test_large_arrays_go_whole_and_without_a_warning(cluster):
     # Dask keeps a thread for large arrays until its process ends, so this is a process of its own.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

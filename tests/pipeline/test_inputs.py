@@ -8,6 +8,7 @@ import pytest
 
 from conftest import ROOT
 from processes import PATIENCE
+from slowly import slow_but
 
 FILES = {
     "rows.txt": "a1, b1, b2\na2, b1\na2, b1, b2\na1, a2, b2\n",
@@ -54,6 +55,7 @@ vary: {anonymise.k: [1, 2]}
 WATCHED = """\
 import os, sys
 from collections import Counter
+from slowly import slow_but
 
 opened = Counter()
 there = set(os.listdir())
@@ -69,7 +71,7 @@ print(*sorted(f"{name}={count}" for name, count in opened.items()))
 """
 
 
-@pytest.mark.parametrize("kind", SCENARIOS)
+@pytest.mark.parametrize("kind", slow_but(["a hierarchy", "known itemsets", "scores"], SCENARIOS))
 def test_every_file_of_a_scenario_is_opened_once(tmp_path: Path, kind: str) -> None:
     own = (ROOT / "rules" / "set_generalised" / "tba.yaml").read_text().replace("rule: tba", "rule: own")
     scenario = f"scenario: s\n{SCENARIOS[kind]}"

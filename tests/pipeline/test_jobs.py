@@ -25,6 +25,7 @@ from decloak.scenario.document import load
 from decloak.store import inserting
 from decloak.store.opening import Store, open_store
 from processes import PATIENCE, children_of, is_running, wait_until
+from slowly import slow_but
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 
@@ -106,7 +107,9 @@ def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
     return content
 
 
-@pytest.mark.parametrize("text", [COAT, CHUNKS, CUT, ONE], ids=["sets", "chunks", "labels", "attacks"])
+@pytest.mark.parametrize(
+    "text", slow_but([COAT], [COAT, CHUNKS, CUT, ONE]), ids=["sets", "chunks", "labels", "attacks"]
+)
 def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, tmp_path):
     path = written(tmp_path, text)
     first = run(path, tmp_path / "one.db", 1, "--json")
@@ -163,6 +166,7 @@ def test_of_a_sweep_without_any_release_nothing_is_left(tmp_path):
     assert not (tmp_path / "s.db").exists()
 
 
+@pytest.mark.slow
 def test_what_one_run_has_done_is_not_done_again_by_several(tmp_path):
     path = written(tmp_path, COAT)
     assert run(path, tmp_path / "s.db", 1, "-k", "k=4").returncode == 0
@@ -342,7 +346,7 @@ def undisturbed(tmp_path_factory) -> dict[str, list[tuple]]:
     return rows(path.parent / "s.db")
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("by", slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, undisturbed, tmp_path):
     path = written(tmp_path, COAT)
     with begun(path, tmp_path / "ended.db") as process:
@@ -382,6 +386,7 @@ def test_memory_bounds_how_many_work_at_a_time_and_what_they_take(tmp_path):
     assert enough.returncode == 0, enough.stderr
 
 
+@pytest.mark.slow
 def test_a_process_that_takes_more_than_its_share_ends_in_a_line(tmp_path):
     large = CUT.replace("transactions: 300, items: 40", "transactions: 60000, items: 400").split("vary:")[0]
     path = written(tmp_path, large)
@@ -399,11 +404,12 @@ def test_a_process_that_takes_more_than_its_share_ends_in_a_line(tmp_path):
 
 
 @pytest.mark.parametrize("size", ["", "4", "4X", "-1G", "1e9G", "G", "63M", "٤G", "4G\x1b[31m"])
-def test_what_is_no_size_of_memory_is_told_at_its_place(size, tmp_path):
-    said = run(written(tmp_path, ONE), tmp_path / "s.db", 2, "--memory", size)
-    assert said.returncode == 2
-    assert said.stderr.startswith("decloak: --memory: ")
-    assert "\x1b" not in said.stderr
+def test_what_is_no_size_of_memory_is_told_at_its_place(size, tmp_path, call):
+    said = call("run", written(tmp_path, ONE), "--store", tmp_path / "s.db", "--memory", size)
+    assert said.code == 2
+    assert said.err.startswith("decloak: --memory: ")
+    assert "thread" not in said.err  # the size is refused, and not that this process has some
+    assert "\x1b" not in said.err
 
 
 def test_faults_of_a_file_come_whole_from_a_process():

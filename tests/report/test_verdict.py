@@ -32,6 +32,7 @@ def test_every_outcome_has_a_case():
     assert len(OUTCOMES) >= 30
 
 
+@pytest.mark.slow
 def test_a_case_fails_for_every_changed_token():
     alive = []
     for line, change, tree in mutants(inspect.getsource(verdict)):

@@ -413,6 +413,7 @@ def advice_failures(v):
     yield from (str(pair) for *pair, expected in DOMINATED if v.dominating(*pair) is not expected)
 
 
+@pytest.mark.slow
 def test_a_case_fails_for_every_changed_bound_of_the_comparison():
     assert not [*advice_failures(advice_module)]
     alive = []

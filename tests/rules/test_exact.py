@@ -129,6 +129,7 @@ def test_without_m_nobody_knows_what_could_have_been_published():
         list(attack(release, {}, EXACT))
 
 
+@pytest.mark.slow
 def test_a_run_says_how_many_clusters_were_gone_through(tmp_path):
     (tmp_path / "s.yaml").write_text(
         "scenario: exact\ndata: {generate: clinic, transactions: 300, seed: 7}\n"

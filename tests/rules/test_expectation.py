@@ -174,6 +174,7 @@ def right(release, records, truth, **settings):
     return accuracy(release, records, truth, rows).accuracy
 
 
+@pytest.mark.slow
 def test_spoilt_labels_leave_no_more_than_counting_has():
     ahead, left = [], []
     for case in map(visits, (1, 2)):

@@ -46,6 +46,7 @@ def test_every_bundled_rule_passes_its_own_test():
     assert [one for one in found if one.fault is not None] == []
 
 
+@pytest.mark.slow
 def test_the_tests_of_bundled_rules_would_notice_another_rule(tmp_path):
     """Each attack's test must tell it from the others: none may pass with the text of another."""
     forms = {path.stem: path.read_text() for path in bundled_files() if "form: eliminate" in path.read_text()}

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import ROOT
 from processes import PATIENCE
+from slowly import slow_but
 from studies import SIGNALS, STUDIES, command, content, finished, whole, written
 from tries import SECONDS, drawn
 
@@ -36,7 +37,7 @@ def goes_on(folder: Path, expected: dict[str, list[str]]) -> None:
     assert whole(folder / "s.db")
 
 
-@pytest.mark.parametrize("form", STUDIES)
+@pytest.mark.parametrize("form", slow_but(["disassociation"], STUDIES))
 def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, tries, undisturbed, form):
     expected, seconds = undisturbed[form]
     for number in tries(2):
@@ -53,7 +54,7 @@ def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, trie
         goes_on(folder, expected)
 
 
-@pytest.mark.parametrize("form", STUDIES)
+@pytest.mark.parametrize("form", slow_but(["cut"], STUDIES))
 def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries, undisturbed, form):
     expected, _ = undisturbed[form]
     for number in tries(2):
@@ -79,6 +80,7 @@ AT_ONCE = "import decloak.pipeline.run_plans as c, sys; c.TRIAL = -1; from declo
 ROUNDS = 50 if SECONDS else 2
 
 
+@pytest.mark.slow
 def test_two_runs_and_readers_of_one_store_do_not_disturb_each_other(tmp_path, tries, undisturbed):
     for number in tries(ROUNDS):
         form = list(STUDIES)[number % len(STUDIES)]

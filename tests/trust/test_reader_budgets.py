@@ -67,6 +67,7 @@ def test_a_small_file_that_claims_much_is_refused_in_one_line(tmp_path, maker, n
     assert "set DECLOAK_READ_" in said or "at most 1,000,000 characters" in said
 
 
+@pytest.mark.slow
 def test_no_file_takes_more_than_its_budget(tmp_path, tries):
     seed = time.time_ns()
     for number in tries(6):

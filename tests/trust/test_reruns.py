@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from slowly import slow_but
 from studies import STUDIES, finished, written
 from tries import drawn
 
@@ -17,7 +18,7 @@ WORLDS = (
 )
 
 
-@pytest.mark.parametrize("form", STUDIES)
+@pytest.mark.parametrize("form", slow_but(["coat"], STUDIES))
 def test_the_world_around_changes_neither_figures_nor_published_bytes(tmp_path, tries, form):
     outcomes = set()
     for number in tries(2):

@@ -257,6 +257,7 @@ def _whole(outcome: tuple[str, Any]) -> tuple[str, str]:
     return outcome[0], repr(outcome[1])
 
 
+@pytest.mark.slow
 def test_the_protection_can_fail(stores, monkeypatch, few_steps):
     """With one truth table in the database the test above fails."""
 
