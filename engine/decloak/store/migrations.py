@@ -39,6 +39,10 @@ def _write_lists(database: "Database") -> None:
         raise DecloakError("the store is damaged: its arrays make no rows", hint="take a copy from before") from None
 
 
+QUESTION_VIEWS = (
+    "named_result", "run_change", "named_finding", "exposed_record", "exposed_item", "truth_finding",
+    "truth_exposed_record",
+)  # fmt: skip
 FIGURES = {
     "struck": "eliminated",
     "chance": "baseline",
@@ -115,6 +119,16 @@ def _seal_findings(database: "Database") -> None:
     seal_new(database.conn)
 
 
+def _answer_questions(database: "Database") -> None:
+    """Add the views to `database` that answer the questions of people by names."""
+    from decloak.store.documentation import schema_statements
+
+    views = dict(schema_statements("VIEW"))
+    for name in QUESTION_VIEWS:
+        database.conn.execute(f"drop view if exists {name}")
+        database.conn.execute(views[name])
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _wait),
     8: _keep_requests,
@@ -123,5 +137,6 @@ MIGRATIONS: Mapping[int, Migration] = {
     11: _write_dictionary,
     12: _seal_findings,
     13: _add_itemset_tables,
+    14: _answer_questions,
 }
 """By the version they lead to."""

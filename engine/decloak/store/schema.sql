@@ -742,6 +742,181 @@ JOIN run_measurement rm ON rm.run = r.id
 JOIN measurement e ON e.id = rm.measurement AND e.attack = ra.attack
 JOIN measure m ON m.measurement = e.id AND m.scope >= 0;
 
+-- Every figure of every run with its meaning, and the result of random guessing beside it.
+CREATE VIEW named_result AS
+SELECT
+  v.run AS run,                  -- the run
+  v.scenario AS scenario,        -- the scenario's title
+  v.variant AS variant,          -- the variant's name
+  v.repetition AS repetition,    -- the repetition
+  v.attack AS attack,            -- the name the scenario gives the attack
+  v.measure AS measure,          -- the figure, by its key in the table figure
+  f.title AS title,              -- how the figure is printed
+  f.unit AS unit,                -- its unit, or the things that it counts
+  f.direction AS direction,      -- the meaning of a higher value
+  v.value AS value,              -- its value, null where it is undefined
+  v.part AS part,                -- the count above the line of a ratio
+  v.whole AS whole,              -- the count below the line of a ratio
+  (SELECT b.value FROM result b WHERE b.run = v.run AND b.attack = v.attack AND b.measure =
+    CASE WHEN v.measure IN ('precision', 'accuracy') THEN 'baseline' ELSE v.measure || '_baseline' END) AS baseline -- the result of random guessing, null for a figure without one
+FROM result v
+JOIN figure f ON f.key = v.measure;
+
+-- The figures that two runs have and that differ between them.
+CREATE VIEW run_change AS
+SELECT
+  a.run AS first_run,            -- the earlier run
+  b.run AS second_run,           -- the later run
+  a.variant AS first_variant,    -- the variant of the earlier run
+  b.variant AS second_variant,   -- the variant of the later run
+  a.attack AS attack,            -- the name the scenarios give the attack
+  a.measure AS measure,          -- the figure, by its key in the table figure
+  f.title AS title,              -- how the figure is printed
+  f.unit AS unit,                -- its unit, or the things that it counts
+  a.value AS first_value,        -- its value in the earlier run
+  b.value AS second_value,       -- its value in the later run
+  b.value - a.value AS change    -- the later value minus the earlier one, null where one of them is undefined
+FROM result a
+JOIN result b ON b.run > a.run AND b.attack = a.attack AND b.measure = a.measure
+JOIN figure f ON f.key = a.measure
+WHERE a.value IS NOT b.value;
+
+-- Every member that an attack eliminated and every unit that it assigned to a record, with names.
+CREATE VIEW named_finding AS
+SELECT
+  x.run AS run,                  -- the run
+  r.variant AS variant,          -- the variant's name
+  x.attack AS attack,            -- the name the scenario gives the attack
+  x.rule AS rule,                -- the rule
+  x."transaction" AS record,     -- the published record: its id or number, or its cluster and row
+  x.item AS item,                -- the member eliminated, or the items of the unit assigned
+  x.generalised AS hidden_in,    -- the generalised item, or the chunk
+  x.round AS round,              -- the round it was found in, from 1
+  x.finding AS finding           -- number of the finding
+FROM named_eliminated x
+JOIN run r ON r.id = x.run
+UNION ALL SELECT x.run, r.variant, x.attack, x.rule, x.cluster || '.' || x.row, x.unit, 'chunk ' || x.chunk, 1, x.finding
+FROM named_assigned x
+JOIN run r ON r.id = x.run;
+
+-- The published records about which attacks found something. `decloak explain RUN --finding FINDING` gives the reason.
+CREATE VIEW exposed_record AS
+SELECT
+  ra.run AS run,                 -- the run
+  r.variant AS variant,          -- the variant's name
+  ra.label AS attack,            -- the name the scenario gives the attack
+  coalesce(o.label, c.number || '.' || (o.id - c.first), CAST(o.id - d.first + 1 AS TEXT)) AS record, -- the published record: its id, its cluster and row, or its number
+  s.findings AS findings,        -- the number of findings about the record
+  s.finding AS finding           -- the first of them
+FROM (
+  SELECT attack, txn, count(*) AS findings, min(finding) AS finding FROM assigned_unit GROUP BY attack, txn
+  UNION ALL SELECT e.attack, w.txn, count(*), min(x.finding)
+  FROM eliminated_member x
+  JOIN elimination e ON e.id = x.elimination
+  JOIN distance_table t ON t.id = e.distance_table
+  JOIN distance_row w ON w.distance_table = t.id AND w.row = x.cell / t.columns
+  GROUP BY e.attack, w.txn) s
+JOIN run_attack ra ON ra.attack = s.attack
+JOIN run r ON r.id = ra.run
+JOIN record o ON o.id = s.txn
+JOIN dataset d ON d.id = o.dataset
+LEFT JOIN cluster c ON c.id = o.cluster;
+
+-- The items, or the units of items, about which attacks found something.
+CREATE VIEW exposed_item AS
+SELECT
+  ra.run AS run,                 -- the run
+  r.variant AS variant,          -- the variant's name
+  ra.label AS attack,            -- the name the scenario gives the attack
+  s.item AS item,                -- the member eliminated, or the items of the unit assigned
+  sum(s.findings) AS findings    -- the number of findings about it
+FROM (
+  SELECT g.attack, (SELECT group_concat(value, ', ') FROM json_each(u.items)) AS item, g.findings
+  FROM (SELECT attack, unit, count(*) AS findings FROM assigned_unit GROUP BY attack, unit) g
+  JOIN unit u ON u.id = g.unit
+  UNION ALL SELECT e.attack, (SELECT i.name FROM json_each(t.members) k JOIN item i ON i.id = k.value WHERE k.key = g.place), g.findings
+  FROM (
+    SELECT x.elimination, x.cell % t.columns AS place, count(*) AS findings
+    FROM eliminated_member x
+    JOIN elimination e ON e.id = x.elimination
+    JOIN distance_table t ON t.id = e.distance_table
+    GROUP BY x.elimination, x.cell % t.columns) g
+  JOIN elimination e ON e.id = g.elimination
+  JOIN distance_table t ON t.id = e.distance_table) s
+JOIN run_attack ra ON ra.attack = s.attack
+JOIN run r ON r.id = ra.run
+GROUP BY ra.run, ra.position, s.item;
+
+-- Every finding, and whether it is right. An elimination is right if the person does not have the item, an assignment is
+-- right if the person has all items of the unit.
+CREATE VIEW truth_finding AS
+SELECT
+  ra.run AS run,                 -- the run
+  r.variant AS variant,          -- the variant's name
+  ra.label AS attack,            -- the name the scenario gives the attack
+  (SELECT coalesce(p.label, CAST(p.id - d.first + 1 AS TEXT)) FROM record p JOIN dataset d ON d.id = p.dataset WHERE p.id = o.original) AS person, -- the original record: its id in the file, or its line number
+  (SELECT i.name FROM item i WHERE i.id = (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))) AS item, -- the member eliminated, or the items of the unit assigned
+  NOT EXISTS (SELECT 1 FROM record p, json_each(p.elements) k WHERE p.id = o.original AND k.value =
+    (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))) AS correct, -- 1 when the finding is right, else 0
+  x.finding AS finding           -- number of the finding
+FROM run r
+CROSS JOIN run_attack ra ON ra.run = r.id
+CROSS JOIN attack a ON a.id = ra.attack
+CROSS JOIN eliminated_member x ON x.finding >= a.first AND x.finding < a.first + a.findings
+CROSS JOIN elimination e ON e.id = x.elimination
+CROSS JOIN distance_table t ON t.id = e.distance_table
+CROSS JOIN distance_row w ON w.distance_table = t.id AND w.row = x.cell / t.columns
+CROSS JOIN truth_origin o ON o.txn = w.txn
+UNION ALL SELECT
+  ra.run, r.variant, ra.label,
+  (SELECT coalesce(p.label, CAST(p.id - d.first + 1 AS TEXT)) FROM record p JOIN dataset d ON d.id = p.dataset WHERE p.id = o.original),
+  (SELECT group_concat(n.value, ', ') FROM unit u, json_each(u.items) n WHERE u.id = s.unit),
+  NOT EXISTS (SELECT 1 FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value WHERE u.id = s.unit
+    AND i.id NOT IN (SELECT k.value FROM record p, json_each(p.elements) k WHERE p.id = o.original)),
+  s.finding
+FROM run r
+CROSS JOIN run_attack ra ON ra.run = r.id
+CROSS JOIN attack a ON a.id = ra.attack
+CROSS JOIN assigned_unit s ON s.finding >= a.first AND s.finding < a.first + a.findings
+CROSS JOIN truth_origin o ON o.txn = s.txn;
+
+-- The people about whom attacks found something, with the number of findings that are right, as in truth_finding.
+CREATE VIEW truth_exposed_record AS
+WITH wanted AS MATERIALIZED (
+  SELECT u.id AS unit, ',' || max(i.id) || ',' AS mark, count(*) AS items
+  FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
+  GROUP BY u.id)
+SELECT
+  ra.run AS run,                 -- the run
+  r.variant AS variant,          -- the variant's name
+  ra.label AS attack,            -- the name the scenario gives the attack
+  coalesce(p.label, CAST(p.id - d.first + 1 AS TEXT)) AS person, -- the original record: its id in the file, or its line number
+  s.findings AS findings,        -- the number of findings about the person
+  s.correct AS correct           -- the number of these that are right
+FROM (
+  SELECT a.attack, o.original, count(*) AS findings, sum(
+    CASE WHEN instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', w.mark) = 0 THEN 0 WHEN w.items = 1 THEN 1
+    ELSE NOT EXISTS (SELECT 1 FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
+      WHERE u.id = a.unit AND i.id NOT IN (SELECT k.value FROM json_each(p.elements) k)) END) AS correct
+  FROM assigned_unit a
+  JOIN wanted w ON w.unit = a.unit
+  JOIN truth_origin o ON o.txn = a.txn
+  JOIN record p ON p.id = o.original
+  GROUP BY a.attack, o.original
+  UNION ALL SELECT e.attack, o.original, count(*), sum(NOT EXISTS (SELECT 1 FROM json_each(p.elements) k WHERE k.value =
+    (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))))
+  FROM eliminated_member x
+  JOIN elimination e ON e.id = x.elimination
+  JOIN distance_table t ON t.id = e.distance_table
+  JOIN distance_row v ON v.distance_table = t.id AND v.row = x.cell / t.columns
+  JOIN truth_origin o ON o.txn = v.txn
+  JOIN record p ON p.id = o.original
+  GROUP BY e.attack, o.original) s
+JOIN run_attack ra ON ra.attack = s.attack
+JOIN run r ON r.id = ra.run
+JOIN record p ON p.id = s.original
+JOIN dataset d ON d.id = p.dataset;
+
 -- Evidence edges of a finding: the record, the eliminated member and the context items its distance was calculated from;
 -- of an assigned unit the record and the items.
 CREATE VIEW derived_from AS
