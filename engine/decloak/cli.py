@@ -54,7 +54,9 @@ GROUPS = {
         "rules": "List, show and test attack rules.",
         "schema": "Describe the tables of the store or the scenario keys.",
         "sql": "Query the store with SQL (read-only).",
+        "serve": "Show the store in a browser.",
         "graph": "Export a release and its findings as a graph.",
+        "completion": "Print the completion script of a shell.",
     },
 }
 """The commands of `decloak --help` in groups. Each command has a module in `decloak.commands`."""

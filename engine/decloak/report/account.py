@@ -5,15 +5,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak.errors import DecloakError
 from decloak.report.compare.attacks import AttackPair, attack_pairs
 from decloak.report.risk_card import ExposureCard, exposure_cards, pooled_cards
 from decloak.report.study import Study
 from decloak.report.verdict_figures import judged_variants
 from decloak.report.verdict_lines import Conclusion, most_severe
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import last_requests
+from decloak.store.studies import chosen_runs, read_runs
 
-__all__ = ["Account", "account_of"]
+__all__ = ["Account", "account_of", "page_of_last_run"]
 
 
 class Account(NamedTuple):
@@ -33,3 +35,19 @@ def account_of(store: Path, numbers: Iterable[int]) -> Account:
         verdict = most_severe(judged_variants(connection, study))
         cards = exposure_cards(connection, study)
         return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))
+
+
+def page_of_last_run(store: Path) -> str | None:
+    """Return the page about the last run of `store` and its variants as HTML; None without a run, or without jinja2."""
+    from decloak.report.assemble import page_of
+    from decloak.report.page import rendered
+
+    with closing(connect_readonly(store)) as connection:
+        if not last_requests(connection, 1):
+            return None
+        try:
+            return rendered(
+                page_of(connection, store, chosen_runs(connection, ["last"]), evidence=False, originals=False)
+            )
+        except DecloakError:  # the extra report is not installed
+            return None

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 from decloak.figures import WAYS, Metric
 
 __all__ = [
-    "WHOSE", "Column", "SchemaTable", "schema_markdown", "schema_statements", "schema_tables", "schema_text",
-    "unwritten_figures", "write_figures",
+    "WHOSE", "Column", "Question", "SchemaTable", "questions", "schema_markdown", "schema_statements", "schema_tables",
+    "schema_text", "unwritten_figures", "write_figures",
 ]  # fmt: skip
 
 
@@ -21,6 +21,14 @@ class Column(NamedTuple):
     name: str
     type: str
     meaning: str
+
+
+class Question(NamedTuple):
+    """A question of people and the query that answers it; `:run` and the like are its parameters."""
+
+    name: str
+    title: str
+    sql: str
 
 
 class SchemaTable(NamedTuple):
@@ -50,6 +58,14 @@ _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<mea
 @cache
 def schema_text() -> str:
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """Return the questions of questions.sql. The names of those about the original data begin with truth_."""
+    text = (files("decloak.store") / "questions.sql").read_text(encoding="utf-8")
+    matches = re.finditer(r"^-- (\w+): ([^\n]+)\n(.*?);$", text, re.MULTILINE | re.DOTALL)
+    return tuple(Question(*match.groups()) for match in matches)
 
 
 def schema_statements(kind: Literal["TABLE", "VIEW", "INDEX"]) -> list[tuple[str, str]]:
