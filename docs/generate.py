@@ -16,24 +16,93 @@ import click
 
 from decloak.cli import COMMANDS, cli
 from decloak.data.release_files import RELEASE_FORMATS
-from decloak.measure.registry import words_of_columns
+from decloak.measure.registry import metrics_by_key, words_of_columns
 from decloak.rules.load import Catalogue
 from decloak.scenario.model import scenario_schema
-from decloak.store.documentation import schema_markdown, schema_tables
+from decloak.store.documentation import questions, schema_markdown, schema_tables
 from decloak.store.relations import RELATIONS
 
 ROOT = Path(__file__).parents[1]
 
 
 COMPLETION = """\
-To have your shell complete commands, options and files when you press the tab key, add a line to its start-up file:
+`decloak completion` prints the script with which your shell completes commands, options and files:
 
-| shell | file | line |
-|---|---|---|
-| bash, from 4.4 on | `~/.bashrc` | `eval "$(_DECLOAK_COMPLETE=bash_source decloak)"` |
-| zsh | `~/.zshrc` | `eval "$(_DECLOAK_COMPLETE=zsh_source decloak)"` |
-| fish | `~/.config/fish/completions/decloak.fish` | `_DECLOAK_COMPLETE=fish_source decloak \\| source` |
+| shell | command |
+|---|---|
+| bash, from 4.4 on | `decloak completion bash > ~/.local/share/bash-completion/completions/decloak` |
+| zsh | `decloak completion zsh > "${fpath[1]}/_decloak"` |
+| fish | `decloak completion fish > ~/.config/fish/completions/decloak.fish` |
+
+These variables of the environment change a command:
+
+| variable | effect |
+|---|---|
+| `DECLOAK_STORE` | the default of `--store` |
+| `DECLOAK_TOKEN` | the token of `decloak serve` |
+| `DECLOAK_DEBUG` | 1 prints the place of an internal fault |
+| `DECLOAK_READ_MEMORY`, `DECLOAK_READ_SECONDS` | [limits for reading a file](../how-to/large-data.md) |
+| `DECLOAK_SQL_MEMORY`, `DECLOAK_SQL_SECONDS` | [limits for SQL of rules](../how-to/write-an-attack.md) |
+| `DECLOAK_KEY` and the like | [secrets that a scenario names for a service](../how-to/measure-relatedness.md) |
 """
+SQL = """\
+# Ask the store with SQL
+
+Generated from the questions in `engine/decloak/store/questions.sql`; do not edit.
+
+A run writes its results to `store.db`. The views below have names in place of numbers, and no column that needs quotes.
+[The store](../reference/store.md) describes all tables and views.
+
+The table `figure` is the dictionary of all figures: title, unit, direction and definition. The views `result` and
+`named_result` have one row for each figure of a run. `result_by_table` has the figures of single distance tables,
+clusters and tenths of probability.
+
+Each question works in four tools. Replace `:run` with the number of a run, or give it as a parameter.
+
+```sh
+decloak sql "SELECT title, value FROM named_result WHERE run = 1"
+sqlite3 -header store.db "SELECT title, value FROM named_result WHERE run = 1"
+sqlite-utils store.db "SELECT title, value FROM named_result WHERE run = :run" -p run 1 --table
+decloak serve
+```
+
+```python
+import sqlite3
+import pandas
+
+with sqlite3.connect("store.db") as connection:
+    frame = pandas.read_sql("SELECT * FROM named_result WHERE run = :run", connection, params={"run": 1})
+```
+
+`decloak serve` is Datasette with a copy of the store. It lists the questions below. The copy has no original data, so
+that the last two questions need another tool: views with the prefix `truth_` compare findings with the original data.
+
+**CONFIDENTIAL:** the store contains the original data. Share only files written by `decloak publish`.
+"""
+
+
+def sql_questions() -> str:
+    """The how-to of SQL: each question with its query."""
+    parts = [SQL]
+    for number, question in enumerate(questions(), 1):
+        parts.append(f"## {number}. {question.title}\n\n```sql\n{question.sql}\n```\n")
+    return "\n".join(parts)
+
+
+def figure_reference() -> str:
+    """Every figure, with its definition."""
+    parts = [
+        "# Figures",
+        "",
+        "Generated from the dictionary of figures; do not edit. The table `figure` of a store is the same.",
+        "",
+    ]
+    parts += ["| key | title | unit | higher values | definition | families |", "|---|---|---|---|---|---|"]
+    parts += [
+        f"| `{one.key}` | {one.title} | {one.unit} | {one.direction} | {one.definition} | {', '.join(one.families)} |"
+        for one in metrics_by_key().values()
+    ]
+    return "\n".join([*parts, ""])
 
 
 def command_reference() -> str:
@@ -152,6 +221,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "commands.md", command_reference()
     yield reference / "rules.md", rule_reference()
     yield reference / "scenario.md", scenario_reference()
+    yield reference / "figures.md", figure_reference()
+    yield ROOT / "docs" / "how-to" / "sql.md", sql_questions()
     for release in RELEASE_FORMATS.values():
         yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(scenario_schema())

@@ -15,7 +15,14 @@ __all__ = ["graph_command"]
 
 @click.command("graph")
 @store_option
-@click.option("--format", "form", type=click.Choice(["graphml", "gexf", "json"]), default="graphml", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["graphml", "gexf", "json"]),
+    default="graphml",
+    show_default=True,
+    help="Format of the graph.",
+)
 @click.option("--around", metavar="NAME", help="Only the neighbourhood of the nodes with this name.")
 @click.option(
     "--hops",

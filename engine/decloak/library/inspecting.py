@@ -50,8 +50,13 @@ def publish(
 ) -> PublishedFiles:
     """Write the release of `run` to `file`, and its manifest, and return the files and warnings.
 
-    `variant` names one of several. The other options are those of `decloak publish`. Before the file appears, decloak
-    reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
+    - `variant`: the name of one of several.
+    - `original_ids`: write the original id before each record. This re-identifies people.
+    - `text`: write a disassociated release as tables for people.
+    - `cut`: a file for the items of every label.
+
+    Before the file appears, decloak reads it back and compares it with the original data. If the file leads to them,
+    decloak writes nothing.
     """
     path, labels = Path(file), None if cut is None else Path(cut)
     paths = [one for one in (path, labels, manifest_path(path)) if one is not None]
@@ -103,7 +108,7 @@ def explain(
 ) -> Table:
     """Explain why attacks eliminated `item` from `record`, or list the first `most` findings of each attack.
 
-    `variant` and `attack` select one of several.
+    `run` are results, or a store. `variant` and `attack` select one of several.
     """
     if (record is None) != (item is None):
         raise DecloakError("a record and an item belong together", hint="give both, or neither")

@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from decloak.pipeline.progress import Progress
+from decloak.pipeline.progress import Progress, RunVariant
 from decloak.report.progress import Screen
 
 if TYPE_CHECKING:
@@ -23,6 +23,14 @@ class _Cell:
         self._handle.update({"text/plain": renderable.plain}, raw=True)
 
 
+class _NotebookScreen(Screen):
+    """The lines of a terminal, of which the last ones stay in the notebook."""
+
+    def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        self._drawn = 0.0
+        super().done(variant, number, of, ran)
+
+
 def notebook_progress() -> Progress:
     """Return a progress for the running notebook, or one that shows nothing elsewhere."""
     ipython = sys.modules.get("IPython")
@@ -31,4 +39,4 @@ def notebook_progress() -> Progress:
         return Progress()
     from IPython.display import display
 
-    return Screen(_Cell(display))
+    return _NotebookScreen(_Cell(display))

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Disassociated
 from decloak.data.formats.plain_files import read
+from decloak.data.forms import FormName
 from decloak.data.frames import SHAPES, is_frame
-from decloak.data.generalised import Generalised
 from decloak.data.release import Release
 from decloak.errors import DecloakError
 from decloak.library.notebook import notebook_progress
@@ -95,14 +94,16 @@ def attack(
     """Attack a `release` in memory with the knowledge of its recipients, and return the results.
 
     `rule` names one or more rules, or rule files. `knows` is the knowledge of the attacker, as in a scenario. `relate`
-    is the measure of relatedness that the attacker has. `explain` lists the findings of the result. How many findings
-    are right is unknown without the original data: `run` measures that.
+    is the measure of relatedness that the attacker has. `store` and `seed` are for the results and for random rules.
+
+    `explain` lists the findings of the result. The number of right findings is unknown without the original data: `run`
+    measures it.
     """
     if not isinstance(release, Release):
         hint = "make one by decloak.anonymise, or read one by decloak.read_release"
         raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
-        headed = isinstance(release, Disassociated | Generalised)
+        headed = release.form != FormName.SET_GENERALISED
         file = Path(folder) / ("release.jsonl" if headed else "release.txt")
         release.write(file)
         scenario: dict[str, Any] = {

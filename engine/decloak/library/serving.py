@@ -42,7 +42,7 @@ FACETS = {
 TRUTH = """\
 delete from knowledge;
 delete from dataset where kind = 'original';
-delete from item where id not in (select item from published_item);
+delete from item where id not in (select item from published_item union select item from published_itemset_item);
 delete from generalised where id not in (select generalised from published_as);
 delete from concept where id not in (select concept from published_concept);
 delete from scored_item where item not in (select id from item);
