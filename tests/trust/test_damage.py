@@ -29,7 +29,7 @@ SCENARIOS = {
     "sets": f"{DATA}anonymise: {{method: sets, size: 3}}\n{RELATED}attack: [mda, rba]\n"
     "measure: [recovery, {coverage: {least: 0.2}}]\n",
     "cut": f"{DATA}anonymise: {{method: cut, k: 3, m: 2, hierarchy: {{by: names, fanout: 3}}}}\n{RELATED}"
-    "attack: [rba, {rule: km_violation, k: 3, m: 2}]\nmeasure: [recovery, loss]\n",
+    "attack: [rba, {rule: km_violation, k: 30, m: 2}]\nmeasure: [recovery, loss]\n",
     "torn": f"{DATA}anonymise: {{method: disassociation, k: 3, m: 2, max_cluster: 10}}\n{RELATED}"
     "attacker: {model: moderate, share: 0.5}\nattack: [aba, mra, cover]\nmeasure: [accuracy, breakage]\n",
 }
@@ -187,9 +187,10 @@ def test_what_is_damaged_is_told_with_the_remedy(call, stores, tmp_path):
             connection.commit()
         assert told in str(damage_of(store)), sql
     assert "run its scenarios into another store, or take a copy from before" in str(damage_of(store))
-    for sql in ("update found_cover set earlier = earlier + 1", "delete from found_cover where finding % 2"):
-        store.write_bytes(stores["torn"])
+    for sql in ("update found_km_violation set support = support + 1", "delete from found_km_violation"):
+        store.write_bytes(stores["cut"])
         with closing(sqlite3.connect(store)) as connection:
+            assert connection.execute("select count(*) from found_km_violation").fetchone()[0] > 3
             connection.executescript(sql)
             connection.commit()
         assert re.search("what belongs to attack [0-9]+ is not as it was written", str(damage_of(store))), sql
