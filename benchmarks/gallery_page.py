@@ -25,11 +25,11 @@ from decloak.report.gallery import (
     VERDICTS,
     Entry,
     FigureOutcome,
+    Judged,
     entries,
     known_outcomes,
     outcome,
 )  # fmt: skip
-from decloak.report.trends import Judged
 
 INTRODUCTION = """\
 # Gallery: the figures of the papers

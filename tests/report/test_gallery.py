@@ -7,8 +7,8 @@ import pytest
 
 from decloak.errors import DecloakError
 from decloak.report import gallery
+from decloak.report.gallery import judged_trend
 from decloak.report.study import Study
-from decloak.report.trends import judged_trend
 from decloak.scenario.document import load
 from decloak.scenario.paper_figure import Trend
 from decloak.store.studies import StudyRun

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.arrays import Ints, Mask
 from decloak.measure.family import AttackResult
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
@@ -17,12 +17,41 @@ from decloak.measure.kernels.estimate.estimator import Estimator
 from decloak.measure.kernels.estimate.exclusive import ExclusiveEstimates
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
-from decloak.measure.struck import strikes_of, struck_cells
 from decloak.releases.itemset_table import StoredItemsetTable
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
+from decloak.store.outcomes import TrueTable
 from decloak.store.record_links import read_origins
 
-__all__ = ["Published", "after_attack", "published_by", "with_exclusive"]
+__all__ = ["Published", "StruckCells", "after_attack", "published_by", "strikes_of", "struck_cells", "with_exclusive"]
+
+
+class StruckCells(NamedTuple):
+    """Items, and the row that each was struck in, ascending by rows and then by items."""
+
+    items: Ints
+    rows: Ints
+
+
+def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
+    """Return the tables of an attack and its eliminated members; None for an idle attack or another kind."""
+    if attacked.idle:
+        return None
+    struck = held.struck(attacked.number, attacked.derives)
+    return ([table for table, _ in struck], [mask for _, mask in struck]) if struck else None
+
+
+def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
+    """Return the eliminated members of tables, as items by number; items without a number are left out."""
+    items: list[Ints] = [np.zeros(0, np.int64)]
+    rows: list[Ints] = [np.zeros(0, np.int64)]
+    most = max(1, len(number))
+    for table, mask in zip(tables, masks, strict=True):
+        numbers = np.array([number.get(member, -1) for member in table.members], np.int64)
+        row, column = np.nonzero(mask & (numbers >= 0))
+        items.append(numbers[column])
+        rows.append(table.places[row])
+    rows_of, items_of = np.divmod(np.sort(np.concatenate(rows) * most + np.concatenate(items)), most)
+    return StruckCells(items_of, rows_of)
 
 
 class Published(NamedTuple):

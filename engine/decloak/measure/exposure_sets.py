@@ -14,6 +14,7 @@ import numpy as np
 from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
+from decloak.measure.estimates import StruckCells, strikes_of, struck_cells
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import AttackResult
 from decloak.measure.kernels.candidate_index import CandidateIndex
@@ -22,7 +23,6 @@ from decloak.measure.kernels.equivalence_classes import classes_of
 from decloak.measure.kernels.random_baseline import expected_known, random_strikes
 from decloak.measure.kernels.singling_out import SinglingOutSearch
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
-from decloak.measure.struck import StruckCells, strikes_of, struck_cells
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 

@@ -3,8 +3,9 @@
 A form adds keys of its own in its operator; an unknown key is an error.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from decloak.arrays import Floats
 from decloak.attacker.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
     "Formula",
@@ -23,9 +24,29 @@ __all__ = [
     "Settings",
     "Sql",
     "TestCase",
+    "check_choice",
     "is_path",
     "join_names",
+    "with_location",
 ]
+
+
+@contextmanager
+def with_location(place: str | None) -> Iterator[None]:
+    """Add `place` to errors inside the context that have no location."""
+    try:
+        yield
+    except DecloakError as error:
+        raise DecloakError(error.message, error.place or place, error.hint) from None
+
+
+def check_choice(text: str, choices: tuple[Any, ...], place: str | None = None) -> Any:
+    """Return `text` if it is one of `choices`; raise an error at `place` otherwise."""
+    if text not in choices:
+        hint = suggest(str(text), choices) or f"choices are {', '.join(choices)}"
+        raise DecloakError(f"unknown choice {quote(text)}", place, hint)
+    return text
+
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]

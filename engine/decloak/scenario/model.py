@@ -18,11 +18,11 @@ from decloak.releases.form import Form
 from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, unknown_rule_error
 from decloak.rules.model import is_path
-from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
 from decloak.scenario.knowledge import knowledge_errors, related_by
 from decloak.scenario.paper_figure import Figure
 from decloak.scenario.plots import Plots
+from decloak.scenario.published import Data
 from decloak.scenario.sections import (
     Attack,
     MeasureEntry,

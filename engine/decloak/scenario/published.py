@@ -1,11 +1,12 @@
-"""Data that were published before the scenario: releases or distance tables in files."""
+"""The data of a scenario: originals, or releases and distance tables that were published before."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar, Self
+from difflib import get_close_matches
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from pydantic import PrivateAttr, ValidationInfo, model_validator
+from pydantic import Discriminator, PrivateAttr, Tag, ValidationInfo, model_validator
 
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.attacker.unmarked import mark
@@ -31,11 +32,12 @@ from decloak.releases.attacker import Attacker
 from decloak.releases.distances import release_of_tables
 from decloak.releases.own_truth import read_rows, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
-from decloak.scenario.originals import DataPart, Original
+from decloak.scenario.originals import DataPart, Generated, Notes, Original, Searchlog
 from decloak.store.opening import is_store
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
 __all__ = ["DistancesData", "EvaluatedData", "PairData", "PublishedData", "PublishedFile", "ReleaseData"]
+
 
 PLAIN = "basket"
 """The format of originals that are named by their path alone."""
@@ -296,3 +298,33 @@ class EvaluatedData(ReleaseData):
         cut = suppressed_occurrences(new.release, original, truth, path)
         occurrences = max(1, len(original.rows.codes))
         return replace(new, loss={"cut": len(cut) / occurrences}, truth=truth, cut=cut)
+
+
+def _shape(data: object) -> str | None:
+    """Return the kind of the data by their keys, including misspelt ones."""
+    keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
+    kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
+    options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release
+    words = {word for key in keys if key not in options for word in get_close_matches(str(key), kinds, 1)}
+    if "release" in words and {"original", "rows"} & set(keys):
+        return "evaluated"
+    for alone in ("distances", "release", "generate", "text", "searchlog"):
+        if alone in words:
+            return alone
+    if "published" in words:
+        return "pair" if words & {"file", "format"} else "published"
+    return "original" if words else None
+
+
+Data = Annotated[
+    Annotated[Original, Tag("original")]
+    | Annotated[PairData, Tag("pair")]
+    | Annotated[PublishedData, Tag("published")]
+    | Annotated[DistancesData, Tag("distances")]
+    | Annotated[ReleaseData, Tag("release")]
+    | Annotated[EvaluatedData, Tag("evaluated")]
+    | Annotated[Generated, Tag("generate")]
+    | Annotated[Notes, Tag("text")]
+    | Annotated[Searchlog, Tag("searchlog")],
+    Discriminator(_shape),
+]

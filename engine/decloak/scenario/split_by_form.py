@@ -15,8 +15,8 @@ from decloak.data.forms import FormName
 from decloak.errors import DecloakError
 from decloak.measure.registry import FAMILIES
 from decloak.rules.load import Catalogue
-from decloak.scenario.data import Data
 from decloak.scenario.expect import Expectation
+from decloak.scenario.published import Data
 from decloak.scenario.sections import Attack
 from decloak.yaml.section import ConfigSection
 from decloak.yaml.source import Source, validated

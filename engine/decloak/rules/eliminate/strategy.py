@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from decloak.errors import DecloakError, quote
-from decloak.rules.choices import check_choice, with_location
 from decloak.rules.expression import Expression
+from decloak.rules.model import check_choice, with_location
 
 __all__ = ["GROUP_KINDS", "Strategy"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from decloak.errors import DecloakError
-from decloak.rules.choices import check_choice
+from decloak.rules.model import check_choice
 
 __all__ = ["Combine", "Reassociation"]
 
