@@ -1,5 +1,7 @@
 """People whom the ids or the row order of a release re-identify: for this no attack is needed."""
 
+import numpy as np
+
 from decloak.attacker.written_order import MEMBERS_BY_ORDER
 from decloak.data.forms import FormName
 from decloak.data.rows import RowLabels
@@ -47,11 +49,11 @@ def _by_members(held: StoredSetRelease, people: int) -> list[MetricValue]:
 
 def _label_share(held: StoredSetRelease) -> float | None:
     """Return the mean share of all items in a published element; None for few items, where each label is wide."""
-    shown = [
-        {element} if isinstance(element, str) else element for row in held.published.transactions for element in row
-    ]
-    items = len(set().union(*set(map(frozenset, shown))))
-    return sum(map(len, shown)) / len(shown) / items if items >= FEW_ITEMS else None
+    rows = held.published.rows.with_used_names
+    members = [{element} if isinstance(element, str) else element for element in rows.names]
+    items = len(set().union(*members))
+    sizes = np.array(list(map(len, members)), np.int64)
+    return float(sizes[rows.codes].sum() / len(rows.codes) / items) if items >= FEW_ITEMS else None
 
 
 def _by_id(held: StoredSetRelease) -> int:

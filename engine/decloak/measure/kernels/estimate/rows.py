@@ -87,9 +87,18 @@ class RowEstimates:
 
     def _columns(self, items: Ints) -> Matrix:
         """Items × records: p of some items."""
-        p = self.standing @ self.members[:, items] + self.corrections[:, items]
-        p.eliminate_zeros()
-        return p.T.tocsr()
+        standing, members, corrections = self._by_column
+        p = members[items] @ standing
+        p.sort_indices()
+        if corrections.nnz:
+            p = p + corrections[items]
+            p.eliminate_zeros()
+        return p
+
+    @cached_property
+    def _by_column(self) -> tuple[Matrix, Matrix, Matrix]:
+        """The three matrices turned over, so that columns are read without the records that lack them."""
+        return self.standing.T.tocsr(), self.members.T.tocsr(), self.corrections.T.tocsr()
 
     def _products(self, itemsets: Ints) -> Iterator[tuple[Ints, Matrix]]:
         """Yield some itemsets, and itemsets × kinds of records: the products of p."""
