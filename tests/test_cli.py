@@ -246,7 +246,7 @@ def test_check_prints_json_and_has_its_exit_codes(call, tmp_path):
     for form, out in (("table", ""), ("json", "[]\n"), ("csv", "itemset,support\n")):
         said = call(*basket, "--k", 1, "--m", 2, "--format", form)
         asks = "note: k = 1 asks for nothing: whatever occurs is in one record or more\n"
-        assert said == (0, out, asks + "it holds: k = 1, m = 2\n")
+        assert said == (0, out, asks + "the guarantee is met: k = 1, m = 2\n")
     assert call(*basket, "--k", 2, "--m", 2, "--most", 1).err == "2 violations, 1 more not shown\n"
     (tmp_path / "p.txt").write_text("milk, (a, b)\nmilk, (b, a)\n")
     assert call("check", tmp_path / "p.txt", "--input", "published", "--k", 2, "--m", 2).code == 0

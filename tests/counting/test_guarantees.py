@@ -54,7 +54,7 @@ def test_what_a_method_promised_holds_of_the_file_it_published(folder, call, met
     assert call("publish", "last", "out.jsonl").code == 0
     said = call("check", "out.jsonl", "--constraints", path)
     assert (said.code, said.out) == (0, "")
-    assert said.err.splitlines()[-1].startswith("it holds: ")
+    assert said.err.splitlines()[-1].startswith("the guarantee is met: ")
 
 
 TEXT = ["--input", "published"]
@@ -128,7 +128,7 @@ def test_protected_items_that_stand_nowhere_are_told(folder, call):
     assert said.code == 0
     assert said.err.splitlines() == [
         "note: 2 of 3 protected items do not occur in the release (suppressed or misspelt): 'gone', 'lost'",
-        "it holds: k = 2, of 2 privacy constraints, within any items",
+        "the guarantee is met: k = 2, of 2 privacy constraints, within any items",
     ]
 
 

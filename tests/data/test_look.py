@@ -292,7 +292,7 @@ def test_who_knows_better_says_so(call, tmp_path):
     check = ["check", tmp_path / "data", "--input", "basket", "--k", 1, "--m", 1]
     assert call(*check).code == 2
     note = "note: k = 1 asks for nothing: whatever occurs is in one record or more\n"
-    assert call(*check, "--as-said") == (0, "", f"{note}it holds: k = 1, m = 1\n")
+    assert call(*check, "--as-said") == (0, "", f"{note}the guarantee is met: k = 1, m = 1\n")
     (tmp_path / "s.yaml").write_text(SCENARIO.format(options=", as_said: true"))
     assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
 
@@ -343,7 +343,7 @@ def test_a_command_that_is_told_no_format_goes_by_the_look_and_says_so(call, tmp
     (tmp_path / "data").write_text(NESTED)
     note = "note: read as basket, ids, separator a tab, within '|' (detected)\n"
     said = call("check", tmp_path / "data", "--k", 2, "--m", 1)
-    assert said.err == note + "it holds: k = 2, m = 1\n"
+    assert said.err == note + "the guarantee is met: k = 2, m = 1\n"
     assert call("import", tmp_path / "data", "--store", tmp_path / "s.db").err.startswith(note)
     assert call("hierarchy", tmp_path / "data").err.startswith(note)
     (tmp_path / "data").write_text(STUDY)
@@ -445,7 +445,7 @@ def test_rows_that_are_filled_up_with_empty_cells_are_lists(call, tmp_path, titl
     data = read(path, "basket", ids=True, header=True)
     assert holds(data) == ([sorted(filter(None, row[1:])) for row in rows], [row[0] for row in rows])
     code, _, err = call("check", str(path), "--k", "1", "--m", "1")
-    assert (code, "it holds" in err or "read as basket, ids, header" in err) == (0, True)
+    assert (code, "the guarantee is met" in err or "read as basket, ids, header" in err) == (0, True)
 
 
 def test_an_empty_cell_without_a_header_is_still_an_error(tmp_path):

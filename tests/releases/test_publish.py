@@ -390,7 +390,7 @@ def test_a_store_that_is_handed_out_can_be_asked_drawn_checked_attacked_and_publ
     kinds = json.loads(call("sql", "select distinct kind from node order by kind", "--store", "out.db", "--json").out)
     assert [row["kind"] for row in kinds] == ["dataset", "generalised", "item", "release", "txn"]
     assert call("graph", "--store", "out.db", "--format", "json").code == 0
-    assert call("check", "out.db").err == "it holds: k = 3, m = 2\n"
+    assert call("check", "out.db").err == "the guarantee is met: k = 3, m = 2\n"
     assert call("runs", "--store", "out.db").code == 0
     figures = []
     for file in ("out.db", "out.jsonl"):
@@ -480,7 +480,7 @@ def test_a_disassociated_store_is_attacked_as_its_file_is(folder, call):
     figures = []
     for file in ("out.db", "out.jsonl"):
         assert call("publish", "last", file).code == 0
-        assert call("check", file).err == "it holds: k = 3, m = 2\n"
+        assert call("check", file).err == "the guarantee is met: k = 3, m = 2\n"
         run = decloak.run(theirs(file, "aba, cover", RELATED), store=f"of-{file}.db")
         figures.append([(measure.attack, measure.measure, measure.value) for measure in run.measures])
     assert figures[0] == figures[1]
@@ -533,7 +533,7 @@ def test_somebody_elses_release_leaves_its_order_and_ids_behind(folder, call):
 def test_what_a_method_promises_is_found_in_the_manifest(folder, call):
     ran("partition")
     assert call("publish", "last", "out.jsonl").code == 0
-    assert call("check", "out.jsonl").err == "it holds: k = 3, of whole transactions\n"
+    assert call("check", "out.jsonl").err == "the guarantee is met: k = 3, of whole transactions\n"
     assert call("check", "out.jsonl", "--k", 60).code == 3
     Path("out.jsonl").write_text(Path("out.jsonl").read_text() + "[]\n")
     said = call("check", "out.jsonl")
@@ -609,11 +609,11 @@ def test_who_publishes_one_of_several_runs_is_told_which(folder, call):
     assert call("run", scenario, "--store", folder / "sweep.db").code == 0
     said = call("publish", "3", folder / "third.jsonl", "--store", folder / "sweep.db").err
     assert (
-        "note: this is run 3, anonymise.k=3 #1, one of 4 of its sweep; `decloak show 3` lists the people exposed"
+        "note: run 3 (anonymise.k=3 #1) is one of 4 runs of its sweep; `decloak show 3` lists the people exposed"
         in said
     )
     assert (
-        "note: this is run" not in call("publish", "release:1", folder / "o.jsonl", "--store", folder / "sweep.db").err
+        "runs of its sweep" not in call("publish", "release:1", folder / "o.jsonl", "--store", folder / "sweep.db").err
     )
 
 

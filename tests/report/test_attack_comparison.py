@@ -187,7 +187,7 @@ def test_a_change_without_pairs_says_why_it_has_no_interval(call, tmp_path):
     (tmp_path / "s.yaml").write_text(SWEEP, encoding="utf-8")
     decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     said = call(*TWO, "--store", tmp_path / "s.db").out
-    assert "– no change has an interval: there is one run of each; repetitions would tell" in said
+    assert "– no change has an interval, because there is one run of each" in said
     path = tmp_path / "s.yaml"
     path.write_text(SWEEP.replace("anonymise.size: [2, 4]", "data.seed: [7, 8]") + "repeat: {times: 2}\n")
     decloak.run(path, store=tmp_path / "other.db")

@@ -13,6 +13,7 @@ from decloak.cli import _code
 
 QUICK = {
     "quickstart": "quickstart.yaml",
+    "demo": "gallery/demo.yaml",
     "coat": "gallery/clinic-coat.yaml",
     "disassociated": "gallery/clinic-disassociated.yaml",
     "generalised": "gallery/clinic-generalised.yaml",
@@ -82,6 +83,32 @@ def test_the_command_that_prints_all_figures_works(printed):
     said = printed_by(*(("show", "last") if named is None else named.groups()), store=printed.store)
     assert "AUC" in said.out or "itemsets exposed" in said.out
     assert [line for line in said.out.splitlines() if len(line) > MOST_WIDE or NEVER.search(line)] == []
+
+
+QUESTIONS = {
+    "Does the release meet its guarantee?": r"RESULT +The release meets its guarantee \(k = 20\)",
+    "How many people does it still expose?": r"still exposes 596 of 1,000 people",
+    "Was this better in the original data?": r"\(637 in the original data\)",
+    "How many people do 3 known items single out?": r"3 known items single out 788 of 1,000 people",
+    "How many people does an attacker find who knows 1 random item?": r"With 1 random item: 141 of 1,000 people",
+    "For how many people do 2 items reveal a third?": r"reveal a third item with certainty for 880 of 1,000 people",
+    "Which attack recovers most, and how precisely?": r"tba eliminated 2,800 items .* precision of 92%",
+    "What does random guessing reach?": r"Random guessing reaches 70%",
+    "Would the attack work on other data of this kind?": r"Other data of this kind: the attack works",
+    "By how many points is it better than random?": r"95% interval of the advantage \+18 to \+25 points",
+    "What does the release cost?": r"Cost +The release hides 26% of the item occurrences",
+    "Which attackers were not tested?": r"Not tested +Attackers who learn from the release, know a sample",
+}
+"""What a data protection officer asks, and the words of the first screen that answer it."""
+SCREEN = 24
+
+
+def test_twelve_questions_are_answered_on_the_first_screen(tmp_path):
+    said = printed_by("run", ROOT / "scenarios" / "gallery" / "demo.yaml", store=tmp_path / "s.db")
+    screen = " ".join(" ".join(said.out.splitlines()[:SCREEN]).split())
+    unanswered = [question for question, words in QUESTIONS.items() if not re.search(words, screen)]
+    assert len(QUESTIONS) == 12
+    assert unanswered == []
 
 
 def test_a_brief_run_prints_the_result_alone(tmp_path):

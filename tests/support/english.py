@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from statistics import fmean
 from typing import NamedTuple
 
-__all__ = ["CORE", "HOUSE", "Measured", "faults", "measured", "prose", "sentences"]
+__all__ = ["CORE", "HOUSE", "Measured", "faults", "measured", "printed", "prose", "sentences"]
 
 RELATIVE = r"(?:who|whom|whose|whoever|what)"
 CORE = {
@@ -93,6 +93,28 @@ def sentences(text: str) -> Iterator[str]:
 
 def _words(sentence: str) -> list[str]:
     return re.findall(r"[A-Za-z][A-Za-z'’-]*", sentence)
+
+
+def printed(output: str) -> list[str]:
+    """Return the sentences that a command printed: no tables, progress, commands or results of expectations."""
+    return sentences("\n".join(map(_paragraph, output.splitlines())))
+
+
+def _paragraph(line: str) -> str:
+    """Return a line of a paragraph; a line with a label begins one, and a table or a result has none."""
+    if (
+        re.match(r"\$ |\[\d+/|(?:passed|FAILED|UNDEFINED|expect|seems|text|record|holds|next|last is)\b", line)
+        or "─" in line
+    ):
+        return "\n"
+    if re.search(r"\S {3,}\S.* {3,}\S", line):
+        return "\n"
+    label = re.match(
+        r"[A-Z][A-Za-z ]{2,13}? {2,}(?=\S)|(?:note|WARNING|CONFIDENTIAL|decloak): |– |(?=Saved as |[a-z_]+: round )"
+        r"|(?=\w[\w ,]* of [\w ,]+: )",
+        line,
+    )
+    return f"\n\n{line[label.end() :]}" if label else f"{line.strip()} "
 
 
 def faults(sentence: str, kinds: Iterable[dict[str, str]] = (CORE, HOUSE)) -> list[str]:

@@ -134,7 +134,7 @@ def _print_verdict(guarantee: "Guarantee[Any]", release: "AnyRelease", most: int
     if first.rows or form != "table":
         emit(guarantee.columns, [tuple(map(listed, row)) for row in first.rows], form)
         sys.stdout.flush()  # counting all of them takes longer than finding these
-    verdict = _counted(first) if first.rows else f"it holds: {guarantee.statement}"
+    verdict = _counted(first) if first.rows else f"the guarantee is met: {guarantee.statement}"
     say(verdict, err=True)
     return verdict, not first.rows
 

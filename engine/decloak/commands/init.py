@@ -68,7 +68,7 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
         parts[1].write_text(text, encoding="utf-8")
     say(f"note: {quote(file)[1:-1]} is read as {reading} (detected)", err=True)
     advice = "" if seen.format in RELEASES else f"decloak advise {scenario} (compares methods and settings), then "
-    say(f"wrote {scenario}; next: {advice}decloak run {scenario}")
+    say(f"wrote {scenario}. Next: {advice}decloak run {scenario}")
 
 
 def scenario_of(seen: "Look", name: str, schema: str) -> str:
@@ -160,7 +160,7 @@ def _copy_shipped(source: Path, like: str | None, scenario: Path) -> None:
                 shutil.copytree(source / data, part)
             written.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")
     beside = f" and {folder / data}/" if like is None else ""
-    say(f"wrote {scenario}{beside}; next: decloak run {scenario}")
+    say(f"wrote {scenario}{beside}. Next: decloak run {scenario}")
 
 
 def _shipped(source: Path, name: str) -> Path:

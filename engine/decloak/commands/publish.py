@@ -79,5 +79,5 @@ def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
         return []
     published = sweep[number]
     title = f"{published.variant} #{published.repetition}"
-    run_of = f"run {number}, {title}, one of {len(sweep)} of its sweep"
-    return [f"this is {run_of}; `decloak show {number}` lists the people exposed"]
+    run_of = f"run {number} ({title}) is one of {len(sweep)} runs of its sweep"
+    return [f"{run_of}; `decloak show {number}` lists the people exposed"]

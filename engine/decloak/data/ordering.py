@@ -35,7 +35,7 @@ Order = Literal["sorted", "recorded"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 RECORDED = (
     "WARNING: the release keeps the order of the records and of their items. An attacker who knows this order "
-    "re-identifies people and eliminates members. Remedy: order: sorted under anonymise"
+    "re-identifies people and eliminates members. Remedy: set anonymise.order to sorted"
 )
 """The warning for a release in the order of the records."""
 

@@ -228,7 +228,7 @@ def _skipped(plan: Plan) -> list[str]:
     measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}
     skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
     listed = ", ".join(map(quote, dict.fromkeys(skipped)))
-    return [f"not measured here, because it does not apply: {listed}"] if listed else []
+    return [f"{listed} {'does' if len(set(skipped)) == 1 else 'do'} not apply here"] if listed else []
 
 
 def _summed_up(

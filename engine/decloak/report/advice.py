@@ -39,7 +39,7 @@ def advice(cards: Sequence[ExposureCard]) -> str:
     saying = [card for card in cards if not card.uniform]
     sentences = [*_uniform(cards, saying), *_compared(saying), *_dominated(saying), *_untested(saying)]
     if _once(cards):
-        sentences.append("Each was made once, and another repetition may differ.")
+        sentences.append("The releases were made once, and another repetition may differ.")
     return " ".join([*sentences, "Attacks that were not tested may recover more."])
 
 
@@ -100,7 +100,7 @@ def _for_the_best(
         if len(winners) > 1
         else "release that exposes the fewest people is"
     )
-    yield f"The {several} {names}. This is no proof that it protects them."
+    yield f"The {several} {names}. These numbers are no proof that it protects them."
     yield from (_against(best, others, figure) for figure in figures)
     if best.worst("singled_out_2") > MUCH * best.people:
         still = count(best.worst("singled_out_2"))

@@ -85,7 +85,7 @@ def _state(label: str, text: str, judged: Judged) -> tuple[str, str]:
             ("fails", "violated")
             if "WARNING" in text
             else ("none", "none")
-            if text.startswith("None")
+            if "states no guarantee" in text
             else ("meets", "met")
         )
     return ("open", "risk unknown") if label in ("Not tested", "Not measured") else ("none", "")

@@ -142,10 +142,9 @@ def despite_guarantee(judged: Judged) -> str:
         return ""
     people = criterion.of(judged.figures)
     known, after = criterion.known, after_step(judged, people)
+    meets = guarantees[0].words.rpartition(": ")[2]
     how = STILL[criterion.outcome].format(known=known, original=in_original(people), attack=people.attack, after=after)
-    return (
-        f"The release meets its guarantee ({guarantees[0].words}) and still exposes {of_people(judged, people)}. {how}"
-    )
+    return f"The release meets its guarantee ({meets}) and still exposes {of_people(judged, people)}. {how}"
 
 
 HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {

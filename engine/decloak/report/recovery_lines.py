@@ -91,9 +91,9 @@ def transfer_to_other_data(judged: Judged, attack: Recovery) -> str:
             return f"the advantage is at most the limit of {100 * MOST_ADVANTAGE:g} points. {capitalise(interval)}."
     needed = judged.settings.repetitions_needed(attack.attack)
     if needed is not None:
-        more = f" About {needed:,} repetitions would decide (repeat: {{times: {needed}}})."
+        more = f" About {needed:,} repetitions would decide (--set repeat.times={needed})."
     elif judged.settings.differing and judged.settings.repetitions == 1:
-        more = " Repetitions would narrow it (repeat: {times: 10})."
+        more = " Repetitions would narrow it (--set repeat.times=10)."
     else:
         more = " More records of this kind would narrow it."
     return f"inconclusive. {capitalise(interval)}.{more}"

@@ -53,7 +53,7 @@ ROWS = (
 """In the order of the card."""
 
 UNKNOWN = "the originals were not given"
-NO_RECORD = "no published record is that of a person"
+NO_RECORD = "no published record belongs to a person"
 GUESSES = "not applicable to attacks"
 NOBODY = "no attack had anything to compare"
 UNSURE = "no attack gave probabilities"

@@ -219,7 +219,7 @@ def _recovery_lines(judged: Judged) -> Iterator[Line]:
 
 def _guarantee_lines(judged: Judged) -> Iterator[Line]:
     if not judged.figures.guarantees:
-        yield Line("Guarantee", "None: the release states no guarantee, so none was checked.")
+        yield Line("Guarantee", "The release states no guarantee.")
     for one in dict.fromkeys(judged.figures.guarantees):
         verb = "WARNING: the release violates" if one.met is False else "The release meets"
         said = f"{verb} its guarantee ({one.words})." if one.met is not None else f"Not checked ({one.words})."

@@ -160,9 +160,9 @@ def _taken_for_generalised(published: Published, attacker: Attacker) -> str:
     """Return the note about items that an attacker assumes to be generalised, perhaps wrongly."""
     taken = len({item for members in published.generalised for item in members})
     items = f"{taken:,} of {len(published.items):,} items"
-    rule = f"what is in {attacker.k} transactions or more is taken for generalised, {items}"
-    assumed = "" if "k" in attacker.model_fields_set else f"; k = {attacker.k} is assumed, since attacker has no k"
-    return f"nothing is marked: {rule}; that they are is not known{assumed}"
+    rule = f"The attacker takes items in {attacker.k} transactions or more for generalised: {items}"
+    assumed = "" if "k" in attacker.model_fields_set else f". k = {attacker.k} is assumed, because attacker has no k"
+    return f"The release marks no generalised items. {rule}{assumed}"
 
 
 class PairData(_WithRelease, Original):

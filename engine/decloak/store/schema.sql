@@ -21,7 +21,7 @@ CREATE TABLE item (
   name TEXT NOT NULL UNIQUE      -- its name as published
 ) STRICT;
 
--- The record of a transaction, with the list of what it shows. The view txn gives its label, the views contains and
+-- The record of a transaction, with the list of its elements. The view txn gives its label, the views contains and
 -- published_as give a row for each element.
 CREATE TABLE record (
   id INTEGER PRIMARY KEY,        -- number of the record
@@ -45,7 +45,7 @@ CREATE TABLE release (
   method TEXT NOT NULL,          -- how it was anonymised, 'unknown' for a release from another program
   parameters TEXT NOT NULL,      -- the settings of the method, as JSON
   hierarchy INTEGER REFERENCES hierarchy (id), -- the hierarchy its items were generalised in, null where there is none
-  loss TEXT NOT NULL DEFAULT '{}', -- what it lost and what making and checking it took, as JSON
+  loss TEXT NOT NULL DEFAULT '{}', -- its loss, and the time of making and checking it, as JSON
   notes TEXT NOT NULL DEFAULT '[]', -- what the measure of relatedness it was made by could not use, as a JSON list
   totals TEXT                    -- the support of single items by the number of the item, as a JSON object; null when it publishes none
 ) STRICT;
@@ -78,7 +78,7 @@ CREATE TABLE truth_origin (
   original INTEGER NOT NULL REFERENCES record (id) ON DELETE CASCADE -- the transaction it was made from
 ) STRICT;
 
--- An item of the original that a release shows nowhere, nor anything that stands for it.
+-- An original item that is absent from a release, in plain and in generalised form.
 CREATE TABLE truth_suppressed (
   release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release
   item INTEGER NOT NULL REFERENCES item (id), -- the item
@@ -112,7 +112,7 @@ CREATE TABLE concept (
   id INTEGER PRIMARY KEY,        -- number of the hierarchy node
   hierarchy INTEGER NOT NULL REFERENCES hierarchy (id) ON DELETE CASCADE, -- the hierarchy it belongs to
   label TEXT NOT NULL,           -- its name
-  item INTEGER REFERENCES item (id), -- the item a leaf stands for
+  item INTEGER REFERENCES item (id), -- the item of a leaf
   UNIQUE (hierarchy, label)
 ) STRICT;
 
@@ -152,7 +152,7 @@ CREATE TABLE chunk (
   id INTEGER PRIMARY KEY,        -- number of the chunk in the store
   cluster INTEGER REFERENCES cluster (id) ON DELETE CASCADE, -- the cluster it belongs to, null for a shared chunk
   joint INTEGER REFERENCES joint (id) ON DELETE CASCADE, -- the joint cluster a shared chunk belongs to
-  number INTEGER NOT NULL,       -- number among those of its kind, from 0
+  number INTEGER NOT NULL,       -- number among nodes of its kind, from 0
   kind TEXT NOT NULL CHECK (kind IN ('record', 'shared', 'term')), -- record, shared or term
   items TEXT NOT NULL,           -- the items it publishes, as a JSON list of their numbers
   UNIQUE (cluster, kind, number),
@@ -179,7 +179,7 @@ CREATE TABLE published_itemset (
   UNIQUE (release, number)
 ) STRICT;
 
--- [node] An attacker of a disassociated release, by what is known before it is read.
+-- [node] An attacker of a disassociated release, by the knowledge before reading it.
 CREATE TABLE attacker (
   id INTEGER PRIMARY KEY,        -- number of the attacker
   digest TEXT NOT NULL UNIQUE,   -- key of the stage that made it
@@ -220,7 +220,7 @@ CREATE TABLE scored_item (
 ) STRICT;
 
 -- A counter of documents that was asked how often terms occur: a corpus or a search service. It was asked for each
--- count once; delete its row to have all of them asked for again.
+-- count once; delete its row to request all of them again.
 CREATE TABLE count_source (
   id INTEGER PRIMARY KEY,        -- number of the counter in the store
   origin TEXT NOT NULL UNIQUE,   -- what names it: the corpus, or the kind and the address of the service
@@ -293,7 +293,7 @@ CREATE TABLE rule (
 -- One rule run on one release with one set of parameters.
 CREATE TABLE attack (
   id INTEGER PRIMARY KEY,        -- number of the attack
-  digest TEXT NOT NULL UNIQUE,   -- key of the stage: the rule, its parameters and what it read
+  digest TEXT NOT NULL UNIQUE,   -- key of the stage: the rule, its parameters and its input
   rule INTEGER NOT NULL REFERENCES rule (id), -- the rule text that ran
   release INTEGER NOT NULL REFERENCES release (id) ON DELETE CASCADE, -- the release attacked
   scoring INTEGER REFERENCES scoring (id) ON DELETE CASCADE, -- the distance tables it read
@@ -302,7 +302,7 @@ CREATE TABLE attack (
   first INTEGER NOT NULL DEFAULT 1, -- number of its first finding; the others follow
   findings INTEGER NOT NULL DEFAULT 0, -- number of its findings
   numbers INTEGER,               -- place of the first of its numbers in the table number, null when it has none
-  probabilities TEXT,            -- how likely each finding is right, in order, as a JSON list: a place from the first number of the attack, null where it is not known; null when the attack does not tell
+  probabilities TEXT,            -- probability that each finding is right, in order, as a JSON list: a place from the first number of the attack, null where it is not known; null when the attack does not tell
   ties TEXT                      -- the rows that share the last places of a unit, by the number of its first finding, as a JSON object; null when there are none
 ) STRICT;
 
@@ -313,7 +313,7 @@ CREATE TABLE fact (
   round INTEGER NOT NULL         -- the round it was found in, from 1
 ) STRICT;
 
--- What an eliminate rule did to one distance table. The view kept gives a row for each member that it left.
+-- The result of an eliminate rule on one distance table. The view kept gives a row for each member that it left.
 CREATE TABLE elimination (
   id INTEGER PRIMARY KEY,        -- number of the elimination
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack
@@ -372,7 +372,7 @@ CREATE TABLE request (
   run INTEGER NOT NULL UNIQUE REFERENCES run (id) ON DELETE CASCADE -- the run, with its last request alone
 ) STRICT;
 
--- Which attacks a run made, and what the scenario calls them.
+-- The attacks of a run, and their names in the scenario.
 CREATE TABLE run_attack (
   run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE, -- the run
   position INTEGER NOT NULL,     -- place in the scenario's list, from 0
@@ -475,7 +475,7 @@ FROM published_itemset p, json_each(p.items) e;
 -- [edge in_cluster] A row of a cluster: the record behind a sub-record of its first chunk, or behind none.
 CREATE VIEW cluster_row AS
 SELECT
-  x.id AS txn,                   -- the published transaction that stands for it
+  x.id AS txn,                   -- the published transaction that replaces it
   x.cluster AS cluster,          -- the cluster
   x.id - c.first AS row          -- the row, from 0: sub-records of the first chunk as published, then empty rows
 FROM record x
@@ -959,7 +959,7 @@ JOIN release r ON r.id = g.release
 JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
 WHERE g.id IN (SELECT generalised FROM published_as);
 
--- Every node of the graph of what is published, and of what attacks made of it. No original is in it: see truth_node.
+-- Every node of the graph of the published data and of the findings. No original is in it: see truth_node.
 CREATE VIEW node AS
 SELECT
   'dataset' AS kind,             -- kind of the node
@@ -981,7 +981,7 @@ UNION ALL SELECT 'attacker', id, model || ' attacker' FROM attacker
 UNION ALL SELECT 'run', id, scenario || ': ' || variant FROM run
 UNION ALL SELECT 'finding', id, 'round ' || round FROM finding;
 
--- Every edge of the graph of what is published, and of what attacks made of it; each joins two of its nodes.
+-- Every edge of the graph of the published data and of the findings; each joins two of its nodes.
 CREATE VIEW edge AS
 SELECT
   'txn' AS source_kind,          -- kind of the node it leaves
@@ -1031,8 +1031,8 @@ UNION ALL SELECT 'generalised', g.id, g.label FROM generalised g
 UNION ALL SELECT 'concept', id, label FROM concept WHERE id NOT IN (SELECT concept FROM published_concept)
 UNION ALL SELECT 'knowledge', id, 'itemset ' || id FROM knowledge;
 
--- Every edge of what is not published; each joins two nodes of truth_node or node. None says which transaction of a
--- release was made from which original.
+-- Every edge of the unpublished data; each joins two nodes of truth_node or node. They never reveal which
+-- transaction of a release was made from which original.
 CREATE VIEW truth_edge AS
 SELECT
   'txn' AS source_kind,          -- kind of the node it leaves

@@ -78,7 +78,7 @@ class RunComparison:
             return (
                 "no change has an interval: these runs have no repetitions with the same seeds, which would pair them"
             )
-        return "no change has an interval: there is one run of each; repetitions would tell: repeat: {times: 10}"
+        return "no change has an interval, because there is one run of each (add --set repeat.times=10)"
 
     def change(self, key: FigureKey) -> Interval | None:
         """Return the change of a figure of an attack; None if there are not two runs."""
