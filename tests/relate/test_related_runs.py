@@ -154,7 +154,7 @@ def test_several_corpora_are_told_apart_and_count_by_their_weights(folder):
     absent = sum(score is None for score in other.values())
     assert 0 < absent < len(other)
     assert (
-        f"ngd corpus other.index: no score for {absent} of {len(other)} pairs; the other measures decide them"
+        f"ngd corpus other.index: no score for {absent} of {len(other)} pairs, so the other measures decide them"
         in notes(run)
     )
     assert "ngd corpus texts.index: of 9 terms" in notes(run)
