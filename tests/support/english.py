@@ -110,7 +110,8 @@ def _paragraph(line: str) -> str:
     if re.search(r"\S {3,}\S.* {3,}\S", line):
         return "\n"
     label = re.match(
-        r"[A-Z][A-Za-z ]{2,13}? {2,}(?=\S)|(?:note|WARNING|CONFIDENTIAL|decloak): |– |(?=Saved as |[a-z_]+: round |the guarantee |read as |left out |odd names |add |visits)"
+        r"[A-Z][A-Za-z ]{2,13}? {2,}(?=\S)|(?:note|WARNING|CONFIDENTIAL|decloak): |– |(?=Saved as |[a-z_]+: round )"
+        r"|(?=the guarantee |read as |left out |odd names |add |visits)"
         r"|(?=\w[\w ,]* of [\w ,]+: )",
         line,
     )
