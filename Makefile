@@ -96,7 +96,7 @@ gallery: $(VENV)/tested
 release-check: $(VENV)/developed
 	$(BIN)/python .ci/release_check.py
 
-# The documentation as a site in docs/_site; a warning is an error. Its examples are run by `make test`.
+# The documentation as a site in docs/_site; a warning is an error. Its examples are run by `make test-all`.
 site: $(VENV)/sited
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_site
 	@echo docs/_site/index.html

@@ -23,6 +23,7 @@ from decloak.report.table import emit
 from decloak.store.opening import connect_readonly
 from decloak.version import __version__
 from processes import PATIENCE, working_children
+from slowly import slow_but
 from test_rule_tests import FACTS, GRID
 from test_rules_load import QUERY, STRIKE, written
 from test_store import content
@@ -680,7 +681,7 @@ def interrupted(command: list[str], by: signal.Signals) -> tuple[int, bytes]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to know when the query runs")
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("by", slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGTERM]))
 @pytest.mark.parametrize("way", ["sql", "run"])
 def test_ctrl_c_or_a_request_to_end_ends_an_endless_query_with_130(store, example, way, by):
     endless = "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) as x from n"

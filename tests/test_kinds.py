@@ -284,7 +284,7 @@ def ran(engine: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", slow_but(["a measure", "a published form"], KINDS))
+@pytest.mark.parametrize("name", slow_but(["a measure"], KINDS))
 def test_one_more_takes_a_module_and_its_place_in_a_registry(engine: Path, name: str) -> None:
     kind = KINDS[name]
     add(engine, kind)

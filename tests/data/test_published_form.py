@@ -134,6 +134,7 @@ def test_ids_are_written_only_when_asked_for(tmp_path):
     assert (tmp_path / "with").read_text() == "mrs smith, a\nmr jones, (b, c)\n"
 
 
+@pytest.mark.slow
 def test_a_set_of_very_many_items_goes_by_how_many_they_are(tmp_path):
     """Every line that shows it would hold all of them else."""
     first, second = (tuple(f"{name} {number}" for number in range(200_000)) for name in "ab")

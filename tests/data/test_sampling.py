@@ -122,6 +122,7 @@ def test_a_ratio_is_put_into_every_attack(folder):
     assert [variant.name for variant in run.variants] == [f"attack.*.ratio={ratio}" for ratio in (0.5, 1.0, 1.5)]
 
 
+@pytest.mark.slow
 def test_the_figure_of_a_study_lies_along_the_ratio(folder, call):
     Path("s.yaml").write_text(SETS + "vary: {'attack.*.ratio': [0.5, 1.5]}\n")
     assert call("run", "s.yaml").code == 0

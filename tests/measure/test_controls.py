@@ -202,6 +202,7 @@ def test_spoilt_labels_teach_nothing():
     assert np.abs(spoilt).max() < np.abs(learned).max() / 4
 
 
+@pytest.mark.slow
 def test_a_lead_that_its_controls_have_too_is_told_as_such(tmp_path, monkeypatch):
     (tmp_path / "s.yaml").write_text(f"{CLINIC}attack: [selftrained]\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")

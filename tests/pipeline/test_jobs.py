@@ -377,6 +377,7 @@ def test_a_process_that_is_killed_is_told_in_a_line_and_loses_nothing_written(tm
     assert run(path, tmp_path / "s.db", 1).returncode == 0
 
 
+@pytest.mark.slow
 def test_memory_bounds_how_many_work_at_a_time_and_what_they_take(tmp_path):
     path = written(tmp_path, COAT)
     little = run(path, tmp_path / "s.db", 2, "--memory", "70M")

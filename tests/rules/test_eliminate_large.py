@@ -96,7 +96,7 @@ def test_tall_and_wide_tables_are_those_of_the_naive_twin(small_blocks, alike, n
     same(done, rows, PLANS[name], threshold)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", slow_but(["wba"], PLANS))
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), shape=st.sampled_from([(500, 5), (4, 700), (80, 80)]))
 @example(7721, (4, 700))  # a split moves the value of a tie by its last digit, and the one put in into a full block

@@ -108,6 +108,7 @@ def test_nothing_is_equal_to_nothing_in_a_fixpoint(tmp_path):
     assert derived(rule(query("same(n, t)", body), tmp_path), {}) == [(1, None, "x")]
 
 
+@pytest.mark.slow
 def test_a_fixpoint_that_never_ends_is_an_error_of_the_rule(tmp_path):
     found = rule(query("count(n)", "start: select 1 as n\nrepeat: select n + 1 as n from last_round"), tmp_path)
     with pytest.raises(DecloakError) as caught:
