@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -199,7 +199,7 @@ class Guarded(Hidden):
 def with_one_cut(find: Callable[..., Walked], method: str, data: Dataset, options: MethodOptions) -> Generalised:
     """Return the release of `data` for `method`, by the one cut for all records that `find` returns for `options`."""
 
-    def find_cuts(tree: Hierarchy, records: Records, **settings: Any) -> Local:
+    def find_cuts(tree: Hierarchy, records: Records, **settings: object) -> Local:
         walked = find(tree, records, **settings)
         return Local.with_one_cut(walked.cut, records.shape[0], walked.tree_nodes)
 

@@ -182,8 +182,8 @@ def anonymise(
     order: Order = "sorted",
 ) -> Synthetic: ...
 @overload
-def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release: ...
-def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: Any) -> Release:
+def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: object) -> Release: ...
+def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: object) -> Release:
     """Anonymise `data`, a Dataset or an iterable of sets of names, with `method`, and return the release.
 
     The `options` depend on the method:

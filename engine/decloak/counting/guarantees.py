@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from decloak.checks import check_km, check_whole
 from decloak.counting.constraints import broken_privacy, broken_utility
@@ -45,7 +45,7 @@ FEW = 3
 NOTHING = "no record has any item"
 
 ReleaseT = TypeVar("ReleaseT", bound=Release)
-Row = tuple[Any, ...]
+Row = tuple[object, ...]
 
 
 class FirstViolations(NamedTuple):

@@ -86,7 +86,7 @@ class Disassociated(Represented, ChunkContent):
 
     origin: str = field(default="memory", compare=False)
     method: str = field(default=DISASSOCIATION, compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", with_bounds(self.parameters, k=self.k, m=self.m))
@@ -184,7 +184,7 @@ class Disassociated(Represented, ChunkContent):
         return text_table(self)
 
 
-def _content(chunks: Iterable[Chunk]) -> list[Any]:
+def _content(chunks: Iterable[Chunk]) -> list[object]:
     return [(chunk.items, chunk.subrecords) for chunk in chunks]
 
 

@@ -31,8 +31,8 @@ Row = tuple[str | None, list[str]]
 class Columns(NamedTuple):
     """The values of a table by column name, and the ids of its rows if they have any."""
 
-    values: Mapping[str, Sequence[Any]]
-    labels: Sequence[Any] | None = None
+    values: Mapping[str, Sequence[object]]
+    labels: Sequence[object] | None = None
 
 
 def is_frame(value: object) -> bool:
@@ -125,7 +125,7 @@ def _existing(values: Mapping[str, object], name: str) -> str:
     return name
 
 
-def make_frame(columns: Sequence[str], rows: Iterable[Sequence[object]], library: FrameLibrary | None = None) -> Any:
+def make_frame(columns: Sequence[str], rows: Iterable[Sequence[object]], library: FrameLibrary | None = None) -> object:
     """Return the `rows` under `columns` as a frame of `library`; by default of pandas, else of polars."""
     names = ("pandas", "polars") if library is None else (library,)
     for name in names:
@@ -140,17 +140,17 @@ def make_frame(columns: Sequence[str], rows: Iterable[Sequence[object]], library
     raise DecloakError(f"a frame needs {' or '.join(names)}", hint=install("frames"))
 
 
-def _holds_lists(column: Sequence[Any]) -> bool:
+def _holds_lists(column: Sequence[object]) -> bool:
     there = (value for value in column if not _is_missing(value))
     first = next(there, None)
     return first is not None and _is_list(first) and all(map(_is_list, there))
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple | set | frozenset) or getattr(value, "ndim", None) == 1
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """Return True for None, NaN, NaT and the NA of pandas. Except for None they differ from themselves."""
     if value is None or _is_list(value):
         return value is None
@@ -160,14 +160,16 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _holds_flags(column: Sequence[Any]) -> bool:
+def _holds_flags(column: Sequence[object]) -> bool:
     try:
         return 0 < len(set(column)) <= 2 and all(not _is_missing(value) and value in (0, 1) for value in set(column))
     except TypeError:  # lists, which no set holds
         return False
 
 
-def _ids(others: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str) -> Sequence[Any] | None:
+def _ids(
+    others: Mapping[str, Sequence[object]], index: Sequence[object] | None, transaction: str
+) -> Sequence[object] | None:
     """Return the ids of rows that are one transaction each."""
     if transaction in others:
         return others[transaction]
@@ -187,14 +189,14 @@ def _rows_of_lists(column: Sequence[Any], ids: Sequence[Any] | None) -> Iterator
         yield _id(ids, number), [cell_name(name, number) for name in names]
 
 
-def _rows_of_flags(flags: Mapping[str, Sequence[Any]], ids: Sequence[Any] | None) -> Iterator[Row]:
+def _rows_of_flags(flags: Mapping[str, Sequence[object]], ids: Sequence[object] | None) -> Iterator[Row]:
     for number, row in enumerate(zip(*flags.values(), strict=True)):
         yield _id(ids, number), [item for item, flag in zip(flags, row, strict=True) if flag]
 
 
 def _pairs(
-    values: Mapping[str, Sequence[Any]], index: Sequence[Any] | None, transaction: str, item: str
-) -> tuple[Sequence[Any], Sequence[Any]]:
+    values: Mapping[str, Sequence[object]], index: Sequence[object] | None, transaction: str, item: str
+) -> tuple[Sequence[object], Sequence[object]]:
     """Return the ids and the items of rows that have one item each."""
     if transaction in values and item in values:
         return values[transaction], values[item]
@@ -210,7 +212,7 @@ def _pairs(
     raise DecloakError(f"no column {quote(missing)} among {_listed(values)}", hint=hint)
 
 
-def _rows_of_pairs(ids: Sequence[Any], items: Sequence[Any]) -> Iterator[Row]:
+def _rows_of_pairs(ids: Sequence[object], items: Sequence[object]) -> Iterator[Row]:
     rows: dict[str, list[str]] = {}
     for number, name in enumerate(items):
         rows.setdefault(str(_id(ids, number)), []).append(cell_name(name, number))

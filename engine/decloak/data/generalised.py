@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from decloak.data.content import Element, LabelContent
 from decloak.data.exact_ratio import ExactRatio
@@ -32,7 +32,7 @@ class Generalised(Represented, LabelContent):
     ncp: ExactRatio | None = None
     """Normalised certainty penalty, the share of information lost; None if the original is not known. Not published."""
     origin: str = field(default="memory", compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
     tree_nodes: int | None = field(default=None, compare=False)
     """Nodes of the largest count tree that the method built; None if it built none. Not published."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class ItemsetTable(Represented, ItemsetContent):
 
     origin: str = field(default="memory", compare=False)
     method: str = field(default=ITEMSETS, compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", with_bounds(self.parameters, k=self.k, m=self.m))

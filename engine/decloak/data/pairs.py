@@ -7,7 +7,7 @@ vocabulary of n items.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class ScoredPairs(Mapping[Pair, float | None]):
     numbers: Floats
 
     @classmethod
-    def of(cls, scores: Mapping[Pair, Any]) -> "ScoredPairs":
+    def of(cls, scores: Mapping[Pair, object]) -> "ScoredPairs":
         """Return `scores` as arrays. Arrays are returned unchanged."""
         if isinstance(scores, ScoredPairs):
             return scores

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.data.disassociated import Disassociated, disassociated_of
 from decloak.data.formats.disassociated_file import DISASSOCIATION, disassociated_schema
@@ -25,7 +25,7 @@ class ReleaseFormat(NamedTuple):
 
     form: FormName
     release_of: Callable[[Sequence[Line]], AnyRelease]
-    json_schema: Callable[[], dict[str, Any]]
+    json_schema: Callable[[], dict[str, object]]
     schema_name: str
     """The name of the schema in the reference documentation."""
 

@@ -7,7 +7,7 @@ times.
 """
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,14 +62,14 @@ class Copies(NamedTuple):
         return f"keep {self.without_copies}; {REPEATS_REMEDY}"
 
 
-def check_written_once(rows: CodedRows[Any], place: str, *, ordered: bool = False) -> None:
+def check_written_once(rows: CodedRows[object], place: str, *, ordered: bool = False) -> None:
     """Raise an error at `place` if `rows` seem to be written more than once; `ordered` tests only their order."""
     copies = find_copies(rows, ordered=ordered)
     if copies is not None:
         raise RepeatedRecords(str(copies), place, copies.remedy)
 
 
-def find_copies(rows: CodedRows[Any], *, ordered: bool = False) -> Copies | None:
+def find_copies(rows: CodedRows[object], *, ordered: bool = False) -> Copies | None:
     """Return how often `rows` were written, None for once; `ordered` tests only their order.
 
     >>> rows = [(str(at % 7), str(at)) for at in range(9)]

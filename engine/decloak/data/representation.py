@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from decloak.data.frames import FrameLibrary, make_frame
 from decloak.errors import escape_control
@@ -80,7 +80,7 @@ class Represented:
         summary = self.summary()
         return LongRows(summary.columns, summary.rows)
 
-    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+    def to_frame(self, library: FrameLibrary | None = None) -> object:
         """Return the value as a long frame of `library`; by default of pandas, else of polars."""
         return make_frame(*self.long_rows(), library)
 
@@ -91,7 +91,7 @@ class Table(Represented):
 
     line: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
     def summary(self) -> Summary:
         """Return the table with its cells as texts."""
@@ -140,7 +140,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def joined(elements: Iterable[Any]) -> str:
+def joined(elements: Iterable[object]) -> str:
     """Return the `elements` of a record as one text, generalised items in brackets.
 
     >>> joined(["knee", ("icd", "injury")])

@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from decloak.data.formats.writing import check_new, write_bytes, write_text
 from decloak.data.frames import FrameLibrary
@@ -48,7 +47,7 @@ class Plot:
     """A drawing, shown in notebooks as SVG."""
 
     title: str
-    spec: dict[str, Any]
+    spec: dict[str, object]
 
     def __repr__(self) -> str:
         return shorten(f"<Plot of {escape_control(self.title)}>")
@@ -110,7 +109,7 @@ class Run(pipeline.Run):
         *,
         repetitions: bool = False,
         library: FrameLibrary | None = None,
-    ) -> Any:
+    ) -> object:
         """Return all figures as a long frame, a row for each figure of each attack of each variant.
 
         `value` is a mean over `n` repetitions with the bounds `low` and `high` of its 95% interval. `part` and `of` are
@@ -134,11 +133,11 @@ class Run(pipeline.Run):
     def _study(self) -> Study:
         return self._account.study
 
-    def _settings(self, keys: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    def _settings(self, keys: Sequence[str]) -> dict[str, tuple[object, ...]]:
         """Return the values of the keys that vary, by variant."""
         return {run.variant: tuple(setting(run.config, key) for key in keys) for run in self._study.runs}
 
-    def _mean_rows(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def _mean_rows(self, keys: Sequence[str]) -> Iterator[tuple[object, ...]]:
         values = {(one.variant, one.measure, one.attack): one.value for one in self.measures}
         settings, metrics = self._settings(keys), metrics_by_key()
         for one in self.measures:
@@ -150,7 +149,7 @@ class Run(pipeline.Run):
                 metric.title, metric.unit, one.value, one.low, one.high, one.n, one.part, one.of, baseline,
             )  # fmt: skip
 
-    def _repeated_rows(self, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def _repeated_rows(self, keys: Sequence[str]) -> Iterator[tuple[object, ...]]:
         settings, metrics = self._settings(keys), metrics_by_key()
         for ran in self.variants:
             for (name, attack), one in ran.figures.items():

@@ -24,9 +24,9 @@ __all__ = ["attack", "run"]
 
 
 def run(
-    scenario: str | Path | Mapping[str, Any] | Scenario,
+    scenario: str | Path | Mapping[str, object] | Scenario,
     *,
-    data: Dataset | Iterable[Iterable[str]] | Any | None = None,
+    data: Dataset | Iterable[Iterable[str]] | object | None = None,
     store: str | Path | None = "store.db",
     overrides: Sequence[str] = (),
     progress: Progress | None = None,
@@ -87,7 +87,7 @@ def attack(
     rule: str | Sequence[str] = "all",
     knows: str | Sequence[str] = "release",
     *,
-    relate: Mapping[str, Any] | None = None,
+    relate: Mapping[str, object] | None = None,
     store: str | Path | None = None,
     seed: int = 0,
 ) -> Run:
@@ -106,7 +106,7 @@ def attack(
         headed = release.form != FormName.SET_GENERALISED
         file = Path(folder) / ("release.jsonl" if headed else "release.txt")
         release.write(file)
-        scenario: dict[str, Any] = {
+        scenario: dict[str, object] = {
             "scenario": "attack on a release in memory",
             "data": {"release" if headed else "published": str(file)},
             "attacker": {"knows": knows if isinstance(knows, str) else list(knows)},

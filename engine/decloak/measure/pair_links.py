@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from decloak.counting.guarantees import Disassociation
 from decloak.data.disassociated import Disassociated
@@ -23,7 +23,7 @@ class PairLinks(Disassociation):
     def statement(self) -> str:
         return f"k = {self.k}"
 
-    def violations(self, release: Disassociated) -> Iterable[tuple[Any, ...]]:
+    def violations(self, release: Disassociated) -> Iterable[tuple[object, ...]]:
         surer = risky_pairs(replace(release, k=self.k, m=self.m))
         rows = [(number, link.itemset, link.release, link.algorithm, link.error) for number, link in surer]
         return sorted(rows, key=lambda row: (-max(row[2] or 0, row[3] or 0), row[0], row[1]))

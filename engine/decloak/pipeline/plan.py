@@ -6,7 +6,7 @@ anything runs.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
@@ -324,7 +324,7 @@ def _measured_by_knowledge(rule: Rule) -> bool:
 
 def _measures(
     scenario: Scenario, code: StageCode, rule: Rule, attack: str, inputs: Inputs
-) -> Iterable[tuple[Family, str, Mapping[str, Any]]]:
+) -> Iterable[tuple[Family, str, Mapping[str, object]]]:
     """Yield the families that apply to an attack, with the key and the settings of each."""
     for family in dict.fromkeys((*always_measured(), *map(family_named, scenario.families))):
         if family.applies_to(rule.model.form, rule.derives.columns):

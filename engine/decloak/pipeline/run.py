@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak import ending
 from decloak.data.dataset import Dataset
@@ -119,7 +119,7 @@ class Run:
 
 @one_process()
 def run(
-    scenario: str | Path | Mapping[str, Any],
+    scenario: str | Path | Mapping[str, object],
     *,
     data: Dataset | None = None,
     store: str | Path = "store.db",

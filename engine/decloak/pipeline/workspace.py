@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak import ending
 from decloak.data.document_counter import Query, QueryPair
@@ -27,7 +27,7 @@ Write = Callable[[sqlite3.Connection], int]
 """A function that writes a computed stage inside a transaction and returns its number."""
 Report = Callable[[Plan, str], None]
 """A function that is called with the stage of a plan before its computation, and with its progress."""
-CountCall = tuple[str, tuple[Any, ...]]
+CountCall = tuple[str, tuple[object, ...]]
 """A call that keeps counts: the name of the method of `StoredCounts`, and its arguments."""
 
 

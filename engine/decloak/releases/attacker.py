@@ -1,7 +1,7 @@
 """The section `attacker` of a scenario: the knowledge of the attacker, and the context of an item."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -89,7 +89,7 @@ class Sample(ConfigSection):
     def files_of(self, key: str) -> Sequence[str]:
         return () if self.share is not None else super().files_of(key)
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         return super().identity(digest_of) | ({} if self.share is None else {"sample": self.share})
 
 

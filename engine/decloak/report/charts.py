@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 210, 140
 _INK = "currentColor"
 _UNSEEN = re.compile(r'<path [^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>| (?:class|pointer-events|fill-opacity)="[^"]*"')
 """Invisible parts of the SVG that Vega writes."""
-_CONFIG: dict[str, Any] = {
+_CONFIG: dict[str, object] = {
     "background": None,
     "font": "sans-serif",
     "axis": {
@@ -37,7 +37,7 @@ _CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool = False) -> list[dict[str, Any]]:
+def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool = False) -> list[dict[str, object]]:
     """Return a panel for each series of the figure `y` along `x`. A share has the scale 0 to 1, unless `close`."""
     series = [line for line in study.series(x, y, by) if any(point.value is not None for point in line.points)]
     if not series:
@@ -69,23 +69,29 @@ def _reached(point: Point) -> str:
     return f"{point.value:.3g}" + ("" if point.baseline is None else f" (baseline {point.baseline:.3g})")
 
 
-def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, Any]:
+def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[str, object]:
     """Plot a figure as a line through the means, a band of their intervals, and a dashed line for the baseline."""
     numeric = all(_is_number(point.x) for point in series.points)
     values = [_datum(point, numeric) for point in series.points if point.value is not None]
-    across: dict[str, Any] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
+    across: dict[str, object] = {"field": "x", "title": x, "type": "quantitative" if numeric else "nominal"}
     if numeric:
         # Vega rounds labels to the digits that distinguish even steps, so the label is the value itself.
-        axis: dict[str, Any] = {"values": _ticks(series.points), "labelExpr": "toString(datum.value)"}
+        axis: dict[str, object] = {"values": _ticks(series.points), "labelExpr": "toString(datum.value)"}
         across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
     up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domainMax": top, "zero": True, "nice": True}}
     low, high = {"field": "low", "type": "quantitative", "title": y}, {"field": "high"}
-    band: dict[str, Any] = {"type": "area" if numeric else "rule", "color": BLUE, "opacity": 0.25 if numeric else 0.8}
-    level: dict[str, Any] = {"color": GREY, "type": "line" if numeric else "tick"}
+    band: dict[str, object] = {
+        "type": "area" if numeric else "rule",
+        "color": BLUE,
+        "opacity": 0.25 if numeric else 0.8,
+    }
+    level: dict[str, object] = {"color": GREY, "type": "line" if numeric else "tick"}
     level |= {"strokeDash": [4, 3]} if numeric else {"thickness": 2}
-    mark: dict[str, Any] = {"type": "line", "point": {"color": BLUE}} if numeric else {"type": "point", "filled": True}
+    mark: dict[str, object] = (
+        {"type": "line", "point": {"color": BLUE}} if numeric else {"type": "point", "filled": True}
+    )
     layers = [
         {"mark": band, "encoding": {"y": low, "y2": high}},
         {"mark": mark | {"color": BLUE}, "encoding": {"y": up}},
@@ -103,7 +109,7 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
     }
 
 
-def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[str, Any]:
+def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[str, object]:
     """Plot `counts`, the number of each value."""
     return {
         "description": about,
@@ -118,14 +124,14 @@ def bars(counts: Sequence[tuple[str, int]], x: str, y: str, about: str) -> dict[
     }
 
 
-def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: str) -> dict[str, Any]:
+def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: str) -> dict[str, object]:
     """Plot the share of correct findings against their stated probability. Points of few findings are hollow, and the
     dashed line is perfect calibration.
     """
-    field: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    field: dict[str, object] = {"type": "quantitative", "scale": {"domain": [0, 1]}}
     across = field | {"field": "x", "title": "stated probability"}
     up = field | {"field": "y", "title": "share of correct findings"}
-    even: dict[str, Any] = {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]}}
+    even: dict[str, object] = {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 3]}}
     even |= {"data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]}, "encoding": {"x": across, "y": up}}
     curve = {"mark": {"type": "line", "color": BLUE}, "encoding": {"x": across, "y": up}}
     filled = {"condition": {"test": "datum.few", "value": "none"}, "value": BLUE}
@@ -143,7 +149,7 @@ def reliability(points: Sequence[tuple[float, float, bool]], title: str, about: 
     }
 
 
-def grid(panels: Sequence[dict[str, Any]], columns: int = 3) -> dict[str, Any]:
+def grid(panels: Sequence[dict[str, object]], columns: int = 3) -> dict[str, object]:
     """Return `panels` as one picture."""
     return {"concat": list(panels), "columns": columns, "spacing": 24}
 
@@ -172,14 +178,14 @@ def _with_text(svg: str, text: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1) if text else svg
 
 
-def _datum(point: Point, numeric: bool) -> dict[str, Any]:
+def _datum(point: Point, numeric: bool) -> dict[str, object]:
     low = point.value if point.low is None else point.low
     high = point.value if point.high is None else point.high
     x = point.x if numeric else str(point.x)
     return {"x": x, "y": point.value, "low": low, "high": high, "baseline": point.baseline}
 
 
-def _ticks(points: Sequence[Point]) -> list[Any]:
+def _ticks(points: Sequence[Point]) -> list[object]:
     """Return the varied values, or a part of them if they are many."""
     values = sorted(point.x for point in points)
     return values[:: 1 + len(values) // 8]

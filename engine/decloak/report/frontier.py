@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
@@ -110,7 +110,7 @@ def _drawn(points: Sequence[Point], title: str, of: int, axis: Axis) -> Drawn:
     return Drawn(f"{title}, after the strongest attack", [wide], table, [narrow], [MARKS[kind] for kind in kinds])
 
 
-def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) -> dict[str, Any]:
+def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) -> dict[str, object]:
     named = [one for one in points if len(points) <= LABELLED or one.kind != "dominated"]
     most = max(1.0, *(one.cost for one in points)), float(of)
     values = [one._asdict() for one in points]
@@ -148,7 +148,7 @@ def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) 
 
 def _placed(
     named: Sequence[Point], points: Sequence[Point], across: float, up: float, width: float = WIDE
-) -> Iterator[tuple[Point, dict[str, Any]]]:
+) -> Iterator[tuple[Point, dict[str, object]]]:
     """Yield a place for each name: the first of four sides without a point or another name."""
     taken = [(one.cost * across - 6, one.people * up - 6, one.cost * across + 6, one.people * up + 6) for one in points]
     for one in named:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from typing import Any
 
 import yaml
 
@@ -63,7 +62,7 @@ def _counted(match: re.Match[str]) -> str:
     return "1 item" if count == 1 else f"{count} items"
 
 
-def nameless_config(config: Any, names: Set[str], key: str = "") -> Any:
+def nameless_config(config: object, names: Set[str], key: str = "") -> object:
     """A configuration with the number of items in place of lists of them."""
     if isinstance(config, Mapping):
         return {inner: nameless_config(value, names, inner) for inner, value in config.items()}
@@ -76,7 +75,7 @@ def nameless_config(config: Any, names: Set[str], key: str = "") -> Any:
     return [nameless_config(value, names, key) for value in config]
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[object]:
     if isinstance(value, list | tuple):
         for inner in value:
             yield from _leaves(inner)
@@ -123,7 +122,7 @@ def _attacks(study: Study, level: str) -> list[str]:
     return list(dict.fromkeys(attack for (_, attack), knows in study.knows.items() if level in knows.split(" + ")))
 
 
-def _known(config: Mapping[str, Any], level: KnowledgeLevel) -> str:
+def _known(config: Mapping[str, object], level: KnowledgeLevel) -> str:
     phrases = language_of(config) if level == KnowledgeLevel.LANGUAGE else []
     return f"{KNOWS[level]}: {listed(phrases)}" if phrases else KNOWS[level]
 
@@ -299,7 +298,7 @@ def making_section(study: Study, store: str, names: Set[str]) -> Section:
     return Section("making", "How this page was made", lines, code=text, half=True)
 
 
-def _said(value: Any) -> Any:
+def _said(value: object) -> object:
     """Return a configuration without empty values."""
     if isinstance(value, list):
         return [_said(inner) for inner in value]
@@ -342,7 +341,7 @@ def _point(point: Point) -> list[str]:
     return [*(number(value) for value in (point.value, point.low, point.high, point.baseline)), str(point.n)]
 
 
-def _place(value: Any) -> str:
+def _place(value: object) -> str:
     return value if isinstance(value, str) else compact(value)
 
 

@@ -5,7 +5,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from decloak.data.formats.jsonvalue import json_text
 from decloak.errors import DecloakError, escape_control, quote
@@ -27,7 +27,7 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+|~<>&!-])", r"\\\1", escape_control(" ".join(text.split())))
 
 
-def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Return a Markdown table with columns of numbers to the right; an absent value is an empty cell."""
     held = [list(row) for row in rows]
     numeric = [
@@ -38,7 +38,7 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterat
     yield from (_line(map(_cell_markdown, row)) for row in held)
 
 
-def _cell_markdown(value: Any) -> str:
+def _cell_markdown(value: object) -> str:
     if value is None:
         return ""
     return str(value) if isinstance(value, int | float) else markdown_text(str(value))
@@ -62,7 +62,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ±[\d.]+)?",
 
 
 def emit(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str = "table", *, width: int | None = None
+    columns: Sequence[str], rows: Iterable[Sequence[object]], form: str = "table", *, width: int | None = None
 ) -> None:
     """Print `rows` under `columns`, in the `form` table, json, csv or md.
 
@@ -83,7 +83,7 @@ def emit(
         _table(columns, [list(row) for row in rows], width)
 
 
-def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Yield the JSON text of all rows, each as soon as it exists."""
     before = "[\n "
     for row in rows:
@@ -100,7 +100,7 @@ class _Lines:
         sys.stdout.write(line.removesuffix("\r\n") + "\n")
 
 
-def _spread(value: Any) -> Any:
+def _spread(value: object) -> object:
     """A value for a spreadsheet, which would run text that begins as a formula does: in front of that goes a quote.
 
     Else it is as it was, unless a terminal prints it.
@@ -111,22 +111,22 @@ def _spread(value: Any) -> Any:
     return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """Infinity as text: JSON has no number for it."""
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def emit_json(value: Any) -> None:
+def emit_json(value: object) -> None:
     """Print one JSON value; bytes and similar types as text."""
     say_data(json_text(value, indent=1, default=str))
 
 
-def fits(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> bool:
+def fits(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> bool:
     """Say whether a table has room in `width` characters, its headings folded between words."""
     return _total(column.need for column in _columns(columns, rows, names=False)) <= width
 
 
-def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, names: bool) -> list["_Column"]:
+def _columns(columns: Sequence[str], rows: Sequence[Sequence[object]], *, names: bool) -> list["_Column"]:
     """Lay out the columns of a table; with `names` a text of digits alone may be a name, and is no figure."""
     from rich.cells import cell_len
 
@@ -142,7 +142,7 @@ def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, names: bo
     return drawn
 
 
-def _table(columns: Sequence[str], rows: list[list[Any]], width: int | None) -> None:
+def _table(columns: Sequence[str], rows: list[list[object]], width: int | None) -> None:
     from rich.console import Console
 
     drawn = _columns(columns, rows, names=width is None)
@@ -221,14 +221,14 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
     return table
 
 
-def _is_figure(value: Any, names: bool) -> bool:
+def _is_figure(value: object, names: bool) -> bool:
     """Return whether a value is a number, or several with a separator."""
     if value is None or isinstance(value, (int, float)):
         return True
     return bool(FIGURES.fullmatch(str(value))) and not (names and _DIGITS.fullmatch(str(value)))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):

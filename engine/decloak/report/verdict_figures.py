@@ -5,7 +5,6 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
@@ -262,12 +261,12 @@ def at_place(count: float | None, records: int) -> float | None:
     return 0.0 if count is not None and count < min(FEW_AT_PLACE, records) else count
 
 
-def _parameters(text: str) -> Mapping[str, Any]:
+def _parameters(text: str) -> Mapping[str, object]:
     value = json.loads(text)
     return value if isinstance(value, dict) else {}
 
 
-def _stated(method: str, parameters: Mapping[str, Any]) -> str:
+def _stated(method: str, parameters: Mapping[str, object]) -> str:
     """Name a method and the settings that its guarantee is stated by."""
     said = [f"{name} = {parameters[name]:,}" for name in STATED if isinstance(parameters.get(name), int)]
     if isinstance(privacy := parameters.get("privacy"), int):

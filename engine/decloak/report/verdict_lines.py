@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
@@ -76,7 +76,7 @@ class Conclusion(NamedTuple):
         """Lay out the headline alone."""
         return "\n".join(_rows(Line("RESULT", self.headline)))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         lines = [line._asdict() for line in self.lines]
         limits = (
             {"/".join(filter(None, (str(one.outcome), str(one.known or "")))): one.limit for one in CRITERIA}

@@ -6,7 +6,6 @@ Paths are relative to the scenario file.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
@@ -37,7 +36,7 @@ class Combination:
     scenario: Scenario
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The values of the keys that vary."""
         return {key: node.value for key, node in self.source.settings.items()}
 
@@ -52,7 +51,7 @@ class Document:
     cases: tuple[Combination, ...]
 
     @property
-    def raw(self) -> dict[str, Any]:
+    def raw(self) -> dict[str, object]:
         """The document as plain values."""
         return dict(self.source.value)
 
@@ -70,7 +69,9 @@ MEMORY = "memory"
 """The name of data that a program gives, in place of a file."""
 
 
-def load(given: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), data: Dataset | None = None) -> Document:
+def load(
+    given: str | Path | Mapping[str, object], overrides: Sequence[str] = (), data: Dataset | None = None
+) -> Document:
     """Read the scenario `given` as a file or a mapping, apply `overrides` ("key=value", dotted keys) and return it;
     raise `Faults`. Files of a mapping are relative to the current folder. `data` replace the file of the scenario.
     """

@@ -76,7 +76,7 @@ def _measure() -> object:
     return Annotated[Union[choices], Remedies(remedies)]  # noqa: UP007
 
 
-def _with_settings(family: Family) -> Any:
+def _with_settings(family: Family) -> object:
     fields: dict[str, Any] = {family.name: (family.settings, Field(description="The settings."))}
     return create_model(
         f"{family.name.capitalize()}MeasureEntry", __base__=ConfigSection, __doc__=f"{family.about}.", **fields

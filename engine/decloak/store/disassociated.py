@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, groupby, islice, repeat
-from typing import Any
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.rows import CodedRows
@@ -23,9 +22,9 @@ def write_clusters(
     digest: str,
     release: Disassociated,
     method: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     notes: Sequence[str] = (),
-    loss: Mapping[str, Any] | None = None,
+    loss: Mapping[str, object] | None = None,
 ) -> int:
     """Write a disassociated `release` and return its number.
 

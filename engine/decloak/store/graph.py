@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import networkx as nx
 
@@ -133,7 +133,7 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
     return graph
 
 
-def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Sequence[Any]]]]) -> Graph:
+def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Sequence[object]]]]) -> Graph:
     """A fact with the rows behind it, a node each: the step it is of, and its columns."""
     graph: Graph = nx.MultiDiGraph()
     graph.add_node(f"finding:{finding}", kind="finding", label=f"finding {finding}")

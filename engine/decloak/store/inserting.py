@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Protocol
 
 __all__ = [
     "find",
@@ -71,7 +71,7 @@ def numbers_by_name(names: Iterable[str], taken: set[int]) -> Iterator[tuple[str
         yield name, number
 
 
-def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:
+def insert(connection: sqlite3.Connection, table: str, **columns: object) -> int:
     """Insert one row and return its number."""
     names = ", ".join(map(quoted, columns))
     marks = ", ".join("?" * len(columns))
@@ -80,7 +80,7 @@ def insert(connection: sqlite3.Connection, table: str, **columns: Any) -> int:
     return cursor.lastrowid
 
 
-def insert_rows(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> None:
+def insert_rows(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[object]]) -> None:
     """Insert rows into a table that is named with its columns, as in "knows (knowledge, item)"."""
     width = into.count(",") + 1
     marks = f"({', '.join('?' * width)})"
@@ -99,7 +99,7 @@ _AT_ONCE, _BLOCK = 50, 1 << 8
 """Rows of a statement, and statements whose rows are gathered before they are carried out."""
 
 
-def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[Any]]) -> range:
+def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[object]]) -> range:
     """The same with a number for each row, in order, which its column id gets; return the numbers."""
     table, columns = into.split(" (")
     first = next_number(connection, table)

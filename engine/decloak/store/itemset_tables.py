@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from decloak.data.itemset_table import ItemsetTable
 from decloak.store.inserting import insert, insert_numbered, item_numbers
@@ -18,9 +17,9 @@ def write_itemset_table(
     digest: str,
     table: ItemsetTable,
     method: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     notes: Sequence[str],
-    loss: Mapping[str, Any],
+    loss: Mapping[str, object],
 ) -> int:
     """Write `table` and return the number of its release.
 

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Hashable, Mapping
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
     return not (shows[0] & shows[1]).any()
 
 
-def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[Any, ...]]:
+def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[object, ...]]:
     """Return the covers that a rule derived: cluster, chunk, item, earlier chunk, size, support, covered item.
 
     An item is null where there is none.

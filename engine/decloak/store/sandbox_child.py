@@ -37,7 +37,7 @@ class _TooMany(Exception):
 def serve(memory: int) -> None:
     """Answer requests until decloak is gone; `memory` is in megabytes."""
     _limit(memory * _MEGABYTE)
-    requests: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    requests: SimpleQueue[dict[str, object]] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     server = _Server()
     while True:
@@ -116,11 +116,11 @@ class _Server:
                 frames.write_rows(self._out, batch)
             batch = next(batches, None)
 
-    def _batches(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[Sequence[Any]]]:
+    def _batches(self, rows: Iterator[tuple[object, ...]]) -> Iterator[Sequence[Sequence[object]]]:
         """The rows in parts, by column, each of about the size of a batch, whatever the values are."""
         left, count = self._room or float("inf"), 1
         while True:
-            batch: list[tuple[Any, ...]] = []
+            batch: list[tuple[object, ...]] = []
             size = 0
             while size < _BATCH and len(batch) < _MOST_IN_BATCH and (part := list(islice(rows, count))):
                 batch += part
@@ -133,12 +133,12 @@ class _Server:
             yield list(zip(*batch, strict=True))
 
 
-def _held(rows: Sequence[tuple[Any, ...]]) -> int:
+def _held(rows: Sequence[tuple[object, ...]]) -> int:
     """The bytes that rows take in Python, about."""
     return len(rows) * (56 + 8 * len(rows[0])) + sum(map(_held_by, zip(*rows, strict=True)))
 
 
-def _held_by(column: Sequence[Any]) -> int:
+def _held_by(column: Sequence[object]) -> int:
     if set(map(type, column)) <= {int, float, type(None)}:
         return 32 * len(column)
     return sum(map(sys.getsizeof, column))
@@ -162,7 +162,7 @@ def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[t
     return tuple(column[0] for column in cursor.description), _rows_of(connection, cursor)
 
 
-def _rows_of(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+def _rows_of(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[object, ...]]:
     try:
         with _explaining():
             yield from cursor
@@ -180,7 +180,7 @@ def _explaining() -> Iterator[None]:
         raise DecloakError(f"SQL: {quote(error, 200)[1:-1]}", hint=hint) from None
 
 
-_CALLS: dict[str, Callable[..., Any]] = {
+_CALLS: dict[str, Callable[..., object]] = {
     "fill": Sandbox.fill,
     "keep": Sandbox.keep,
     "columns": Sandbox.columns,

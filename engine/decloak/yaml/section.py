@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from textwrap import dedent
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -56,7 +56,7 @@ class ConfigSection(BaseModel):
         value = getattr(self, key)
         return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
-    def identity(self, digest_of: Callable[[str], str]) -> dict[str, Any]:
+    def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key in the store, in which `digest_of` replaces files by their content. It does not depend on
         paths or on explicit defaults.
         """
@@ -78,7 +78,7 @@ class ConfigSection(BaseModel):
         yield from ()
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, core: "CoreSchema", handler: "GetJsonSchemaHandler") -> dict[str, object]:
         """Return the JSON Schema, with the texts under the fields."""
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})

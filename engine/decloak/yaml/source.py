@@ -177,7 +177,7 @@ def validated(
         raise DecloakError(error.message, error.place or str(node.place), error.hint) from None
 
 
-Problem = tuple[Loc, dict[str, Any]]
+Problem = tuple[Loc, dict[str, object]]
 """The rest of pydantic's location below the current schema, and pydantic's description of the error."""
 
 _BY_SCHEMA = set(get_args(ErrorType)) - {"value_error", "assertion_error"}

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -185,7 +185,7 @@ class Coat(Represented):
     ul: ExactRatio
     trace: tuple[CoatStep, ...]
     method: str = field(default="coat", compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def summary(self) -> Summary:
         """Return the release in short."""

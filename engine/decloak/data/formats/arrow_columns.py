@@ -34,7 +34,7 @@ class _UnsupportedValue:
         return self.kind
 
 
-def read_columns(read: Callable[[], Any], path: str) -> Columns:
+def read_columns(read: Callable[[], object], path: str) -> Columns:
     """Return the columns of the table that `read` returns, by name. `path` is the file, for errors."""
     arrow = import_extra("pyarrow", "Arrow")
     try:
@@ -82,7 +82,7 @@ def _runs(column: Any) -> list[Any]:
     return values
 
 
-def _is_list(types: Any, kind: Any) -> bool:
+def _is_list(types: object, kind: object) -> bool:
     tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
     return any(getattr(types, test)(kind) for test in tests if hasattr(types, test))
 

@@ -123,7 +123,7 @@ def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
         yield {"id": name, "items": list(row)} if ids else list(row)
 
 
-def generalised_schema() -> dict[str, Any]:
+def generalised_schema() -> dict[str, object]:
     """Return the JSON Schema of one line: the header, a label or a transaction."""
     whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     name = {"type": "string", "minLength": 1}

@@ -9,7 +9,6 @@ The empty itemset is in every record. k and m may be left out of the header.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from decloak.data.content import ItemsetContent
 from decloak.data.formats.jsonvalue import json_text, json_value
@@ -58,7 +57,7 @@ def parse_itemset_content(lines: Sequence[Line]) -> ItemsetContent:
     return ItemsetContent(records, tuple(rows[1:]), tuple(counts), header.k, header.m)
 
 
-def _itemset(line: Line, value: Any, names: dict[str, str]) -> tuple[tuple[str, ...], int]:
+def _itemset(line: Line, value: object, names: dict[str, str]) -> tuple[tuple[str, ...], int]:
     if not isinstance(value, dict) or value.keys() != {"items", "support"}:
         raise line.error("an itemset has the keys items and support", SHAPE)
     items = value["items"]
@@ -81,14 +80,14 @@ def write_itemsets(table: ItemsetContent, path: FilePath) -> None:
     write_lines((json_text(value) for value in _objects(table)), path, remedy=STORE_REMEDY)
 
 
-def _objects(table: ItemsetContent) -> Iterator[dict[str, Any]]:
+def _objects(table: ItemsetContent) -> Iterator[dict[str, object]]:
     yield Header(ITEMSETS, table.k, table.m).value
     yield {"items": [], "support": table.records}
     for items, support in zip(table.itemsets, table.supports, strict=True):
         yield {"items": list(items), "support": support}
 
 
-def itemset_schema() -> dict[str, Any]:
+def itemset_schema() -> dict[str, object]:
     """Return the JSON Schema of one line: the header or an itemset."""
     whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     names = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True, "maxItems": LARGEST}

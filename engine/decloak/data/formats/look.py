@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     options: Options = Options()
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The options that differ from their defaults."""
         values = zip(Options._fields, self.options, Options(), strict=True)
         return {name: value for name, value, unset in values if value != unset}

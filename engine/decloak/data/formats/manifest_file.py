@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from decloak.data.formats.jsonvalue import json_text, json_value
 from decloak.data.formats.lines import FilePath, Line, decode_text, location, open_file
@@ -82,7 +81,7 @@ def read_manifest(file: FilePath) -> Manifest | None:
     return manifest
 
 
-def _manifest(value: Any, path: Path) -> Manifest:
+def _manifest(value: object, path: Path) -> Manifest:
     fields = Manifest.__dataclass_fields__
     if not isinstance(value, dict) or value.get("decloak") != "manifest" or value.get("version") != VERSION:
         raise DecloakError(f"no manifest of version {VERSION}", location(path), _NOT_ONE)

@@ -33,7 +33,7 @@ class Header(NamedTuple):
     cover: str | None = None
 
     @property
-    def value(self) -> dict[str, Any]:
+    def value(self) -> dict[str, object]:
         """The header as a JSON object."""
         stated = (("k", self.k), ("m", self.m), ("cover", self.cover))
         promised = {name: value for name, value in stated if value is not None}
@@ -70,18 +70,18 @@ def header_of(line: Line, *methods: str) -> Header:
     return Header(method, k, m, _cover(line, method, value.get("cover")))
 
 
-def _cover(line: Line, method: str, value: Any) -> str | None:
+def _cover(line: Line, method: str, value: object) -> str | None:
     if value is not None and (method != "disassociation" or value not in COVERS):
         raise line.error(f"cover is {quote(value)}", "write cure or suppress in a release by disassociation")
     return value if isinstance(value, str) else None
 
 
-def same_type_and_value(value: Any, expected: Any) -> bool:
+def same_type_and_value(value: object, expected: object) -> bool:
     """Return True if `value` equals `expected` and has its type: true is not 1."""
     return type(value) is type(expected) and value == expected
 
 
-def whole_number(line: Line, name: str, value: Any) -> int:
+def whole_number(line: Line, name: str, value: object) -> int:
     """Return `value` if it is an integer from 1 to LARGEST_NUMBER; else raise an error that names `line` and `name`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
         raise line.error(f"{name} is {quote(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")

@@ -21,7 +21,7 @@ from decloak.errors import DecloakError, at_location, quote
 
 __all__ = ["FORMAT", "sheet_rows"]
 
-Cells = tuple[Any, ...]
+Cells = tuple[object, ...]
 
 CELLS, CELL = 60, 60
 """Bytes of memory per row of a sheet, and per cell."""
@@ -52,7 +52,7 @@ def _columns(header: Cells, rows: list[tuple[int, Cells]], path: str, options: O
     names = ["" if cell is None else str(cell) for cell in header]
     places = [names.index(name) for name in (options.transaction, options.item)]
     further = [find_column(head, names, name, "columns") for name in options.columns]
-    ids, items, above = list[Any](), list[Any](), None
+    ids, items, above = list[object](), list[object](), None
     for number, cells in rows[1:]:
         label, item = (cells[at] if at < len(cells) else None for at in places)
         if options.fill_down:
