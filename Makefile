@@ -43,7 +43,7 @@ test-edges: $(LOWEST)/tested
 
 # The promises of docs/explanation/trust.md, SECONDS each, less than half an hour in all; writes how often each was tried.
 # TESTS may name some of them: `make trust TESTS="-k 'damaged or refused'"`.
-SECONDS ?= 30
+SECONDS ?= 60
 trust: $(VENV)/tested
 	DECLOAK_TRUST_SECONDS=$(SECONDS) $(BIN)/python -m pytest -m "" tests/trust $(TESTS)
 

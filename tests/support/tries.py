@@ -32,11 +32,15 @@ def drawn(*names: object) -> random.Random:
 
 @pytest.fixture
 def tries(request: pytest.FixtureRequest) -> Callable[[int], Iterator[int]]:
-    """Numbers to try a promise with, from 0: so many at least, and on until its time is over; each is counted."""
+    """Numbers to try a promise with, from 0: so many at least, and on until its time is over; each is counted.
+
+    The cases of a promise share its time.
+    """
     name = request.node.originalname.removeprefix("test_").replace("_", " ")
+    cases = [item for item in request.session.items if getattr(item, "originalname", "") == request.node.originalname]
 
     def numbers(least: int) -> Iterator[int]:
-        end, number = time.monotonic() + SECONDS, 0
+        end, number = time.monotonic() + SECONDS / len(cases), 0
         while number < least or time.monotonic() < end:
             yield number
             number += 1
