@@ -72,7 +72,7 @@ def _cycles(parents: Mapping[str, str]) -> Iterator[list[str]]:
         while node is not None and node not in visited and node not in path:
             path[node] = None
             node = parents.get(node)
-        visited |= path.keys()
+        visited.update(path)  # |= would copy the set each time: the keys of a dictionary are no set
         if node in path:
             above = list(path)
             cycle = above[above.index(node) :]
