@@ -22,19 +22,20 @@ from decloak.yaml.section import ConfigErrors
 
 __all__ = ["ItemsetsMethod"]
 
-ZEROS = ("allow", "refuse")
+ZEROS = ("refuse", "allow")
+"""What may happen to itemsets with an empty cell; the first is the default."""
 
 
 def _make(data: Dataset, options: MethodOptions) -> ItemsetTable:
     k, m, zeros = options.get("k", 11), options.get("m", LARGEST), options.get("zeros", ZEROS[0])
     if zeros not in ZEROS:
-        raise DecloakError(f"zeros is {quote(zeros)}", hint=suggest(str(zeros), ZEROS) or "give allow or refuse")
+        raise DecloakError(f"zeros is {quote(zeros)}", hint=suggest(str(zeros), ZEROS) or "give refuse or allow")
     if isinstance(m, int) and m > LARGEST:
         raise DecloakError(f"m is {m}", hint=f"give at most {LARGEST}")
     place = {item: number for number, item in enumerate(data.items)}
     columns = np.array([place.get(name, 0) for name in data.rows.names], np.int64)
     records = data.rows.matrix(columns, max(1, len(place)))
-    published = publishable_sets(records, k, m, zeros=zeros == ZEROS[0])
+    published = publishable_sets(records, k, m, zeros=zeros == "allow")
     itemsets = [tuple(data.items[item] for item in row) for grown in published for row in grown.itemsets.tolist()]
     supports = [support for grown in published for support in grown.supports.tolist()]
     return ItemsetTable(len(data.rows), tuple(itemsets), tuple(supports), k, m, data.origin)
@@ -71,8 +72,10 @@ class ItemsetsMethod(Method):
     """The least support of a published itemset, and the least number of records in a cell of it that is not empty."""
     m: int = Field(LARGEST, ge=1, le=LARGEST)
     """The largest number of items of an itemset."""
-    zeros: Literal["allow", "refuse"] = "allow"
-    """`allow` publishes itemsets with empty cells, which imply items with certainty. `refuse` leaves them out."""
+    zeros: Literal["refuse", "allow"] = "refuse"
+    """`refuse` leaves itemsets with an empty cell out. `allow` publishes them: they imply items with certainty, and let
+    integer programs prove small cells of unpublished itemsets.
+    """
 
     def config_errors(self) -> ConfigErrors:
         """Yield an error for an order of records, because a table has none."""

@@ -168,7 +168,7 @@ def anonymise(
     *,
     k: int = 11,
     m: int = 3,
-    zeros: Literal["allow", "refuse"] = "allow",
+    zeros: Literal["refuse", "allow"] = "refuse",
     order: Order = "sorted",
 ) -> ItemsetTable: ...
 @overload
@@ -195,7 +195,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: ob
     - `disassociation`: k, m, refine, cover, totals and max_cluster. The default of max_cluster is a quarter of the
       records, at most 1,000 and at least k.
     - `suppression`: k, m, and suppress, which is items or cells.
-    - `itemsets`: k, and optionally m and zeros, which is allow or refuse. The result is a table without records.
+    - `itemsets`: k, and optionally m and zeros, which is refuse or allow. The result is a table without records.
     - `synthetic`: parts, or epsilon, and seed. The records are drawn from a model.
     - `sets`: sets, which replace their items.
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from decloak.rules.operators.claims import CLAIMS
 from decloak.rules.operators.eliminate import ELIMINATE
 from decloak.rules.operators.itemsets import ITEMSETS
 from decloak.rules.operators.operator import Operator
@@ -10,7 +11,7 @@ from decloak.rules.operators.reassociate import REASSOCIATE
 
 __all__ = ["OPERATORS"]
 
-_ALL: tuple[Operator[Any, Any, Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS)
+_ALL: tuple[Operator[Any, Any, Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS, CLAIMS)
 
 OPERATORS = {operator.form: operator for operator in _ALL}
 """Operators by the name of their form in rule files."""
