@@ -30,7 +30,7 @@ def corpus_command() -> None:
     """Build a text index and count terms in it."""
 
 
-def _without(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
+def _exclusions(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
     for value in values:
         if "=" not in value:
             raise DecloakError(f"{quote(value)} is not FIELD=VALUE", "--without", "such as source=mtsamples")
@@ -49,7 +49,7 @@ def _without(context: click.Context, parameter: click.Parameter, values: tuple[s
     "--without",
     multiple=True,
     metavar="FIELD=VALUE",
-    callback=_without,
+    callback=_exclusions,
     help="Exclude documents whose field has this value. Repeatable.",
 )
 def build_command(

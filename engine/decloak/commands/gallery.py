@@ -57,7 +57,7 @@ def gallery_command(
         outcomes |= _run(chosen, store, jobs, overrides)
     if names and form == "table":
         for entry in chosen:
-            _tell(entry, outcomes.get(entry.name))
+            _print_figure(entry, outcomes.get(entry.name))
         return
     columns = _COLUMNS[:4] if form == "table" else _COLUMNS  # those that fit a terminal, or all
     emit(columns, [_row(entry, outcomes.get(entry.name))[: len(columns)] for entry in chosen], form)
@@ -95,7 +95,7 @@ def _run(
     return outcomes
 
 
-def _tell(entry: "Entry", outcome: "FigureOutcome | None") -> None:
+def _print_figure(entry: "Entry", outcome: "FigureOutcome | None") -> None:
     say(f"{entry.figure.number} ({entry.name}): {_verdict(entry, outcome)}")
     say(f"  the paper saw: {' '.join(entry.figure.saw.split())}")
     for trend in outcome.trends if outcome else ():

@@ -81,7 +81,7 @@ def benchmark_command(
     if again:
         say(f"note: {again} of {len(data.pairs)} judgements are of a pair that was judged before", err=True)
     measures = [*_of_scenarios(scenario), *_named(paths)]
-    with _allowed(data, measures, allow_send):
+    with _allow_judgement_hosts(data, measures, allow_send):
         measured = list(_measured(data, measures, store))
     if installed:
         measured += _installed(data, store)
@@ -94,7 +94,7 @@ def benchmark_command(
 
 
 @contextmanager
-def _allowed(
+def _allow_judgement_hosts(
     data: "Judgements", measures: Sequence[tuple[str, "Relate", Path]], allow_send: Sequence[str]
 ) -> Iterator[None]:
     """Allow the hosts that the measures ask about the words of the judgements, if the user named them."""

@@ -83,20 +83,20 @@ class _People:
         after = baseline = None
         inferred = Change(None, self._guessed())
         if given is not None:
-            after = self._singled(np.concatenate((self.rows.anchor_items, given.added)))
+            after = self._count_singled_out(np.concatenate((self.rows.anchor_items, given.added)))
             baseline, at_random = self._baseline(given)
             by_attack = self._guessed(sure or assigned_candidates(self.rows, given))
             inferred = inferred._replace(after=by_attack, baseline=at_random)
         return RecordExposure(
             people=len(self.targets),
-            singled_out=changes(self.raw[0], self.singled_before, after, baseline),
+            singled_out=changes(self.raw[0], self.singled_out_by_release, after, baseline),
             inferred_own=inferred,
             implied=Change(self.raw[1], self.implied),
             hidden=self.hidden,
         )
 
     @cached_property
-    def _asked(self) -> Ints:
+    def _target_rows(self) -> Ints:
         """Return the rows of the people counted."""
         return sample_targets(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
 
@@ -104,7 +104,7 @@ class _People:
     def _person(self) -> Ints:
         """The number of every row among those, -1 of the others."""
         person = np.full(self.rows.rows, -1, np.int64)
-        person[self._asked] = np.arange(len(self._asked))
+        person[self._target_rows] = np.arange(len(self._target_rows))
         return person
 
     @cached_property
@@ -132,9 +132,9 @@ class _People:
         """Those people, and their items by that number."""
         person, item = np.divmod(self._known, self.rows.items)
         items = max(1, int(self._place.max()) + 1)
-        return Targets(self._asked, items, person * items + self._place[item])
+        return Targets(self._target_rows, items, person * items + self._place[item])
 
-    def _holders(self, entries: Ints) -> CandidateIndex:
+    def _candidate_index(self, entries: Ints) -> CandidateIndex:
         row, item = np.divmod(entries, self.rows.items)
         place = self._place[item]
         return CandidateIndex.of(self.rows.rows, self.targets.items, place[place >= 0], row[place >= 0])
@@ -144,20 +144,20 @@ class _People:
         """Return how many people the original data single out, and for how many two items imply a third."""
         if self.whole is not None:
             return self.whole.raw
-        held = self._holders(self.rows.held)
+        held = self._candidate_index(self.rows.held)
         row, item = np.divmod(self.rows.held, self.rows.items)
         start = np.searchsorted(row, np.arange(self.rows.rows + 1))
         search = SinglingOutSearch(held, self.targets)
-        classes = classes_of(CodedRows(start, item, self.rows.names), self._asked)
+        classes = classes_of(CodedRows(start, item, self.rows.names), self._target_rows)
         return search.expected_singled_out(classes), search.implied(held, self.targets.known)
 
     @cached_property
-    def singled_before(self) -> list[float]:
+    def singled_out_by_release(self) -> list[float]:
         """Return how many people the release singles out with up to 1, 2 and 3 items."""
-        return self._singled(possible_items(self.rows))
+        return self._count_singled_out(possible_items(self.rows))
 
-    def _singled(self, entries: Ints) -> list[float]:
-        return SinglingOutSearch(self._holders(entries), self.targets).expected_singled_out(self.rows.of_row)
+    def _count_singled_out(self, entries: Ints) -> list[float]:
+        return SinglingOutSearch(self._candidate_index(entries), self.targets).expected_singled_out(self.rows.of_row)
 
     def _baseline(self, given: AssignedUnits) -> tuple[list[float], float]:
         """Measure random assignments: once for all attacks with equal assignments to equally many rows."""
@@ -165,7 +165,7 @@ class _People:
         if key not in self._baselines:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
             draws = [random_assignment(self.rows, given, rng) for _ in range(draws_for(len(self.targets)))]
-            singled = [self._singled(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
+            singled = [self._count_singled_out(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
             right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in draws]
             self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))
         return self._baselines[key]
@@ -181,25 +181,27 @@ class _People:
         return published_candidates(self.rows)
 
     @cached_property
-    def _shown(self) -> Ints:
+    def _anchor_item_counts(self) -> Ints:
         """Return how many items the anchor shows of each person."""
-        ours = self._asked[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
+        ours = (
+            self._target_rows[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
+        )
         shown = among(ours, np.sort(self.rows.anchor_items))
-        return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._asked))
+        return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._target_rows))
 
     @cached_property
-    def _held(self) -> Ints:
+    def _item_counts(self) -> Ints:
         """Return how many items each person has."""
-        return np.bincount(self._all_known // self.rows.items, minlength=len(self._asked))
+        return np.bincount(self._all_known // self.rows.items, minlength=len(self._target_rows))
 
     def _guessed(self, given: Candidates | None = None) -> float:
         """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""
         right = best_guesses(self.rows, self._hidden, self._published, given)
-        person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._held))
-        left_out = self._held - self._shown - np.bincount(person, minlength=len(everybody))
+        person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._item_counts))
+        left_out = self._item_counts - self._anchor_item_counts - np.bincount(person, minlength=len(everybody))
         return expected_known(
             np.concatenate((person, everybody, everybody)),
-            np.concatenate((np.ones(len(person), np.int64), self._shown, left_out)),
+            np.concatenate((np.ones(len(person), np.int64), self._anchor_item_counts, left_out)),
             np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody)))),
             len(everybody),
         )
@@ -209,15 +211,15 @@ class _People:
         """Return for how many people two items imply a third."""
         names, cluster = self.rows.names, self.rows.cluster
         person, item = np.divmod(self._known, self.rows.items)
-        own = np.split(item, np.searchsorted(person, np.arange(1, len(self._asked))))
+        own = np.split(item, np.searchsorted(person, np.arange(1, len(self._target_rows))))
         people = (
             (int(cluster[row]), [names[code] for code in items.tolist()])
-            for row, items in zip(self._asked.tolist(), own, strict=False)
+            for row, items in zip(self._target_rows.tolist(), own, strict=False)
         )
         return implied_in_chunks(self.rows.release, people)
 
     @cached_property
     def hidden(self) -> float | None:
         """Return the share of item occurrences outside the anchors, or None without items."""
-        held = (self.whole or self)._held
-        return 1 - float(self._shown.sum() / held.sum()) if held.any() else None
+        held = (self.whole or self)._item_counts
+        return 1 - float(self._anchor_item_counts.sum() / held.sum()) if held.any() else None

@@ -106,10 +106,10 @@ class _LookUp:
     exclusive: tuple[str, ...]
     control: Callable[[], Dataset | None] = field(compare=False)
 
-    def __call__(self, held: StoredRelease) -> "_LookedUp":
+    def __call__(self, held: StoredRelease) -> "_ReleaseFigures":
         published = with_exclusive(published_by(held), self.exclusive)
         held_out = self.named == "held_out"
-        return _LookedUp(held, published, self.most, self.seed, self.control(), held_out=held_out)
+        return _ReleaseFigures(held, published, self.most, self.seed, self.control(), held_out=held_out)
 
 
 class _People(NamedTuple):
@@ -124,7 +124,7 @@ class _People(NamedTuple):
         return places, known_items(self.records[places], self.items, places, known, seed)
 
 
-class _LookedUp:
+class _ReleaseFigures:
     """The figures of one release, and the input for the figures after an attack."""
 
     def __init__(
@@ -162,7 +162,7 @@ class _LookedUp:
             notes.append(NO_CONTROL.format("FILE" if self.held.making.method == "unknown" else "held_out"))
         else:
             notes.append(CONTROL.format(self.others.records.shape[0], HELD_OUT if self.held_out else ""))
-            if not self.held_out and (alike := _alike(self.people.records, self.others.records)):
+            if not self.held_out and (alike := _count_equal_records(self.people.records, self.others.records)):
                 notes.append(ALSO_HERE.format(alike))
             if self.others.records.shape[0] < FEWEST_CONTROLS:
                 notes.append(TOO_FEW.format(FEWEST_CONTROLS))
@@ -260,7 +260,7 @@ def _renumbered(records: Matrix, number: Ints, items: int) -> Matrix:
     return sparse.csr_array((np.ones(int(there.sum())), (row[there], column[there])), (records.shape[0], items))
 
 
-def _alike(records: Matrix, others: Matrix) -> int:
+def _count_equal_records(records: Matrix, others: Matrix) -> int:
     """Count the other records that equal a record."""
     there = {tuple(row) for row in _sets(records)}
     return sum(row in there for row in _sets(others))

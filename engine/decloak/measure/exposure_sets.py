@@ -56,9 +56,9 @@ def _exposure(people: "_People", after: StruckCells | None, by_chance: Sequence[
         people=len(targets),
         singled_out=changes(
             None if people.raw is None else people.raw.singled,
-            people.singled_before,
-            None if after is None else people.singled(after),
-            np.mean([people.singled(struck) for struck in by_chance], axis=0).tolist() if by_chance else None,
+            people.singled_out_by_release,
+            None if after is None else people.count_singled_out(after),
+            np.mean([people.count_singled_out(struck) for struck in by_chance], axis=0).tolist() if by_chance else None,
         ),
         inferred_own=inferred,
         implied=Change(None if people.raw is None else people.raw.implied, people.implied),
@@ -88,12 +88,12 @@ class _Hidden:
     share: float | None
 
     @cached_property
-    def _meant(self) -> Ints:
+    def _original_member_counts(self) -> Ints:
         return np.bincount(self.thing[self.meant], minlength=len(self.person))
 
     @cached_property
-    def _held(self) -> Ints:
-        meant = np.bincount(self.person, self._meant, len(self.shown)).astype(np.int64)
+    def _item_counts(self) -> Ints:
+        meant = np.bincount(self.person, self._original_member_counts, len(self.shown)).astype(np.int64)
         held: Ints = self.shown + self.left_out + meant
         return held
 
@@ -106,7 +106,7 @@ class _Hidden:
         right = np.bincount(self.thing[left & self.meant], minlength=len(self.person)) / np.maximum(members, 1)
         everybody = np.arange(len(self.shown))
         person = np.concatenate((self.person, everybody, everybody))
-        items = np.concatenate((self._meant, self.shown, self.left_out))
+        items = np.concatenate((self._original_member_counts, self.shown, self.left_out))
         chances = np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody))))
         return expected_known(person, items, chances, len(everybody))
 
@@ -132,7 +132,7 @@ class _People:
         rows = held.published.rows.with_used_names
         true = None if held.behind is None else held.behind.rows.with_used_names
         elements = Elements(rows.names, () if true is None else true.names)
-        people = sample_targets(_plainly(rows, elements.plain) if true is None else true.lengths, len(rows))
+        people = sample_targets(_count_plain_names(rows, elements.plain) if true is None else true.lengths, len(rows))
         classes, taken = classes_of(rows, people), rows.select(people)
         plain = elements.plain[taken.codes]
         shown = distinct(taken.row_of_code[plain] * elements.items + elements.item[elements.start[taken.codes[plain]]])
@@ -156,28 +156,28 @@ class _People:
         items = np.unique(known % elements.items)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
-        targets = Targets(people, len(items), _placed(known, place))
+        targets = Targets(people, len(items), _items_by_place(known, place))
         having = [elements.elements_of_item[item] for item in items.tolist()]
         may, shows = (
             CandidateIndex.from_elements(rows.start, rows.codes, len(rows.names), groups)
             for groups in (having, [of_item[elements.plain[of_item]] for of_item in having])
         )
         search = SinglingOutSearch(may, targets)
-        told = search.implied(shows, _placed(shown, place))
+        told = search.implied(shows, _items_by_place(shown, place))
         return cls(elements, place, search, classes, raw, told, hidden)
 
     def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
         """Return the members of tables that an attack eliminated."""
         return struck_cells(self.elements.number, tables, masks)
 
-    def singled(self, struck: StruckCells) -> list[float]:
+    def count_singled_out(self, struck: StruckCells) -> list[float]:
         """Return how many people are singled out with up to 1, 2 and 3 items after an attack."""
         place = self.place[struck.items]
         left = self.search.may.excluding(place[place >= 0], struck.rows[place >= 0])
         return SinglingOutSearch(left, self.search.targets).expected_singled_out(self.classes)
 
     @cached_property
-    def singled_before(self) -> list[float]:
+    def singled_out_by_release(self) -> list[float]:
         """Return how many people the release singles out with up to 1, 2 and 3 items."""
         return self.search.expected_singled_out(self.classes)
 
@@ -193,7 +193,7 @@ class RawExposure(NamedTuple):
         items, classes = np.unique(known % elements.items), classes_of(true, people)
         place = np.full(elements.items, -1, np.int64)
         place[items] = np.arange(len(items))
-        targets = Targets(people, len(items), _placed(known, place))
+        targets = Targets(people, len(items), _items_by_place(known, place))
         item = place[elements.further]
         named = np.argsort(item, kind="stable")
         having = np.split(named, np.searchsorted(item[named], np.arange(len(items) + 1)))[1:-1]
@@ -202,13 +202,13 @@ class RawExposure(NamedTuple):
         return cls(search.expected_singled_out(classes), search.implied(raw, targets.known))
 
 
-def _placed(known: Ints, place: Ints) -> Ints:
+def _items_by_place(known: Ints, place: Ints) -> Ints:
     """Items of people by the places of the items."""
     person, item = np.divmod(known, len(place))
     return person * max(1, int(place.max()) + 1) + place[item]
 
 
-def _plainly(rows: CodedRows[object], plain: Mask) -> Ints:
+def _count_plain_names(rows: CodedRows[object], plain: Mask) -> Ints:
     """How many names of every row are plain."""
     counts = [np.bincount(block.row_of_code[plain[block.codes]], minlength=len(block)) for block in rows.blocks()]
     return np.concatenate([np.zeros(0, np.int64), *counts])

@@ -154,6 +154,7 @@ def run(
         checked.add(_first_possible(planned, inputs).release)
         allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda *_: False)), allow_send)
     with open_store(store) as opened:
+        # Stages that the store already has need no service, so fewer hosts are asked for than the plans name.
         requests = tuple(outgoing_requests(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
         with allow_hosts(allowed_hosts(place, requests, allow_send)), cluster_at(dask, allow_send) as cluster:
             # Services are asked by one at a time.

@@ -115,11 +115,11 @@ def _faults(case: Combination, cases: Sequence[Combination], catalogue: Catalogu
                 raise
             place = case.fitted.position(("attack", number))
             yield place, DecloakError(error.message, str(place), error.hint)
-    yield from _pointless(case, cases, catalogue, folder)
-    yield from _unread(case, catalogue, folder)
+    yield from _inapplicable_family_faults(case, cases, catalogue, folder)
+    yield from _unused_auxiliary_faults(case, catalogue, folder)
 
 
-def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
+def _unused_auxiliary_faults(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """Yield a fault if the attacker has other data and no attack reads them."""
     rules = [catalogue.rule(attack.rule, folder) for attack in case.scenario.attacks]
     reads = (rule.reads for named in rules for rule in (named, *catalogue.needed_rules(named)))
@@ -132,7 +132,7 @@ def _unread(case: Combination, catalogue: Catalogue, folder: Folder) -> Iterator
         yield place, DecloakError("no attack uses the further knowledge of the attacker", str(place), hint)
 
 
-def _pointless(
+def _inapplicable_family_faults(
     case: Combination, cases: Sequence[Combination], catalogue: Catalogue, folder: Folder
 ) -> Iterator[Fault]:
     """Yield a fault for each family under `measure` that applies to no listed attack of any variant."""

@@ -48,9 +48,9 @@ def read_rows(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
             raise line.error(f"{len(cells)} values instead of a row and a record", "write such as 0.0,17")
         row, record = cells
         if row not in row_at:
-            raise line.error(f"the release has no row {quote(row)}", f"its rows are {_some(rows)}")
+            raise line.error(f"the release has no row {quote(row)}", f"its rows are {_quote_some(rows)}")
         if record not in place_of:
-            hint = f"{quote(original.origin, 200)[1:-1]} has {_some(original.labels)}"
+            hint = f"{quote(original.origin, 200)[1:-1]} has {_quote_some(original.labels)}"
             raise line.error(f"there is no original record {quote(record)}", hint)
         if behind[row_at[row]] >= 0 or taken.setdefault(record, row) != row:
             twice = f"the row {quote(row)}" if behind[row_at[row]] >= 0 else f"the record {quote(record)}"
@@ -64,15 +64,15 @@ def _complete(path: FilePath, rows: Sequence[str], behind: Ints, original: Datas
     """Raise an error for rows without a record, and for records without a row."""
     lacking = np.flatnonzero(behind < 0).tolist()
     if lacking:
-        message = f"{len(lacking):,} of {len(rows):,} rows have no record: {_some([rows[at] for at in lacking])}"
+        message = f"{len(lacking):,} of {len(rows):,} rows have no record: {_quote_some([rows[at] for at in lacking])}"
         raise DecloakError(message, location(path), ONE_EACH)
     if len(behind) < len(original.labels):
         absent = np.setdiff1d(np.arange(len(original.labels)), behind).tolist()
-        message = f"{len(absent):,} original records have no row: {_some([original.labels[at] for at in absent])}"
+        message = f"{len(absent):,} original records have no row: {_quote_some([original.labels[at] for at in absent])}"
         raise DecloakError(message, location(path), "leave records out of the original file that were not published")
 
 
-def _some(names: Sequence[str]) -> str:
+def _quote_some(names: Sequence[str]) -> str:
     return ", ".join(map(quote, names[:FEW])) + (", …" if len(names) > FEW else "")
 
 
@@ -121,7 +121,7 @@ def _lost(
     if aligned:
         pairs = [*zip(own, shown, strict=False), *((entry, frozenset[str]()) for entry in own[len(shown) :])]
     else:
-        pairs = list(_placed(own, shown, path, where))
+        pairs = list(_rows_with_subrecord(own, shown, path, where))
     for (at, items), subrecord in pairs:
         if strange := subrecord - items:
             _refuse(path, where, strange)
@@ -129,7 +129,7 @@ def _lost(
             yield at, item
 
 
-def _placed(
+def _rows_with_subrecord(
     own: Sequence[tuple[int, frozenset[str]]], shown: Sequence[frozenset[str]], path: FilePath, where: str
 ) -> Iterator[tuple[tuple[int, frozenset[str]], frozenset[str]]]:
     """Yield each row with a sub-record that it can have: an equal one if there is any, else a part of its items."""

@@ -126,10 +126,10 @@ def _methods(config: Mapping[str, Any], study: Study) -> str:
 
 def left_out_section(study: Study, conclusion: Conclusion) -> Section:
     """List the data, the knowledge and the attacks that the result does not cover."""
-    return Section("left-out", "What was left out", items=list(_left_out(study, conclusion)), half=True)
+    return Section("left-out", "What was left out", items=list(_limits_of_page(study, conclusion)), half=True)
 
 
-def _left_out(study: Study, conclusion: Conclusion) -> Iterator[str]:
+def _limits_of_page(study: Study, conclusion: Conclusion) -> Iterator[str]:
     yield "Columns: decloak reads the items of each record, and no dates, prices, quantities or other columns."
     attacker = study.runs[-1].config.get("attacker") or {}
     if attacker.get("sample") is not None:

@@ -80,7 +80,7 @@ def attack_tables(done: "Run") -> AttackTables:
     groups: dict[str, list[Row]] = {}
     for row in chosen:
         groups.setdefault(_claims(cells, row), []).append(row)
-    tables = [_fitting(cells, rows, columns, titles) for rows in groups.values()]
+    tables = [_fit_to_line(cells, rows, columns, titles) for rows in groups.values()]
     return AttackTables(tables, len(chosen), len(having))
 
 
@@ -89,7 +89,7 @@ def _claims(cells: _Cells, row: Row) -> str:
     return next((key for key in ("eliminated", "assigned") if (*row[:2], key) in cells.values), "findings")
 
 
-def _fitting(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
+def _fit_to_line(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
     """Return a table with the figures of these rows, without the last ones if the line is full."""
     having = [one for one in columns if any(_value(cells, *row[:2], one) is not None for row in rows)]
     if _claims(cells, rows[0]) != "findings":  # every claim is a finding

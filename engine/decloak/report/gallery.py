@@ -77,7 +77,7 @@ class _Line:
 
 def judged_trend(study: Study, trend: Trend) -> Judged:
     """Judge a trend by the runs of a sweep."""
-    lines = list(_along(study, trend, trend.along) if trend.along is not None else _beside(study, trend))
+    lines = list(_along(study, trend, trend.along) if trend.along is not None else _compare_sides(study, trend))
     if not lines:
         raise DecloakError(f"no variant is what {quote(trend.says)} is about", hint="see its 'where' and its attacks")
     verdicts = [line.holds for line in lines]
@@ -113,7 +113,7 @@ def _lines(
     lines: dict[str, dict[str, list[float | None]]] = {}
     others = [other for other in chosen.varied if other != key]
     for run in chosen.runs:
-        for attack in attacks or _having(chosen, of):
+        for attack in attacks or _attacks_with_figure(chosen, of):
             if (of, attack) in chosen.figures[run.run]:
                 settings = [(other, chosen.named(run, attack, other)) for other in others]
                 labels = [attack] if key != ATTACK and len(chosen.attacks) > 1 else []
@@ -123,7 +123,7 @@ def _lines(
     return {name: list(points.items()) for name, points in lines.items()}
 
 
-def _having(study: Study, of: str) -> list[str]:
+def _attacks_with_figure(study: Study, of: str) -> list[str]:
     return [attack for attack in study.attacks if any((of, attack) in figures for figures in study.figures.values())]
 
 
@@ -169,7 +169,7 @@ _SHAPES: dict[str, Callable[[Sequence[Values], Sequence[float | None], float], H
 }  # fmt: skip
 
 
-def _beside(study: Study, trend: Trend) -> Iterator[_Line]:
+def _compare_sides(study: Study, trend: Trend) -> Iterator[_Line]:
     assert trend.than is not None
     first = _cells(study, trend.of, trend.attacks, trend.where, trend)
     if not isinstance(trend.than, ComparisonSide):
@@ -209,7 +209,7 @@ def _cells(
     chosen = _selected(study, where)
     cells: dict[_Cell, list[float | None]] = {}
     for run in chosen.runs:
-        for attack in attacks or _having(study, of):
+        for attack in attacks or _attacks_with_figure(study, of):
             if (of, attack) in study.figures[run.run]:
                 settings = tuple((key, str(study.named(run, attack, key))) for key in free)
                 cell = _Cell(attack, settings, len(study.attacks) == 1)

@@ -62,7 +62,7 @@ def _revealed(judged: Judged) -> str:
     )
 
 
-def _singled(judged: Judged) -> str:
+def _singling_headline(judged: Judged) -> str:
     criterion = judged.decision.criterion
     assert criterion is not None
     people = criterion.of(judged.figures)
@@ -79,7 +79,7 @@ def after_step(judged: Judged, people: People) -> str:
     return f"after {people.attack} {'re-associates parts' if chunks else 'eliminates members'}"
 
 
-def _singled_after(judged: Judged) -> str:
+def _singling_after_attack(judged: Judged) -> str:
     criterion = judged.decision.criterion
     assert criterion is not None
     people = criterion.of(judged.figures)
@@ -151,11 +151,11 @@ HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
     Outcome.IDENTIFIERS: _identified,
     Outcome.ROW_ORDER: _identified,
     Outcome.MEMBER_ORDER: _revealed,
-    Outcome.SINGLED_OUT: _singled,
+    Outcome.SINGLED_OUT: _singling_headline,
     Outcome.EXPOSED: _exposed,
     Outcome.IMPLIED: implied_text,
     Outcome.CERTAIN_LINKS: _linked,
-    Outcome.AFTER_ATTACK: _singled_after,
+    Outcome.AFTER_ATTACK: _singling_after_attack,
     Outcome.INFERENCE: _inferred,
     Outcome.RECOVERY: _recovered,
     Outcome.GUARANTEE: lambda judged: "WARNING: the release violates its guarantee.",

@@ -35,7 +35,7 @@ def reliability_panels(connection: sqlite3.Connection, study: Study, by: Sequenc
         raise DecloakError(
             "the calibration of these attacks was not measured", hint="add calibration to the list under measure"
         )
-    return [charts.reliability(_points(curve), title, _said(title, curve)) for title, curve in curves.items()]
+    return [charts.reliability(_points(curve), title, _describe_panel(title, curve)) for title, curve in curves.items()]
 
 
 def reliability_section(connection: sqlite3.Connection, study: Study) -> Section | None:
@@ -48,7 +48,7 @@ def reliability_section(connection: sqlite3.Connection, study: Study) -> Section
     caption = "Findings by the probability they were given"
     table = Table(caption, ["attack", "p", "findings", "mean p", "right"], rows, frozenset({2, 3, 4}))
     drawn = Drawn("The share of findings that is right, by tenths of the probability they were given.", panels, table)
-    return Section("sure", "How sure the attacks are", [ABOUT], [drawn], [_certain(study, list(curves))])
+    return Section("sure", "How sure the attacks are", [ABOUT], [drawn], [_certain_link_table(study, list(curves))])
 
 
 def _curves(connection: sqlite3.Connection, study: Study, by: Sequence[str] = ()) -> Mapping[str, Curve]:
@@ -70,7 +70,7 @@ def _points(curve: Curve) -> list[tuple[float, float, bool]]:
     return [(one.p / one.findings, one.right / one.findings, one.findings < FEW) for one in curve]
 
 
-def _said(attack: str, curve: Curve) -> str:
+def _describe_panel(attack: str, curve: Curve) -> str:
     """Describe a panel in words: the tenth with most findings, and the tenth with the highest probability."""
     parts = dict.fromkeys([max(curve, key=lambda one: one.findings), curve[-1]])
     told = (f"{one.right / one.findings:.2f} of {one.findings:,.0f} given {one.p / one.findings:.2f}" for one in parts)
@@ -83,7 +83,7 @@ def _tenth(one: Sureness) -> Iterator[str]:
     yield from (number(part / one.findings) for part in (one.p, one.right))
 
 
-def _certain(study: Study, attacks: Sequence[str]) -> Table:
+def _certain_link_table(study: Study, attacks: Sequence[str]) -> Table:
     """Return the people with a certain link by each attack, and the error of its probabilities: means over all runs."""
     keys = ("certain_links", "certain_links_people", "brier", "brier_baseline", "miscalibration")
     metrics = metrics_by_key()

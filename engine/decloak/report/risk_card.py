@@ -247,7 +247,7 @@ def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: 
     reached = {attack: values for attack, values in of_attacks.items() if any(value is not None for value in values)}
     if not reached:
         return Cell(of, original, release, reason=NOBODY)
-    means = {attack: _over(values, of, len(reached)) for attack, values in reached.items()}
+    means = {attack: _interval_of_largest(values, of, len(reached)) for attack, values in reached.items()}
     attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
     baseline = interval(study.values(runs, f"{figure}_baseline", attack)).mean
     source = _source(after.mean or 0.0, release.mean, baseline, attack)
@@ -261,7 +261,7 @@ def _certain_links(study: Study, runs: Numbers, attacks: Sequence[str]) -> Cell:
     reached = {attack: some for attack, some in values.items() if any(value is not None for value in some)}
     if not reached:
         return Cell(of, reason=UNSURE)
-    means = {attack: _over(some, of, len(reached)) for attack, some in reached.items()}
+    means = {attack: _interval_of_largest(some, of, len(reached)) for attack, some in reached.items()}
     attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
     return Cell(of, after=after, attack=attack, source=attack)
 
@@ -273,7 +273,7 @@ def _source(after: float, release: float, baseline: float | None, attack: str) -
     return RANDOM if baseline is not None and after <= baseline else attack
 
 
-def _over(values: Sequence[float | None], of: int, considered: int) -> Interval:
+def _interval_of_largest(values: Sequence[float | None], of: int, considered: int) -> Interval:
     """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
     return people_interval(values, of, 1 - 0.05 / considered)
 

@@ -238,7 +238,7 @@ def sweep_section(study: Study) -> Section | None:
     listed_plots = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
     pooled = None if listed_plots else study.over_data
     seen, over = (study, "repetitions") if pooled is None else (pooled, "data sets")
-    plots = listed_plots or [Plot(x=x, y=y) for x, y in _usual(seen, pooled is not None)]
+    plots = listed_plots or [Plot(x=x, y=y) for x, y in _default_plots(seen, pooled is not None)]
     figures: list[Drawn] = []
     for after, plot in zip(range(len(plots) - 1, -1, -1), plots, strict=True):  # each later plot keeps one panel
         left = PANELS - after - sum(len(figure.panels) for figure in figures)
@@ -293,23 +293,23 @@ def making_section(study: Study, store: str, names: Set[str]) -> Section:
         f"decloak {__version__}; {counted}, first started {first.started} UTC.",
         f"Repeat this page: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
-    config = _said(nameless_config({**first.config, "vary": study.varied}, names))
+    config = _drop_empty(nameless_config({**first.config, "vary": study.varied}, names))
     text = yaml.safe_dump(config, default_flow_style=None, sort_keys=False, allow_unicode=True, width=100)
     return Section("making", "How this page was made", lines, code=text, half=True)
 
 
-def _said(value: object) -> object:
+def _drop_empty(value: object) -> object:
     """Return a configuration without empty values."""
     if isinstance(value, list):
-        return [_said(inner) for inner in value]
+        return [_drop_empty(inner) for inner in value]
     if not isinstance(value, dict):
         return value
     first = [key for key in ("scenario",) if key in value]
-    inner = {key: _said(value[key]) for key in (*first, *value)}
+    inner = {key: _drop_empty(value[key]) for key in (*first, *value)}
     return {key: part for key, part in inner.items() if part not in (None, {}, [])}
 
 
-def _usual(study: Study, pooled: bool) -> Iterator[tuple[str, str]]:
+def _default_plots(study: Study, pooled: bool) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
     if study.measures >= set(SHARES):  # of several published forms: what says the same of all of them
         headline = "normalised_advantage"

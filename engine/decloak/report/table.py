@@ -155,7 +155,9 @@ def _table(columns: Sequence[str], rows: list[list[object]], width: int | None) 
         for number, band in enumerate([drawn] if room is None else _bands(drawn, room)):
             if number:
                 console.print()
-            console.print(_drawn(band, [column.width for column in band] if room is None else _fitted(band, room)))
+            console.print(
+                _drawn(band, [column.width for column in band] if room is None else _column_widths(band, room))
+            )
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -186,7 +188,7 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     return [[*columns[:keys], *band] for band in bands]
 
 
-def _fitted(columns: Sequence[_Column], room: int) -> list[int]:
+def _column_widths(columns: Sequence[_Column], room: int) -> list[int]:
     """The width of every column: what it wants, less where it can best do without."""
     widths = [column.width for column in columns]
     while _total(widths) > room:

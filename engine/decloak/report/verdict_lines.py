@@ -255,12 +255,12 @@ def _untested_lines(judged: Judged) -> Iterator[Line]:
         else:
             said.append(f"{name} had no input that it can use.")
     if missing:
-        said.append(f"Attackers who {_either(missing)}.")
+        said.append(f"Attackers who {_join_alternatives(missing)}.")
     if said:
         yield Line("Not tested", " ".join(said))
 
 
-def _either(phrases: Sequence[str]) -> str:
+def _join_alternatives(phrases: Sequence[str]) -> str:
     """Join phrases by commas, the last two by "or"."""
     return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 

@@ -312,7 +312,7 @@ class Scenario(Varying):
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
             family = missing_family(figure, self.families, self.applicable_families)
             if family is not None:
-                yield DecloakError(_unmeasured(figure), hint=f"add {family} under measure")
+                yield DecloakError(_missing_figure_message(figure), hint=f"add {family} under measure")
 
     def _stages(self) -> ConfigErrors:
         """Yield errors for stages that the data need, or that have nothing to do."""
@@ -364,5 +364,5 @@ def scenario_schema() -> dict[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}
 
 
-def _unmeasured(figure: str) -> str:
+def _missing_figure_message(figure: str) -> str:
     return f"the expectation needs {quote(figure)}, which this run does not measure"

@@ -318,7 +318,7 @@ def _make_rows(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
 
 def _dataset_rows(connection: sqlite3.Connection, dataset: int) -> None:
     (first,) = connection.execute("select first from extent where dataset = ?", (dataset,)).fetchone()
-    lengths, codes, elements = (_needed(connection, "array", "dataset", dataset, name).astype(np.int64)
+    lengths, codes, elements = (_required_array(connection, "array", "dataset", dataset, name).astype(np.int64)
                                 for name in ("lengths", "codes", "elements"))  # fmt: skip
     labels = _texts(connection, "array", "dataset", dataset, "labels") or [str(n + 1) for n in range(len(lengths))]
     numbers = range(first, first + len(lengths))
@@ -361,7 +361,7 @@ def _truth_rows(connection: sqlite3.Connection, dataset: int, first: int) -> Non
 
 
 def _pair_rows(connection: sqlite3.Connection, relatedness: int) -> None:
-    items, a, b, scores = (_needed(connection, "relatedness_array", "relatedness", relatedness, name)
+    items, a, b, scores = (_required_array(connection, "relatedness_array", "relatedness", relatedness, name)
                            for name in ("items", "a", "b", "scores"))  # fmt: skip
     columns = (items[a].tolist(), items[b].tolist(), scores.tolist())  # SQLite reads NaN as null
     insert_rows(connection, "related (relatedness, a, b, score)", zip(repeat(relatedness), *columns, strict=False))
@@ -370,7 +370,7 @@ def _pair_rows(connection: sqlite3.Connection, relatedness: int) -> None:
 def _cell_rows(connection: sqlite3.Connection, scoring: int) -> None:
     names = ("heights", "widths", "d", "context_lengths", "context_codes", "context_items")
     heights, widths, d, lengths, codes, items = (
-        _needed(connection, "scoring_array", "scoring", scoring, name) for name in names
+        _required_array(connection, "scoring_array", "scoring", scoring, name) for name in names
     )
     tables = connection.execute("select id from distance_table where scoring = ? order by number", (scoring,))
     shapes = list(zip((id_ for (id_,) in tables), heights.tolist(), widths.tolist(), strict=True))
@@ -385,7 +385,7 @@ def _cell_rows(connection: sqlite3.Connection, scoring: int) -> None:
 
 def _struck_rows(connection: sqlite3.Connection, attack: int, first: int) -> None:
     names = ("tables", "rows", "cols", "rounds", "groups", "suspicions", "thresholds", "weights")
-    arrays = {name: _needed(connection, "attack_array", "attack", attack, name).tolist() for name in names}
+    arrays = {name: _required_array(connection, "attack_array", "attack", attack, name).tolist() for name in names}
     numbers = range(first, first + len(arrays["tables"]))
     insert_rows(connection, "finding (id, attack, round)", zip(numbers, repeat(attack), arrays["rounds"], strict=False))
     groups = [GROUPS[group] for group in arrays["groups"]]
@@ -393,14 +393,14 @@ def _struck_rows(connection: sqlite3.Connection, attack: int, first: int) -> Non
     told = (arrays[name] for name in ("suspicions", "thresholds", "weights"))
     columns = 'struck (finding, distance_table, row, col, "group", suspicion, threshold, weight)'
     insert_rows(connection, columns, zip(numbers, *cells, groups, *told, strict=True))
-    left = (_needed(connection, "attack_array", "attack", attack, f"spared_{name}").tolist()
+    left = (_required_array(connection, "attack_array", "attack", attack, f"spared_{name}").tolist()
             for name in ("tables", "rows", "cols", "weights"))  # fmt: skip
     rows = zip(repeat(attack), *left, strict=False)
     insert_rows(connection, "spared (attack, distance_table, row, col, weight)", rows)
 
 
 def _assigned_rows(connection: sqlite3.Connection, attack: int, first: int) -> None:
-    places, chunks, units, values = (_needed(connection, "attack_array", "attack", attack, name).tolist()
+    places, chunks, units, values = (_required_array(connection, "attack_array", "attack", attack, name).tolist()
                                      for name in ("places", "chunks", "units", "values"))  # fmt: skip
     names, texts = (
         _texts(connection, "attack_array", "attack", attack, name) for name in ("chunk_names", "unit_texts")
@@ -419,7 +419,7 @@ def _assigned_rows(connection: sqlite3.Connection, attack: int, first: int) -> N
     insert_rows(connection, "assigned (finding, txn, chunk, unit, value)", rows)
 
 
-def _needed(connection: sqlite3.Connection, table: str, owner: str, number: int, name: str) -> Array:
+def _required_array(connection: sqlite3.Connection, table: str, owner: str, number: int, name: str) -> Array:
     array = _array(connection, table, owner, number, name)
     if array is None:
         raise damaged(f"the array {name} of {owner} {number} is not there")

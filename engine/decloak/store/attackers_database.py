@@ -50,7 +50,7 @@ class AttackersDatabase:
     def write(self, into: sqlite3.Connection, relations: Collection[str], earlier: Iterable[Earlier] = ()) -> None:
         """Write some relations, and the relations of earlier attacks, into an empty database."""
         into.execute("begin")
-        with _told(self._scope):
+        with _damage_error(self._scope):
             for name, relation in RELATIONS.items():
                 if name in relations:
                     _make(into, name, relation.columns, _types(relation.columns), relation.key)
@@ -76,7 +76,7 @@ class AttackersDatabase:
             "txn": lambda: ((place + 1, place, label) for place, label in enumerate(self._nodes.transactions.labels)),
             "contains": lambda: self._elements("contains"),
             "published_as": lambda: self._elements("published_as"),
-            "shown": self._shown,
+            "shown": self._rows_of_labels,
             "member_of": self._member_of,
             "auxiliary": self._auxiliary,
             "cluster": lambda: self._store.execute(
@@ -143,7 +143,7 @@ class AttackersDatabase:
         a, b = (map(self._nodes.items.__getitem__, side.tolist()) for side in (pairs.a, pairs.b))
         return zip(a, b, pairs.scores.tolist(), strict=True)
 
-    def _shown(self) -> Rows:
+    def _rows_of_labels(self) -> Rows:
         labels = dict(
             self._store.execute("select id, label from generalised where release = ?", (self._scope.release,))
         )
@@ -228,7 +228,7 @@ def _table(name: str, columns: Sequence[str]) -> str:
 
 
 @contextmanager
-def _told(scope: Scope) -> Iterator[None]:
+def _damage_error(scope: Scope) -> Iterator[None]:
     """Turn the error of a damaged store, or of a full disk, into a line with a remedy."""
     try:
         yield

@@ -16,7 +16,7 @@ __all__ = ["MIGRATIONS", "Migration"]
 Migration = Callable[["Database"], None]
 
 
-def _wait(database: "Database") -> None:
+def _change_nothing(database: "Database") -> None:
     """Leave `database` as it is: step 9 reads stores of every version before it."""
 
 
@@ -130,7 +130,7 @@ def _answer_questions(database: "Database") -> None:
 
 
 MIGRATIONS: Mapping[int, Migration] = {
-    **dict.fromkeys(range(2, 8), _wait),
+    **dict.fromkeys(range(2, 8), _change_nothing),
     8: _keep_requests,
     9: _write_lists,
     10: _seal_stages,

@@ -259,13 +259,13 @@ CountsByScope = dict[str, dict[int, tuple[float, float, float]]]
 def claims_of(connection: sqlite3.Connection, run: int) -> CountsByScope:
     """Return all, right and expected claims of the attacks of a run that have ground truth."""
     claims = "r.name in ('precision', 'accuracy') and r.whole > 0"
-    return _by_scope(_with_beside(connection, run, "baseline", "r.whole, r.part, b.part", claims))
+    return _by_scope(_paired_counts(connection, run, "baseline", "r.whole, r.part, b.part", claims))
 
 
 def recovered_by(connection: sqlite3.Connection, run: int) -> CountsByScope:
     """Return right, expected and hidden members of the attacks of a run that made claims."""
     recall = "r.name = 'recall' and r.value is not null"
-    return _by_scope(_with_beside(connection, run, "baseline", "r.part, b.part, r.whole", recall))
+    return _by_scope(_paired_counts(connection, run, "baseline", "r.part, b.part, r.whole", recall))
 
 
 def _by_scope(rows: Rows) -> CountsByScope:
@@ -288,10 +288,10 @@ class Sureness(NamedTuple):
 def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
     """The reliability curve of every attack of a run that was measured with `certain`."""
     tenths = "r.name = 'tenth_p' and r.whole > 0"
-    return [Sureness(*row) for row in _with_beside(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
+    return [Sureness(*row) for row in _paired_counts(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
 
 
-def _with_beside(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
+def _paired_counts(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
     """Pair the counts of some figures with the figure `beside`, for the same attack and table, where both exist."""
     rows = connection.execute(
         f"select a.label, r.scope, {counts} from run_attack a join measurement m on m.attack = a.attack "

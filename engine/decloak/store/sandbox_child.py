@@ -79,7 +79,7 @@ class _Server:
         self._room = request["room"] * _MEGABYTE
         self._clock.start(request["seconds"])
         try:
-            last = {"value": self._done(request["call"], request["arguments"]), "read": sorted(self._sandbox.read)}
+            last = {"value": self._answer(request["call"], request["arguments"]), "read": sorted(self._sandbox.read)}
         except DecloakError as error:
             last = {"error": [error.message, error.place, error.hint]}
         except (sqlite3.Error, OverflowError, ValueError) as error:  # in a step of our own, over a stranger's values
@@ -92,7 +92,7 @@ class _Server:
         self._clock.stop()
         frames.write_frame(self._out, last)
 
-    def _done(self, call: str, arguments: list[Any]) -> Any:
+    def _answer(self, call: str, arguments: list[Any]) -> Any:
         if call in ("of", "empty", "close"):
             self._sandbox.close()
             self._sandbox = _opened(call, *arguments)
@@ -124,7 +124,7 @@ class _Server:
             size = 0
             while size < _BATCH and len(batch) < _MOST_IN_BATCH and (part := list(islice(rows, count))):
                 batch += part
-                size += (held := _held(part))
+                size += (held := _row_bytes(part))
                 if (left := left - held) < 0:
                     raise _TooMany
                 count = min(8 * count, max(1, _BATCH * len(part) // held), _MOST_IN_BATCH)
@@ -133,12 +133,12 @@ class _Server:
             yield list(zip(*batch, strict=True))
 
 
-def _held(rows: Sequence[tuple[object, ...]]) -> int:
+def _row_bytes(rows: Sequence[tuple[object, ...]]) -> int:
     """The bytes that rows take in Python, about."""
-    return len(rows) * (56 + 8 * len(rows[0])) + sum(map(_held_by, zip(*rows, strict=True)))
+    return len(rows) * (56 + 8 * len(rows[0])) + sum(map(_column_bytes, zip(*rows, strict=True)))
 
 
-def _held_by(column: Sequence[object]) -> int:
+def _column_bytes(column: Sequence[object]) -> int:
     if set(map(type, column)) <= {int, float, type(None)}:
         return 32 * len(column)
     return sum(map(sys.getsizeof, column))

@@ -44,12 +44,12 @@ def open_sandbox(
     limits = Limits.current()
     with TemporaryDirectory(prefix="decloak-", ignore_cleanup_errors=True) as folder:
         file = Path(folder) / "attacker.db"
-        with closing(_made(file)) as connection:
+        with closing(_empty_database(file)) as connection:
             database.write(connection, relations, earlier)
         return GuardedSandbox(untrusted_name, limits, limits.seconds, "of", str(file), names)
 
 
-def _made(file: Path) -> sqlite3.Connection:
+def _empty_database(file: Path) -> sqlite3.Connection:
     """Make an empty database in a new file, without a journal."""
     try:
         connection = sqlite3.connect(file, isolation_level=None)
@@ -109,7 +109,7 @@ def forget_processes() -> None:
         _KEPT.set([])
 
 
-def _taken(limits: Limits) -> Process:
+def _idle_process(limits: Limits) -> Process:
     idle = _KEPT.get() or []
     while idle:
         process = idle.pop()
@@ -124,7 +124,7 @@ class GuardedSandbox(Sandbox):
 
     def __init__(self, untrusted_name: str, limits: Limits, seconds: float, call: str, *arguments: Any) -> None:
         self._statement = Statement(untrusted_name, limits, seconds, None)
-        self._process = _taken(limits)
+        self._process = _idle_process(limits)
         self.read = set()
         try:
             self._value(call, *arguments)

@@ -54,7 +54,7 @@ def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -
     rows: list[Row] = connection.execute(
         "select type, lower(name), lower(tbl_name), coalesce(sql, '') from sqlite_master"
     ).fetchall()
-    for fault in (*_strangers(rows, _modules(connection), current), *(_differing(rows) if current else ())):
+    for fault in (*_foreign_objects(rows, _modules(connection), current), *(_differing(rows) if current else ())):
         hint = "it may do harm: ask for one made by `decloak publish`, or drop from yours what was added"
         raise DecloakError(f"not as decloak makes a store: {fault}", location(path), hint)
 
@@ -64,7 +64,7 @@ def _modules(connection: sqlite3.Connection) -> frozenset[str]:
     return frozenset(name.lower() for (name,) in connection.execute("select name from pragma_module_list"))
 
 
-def _strangers(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
+def _foreign_objects(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
     """Yield objects that may run code, or hide a table, in a store of any version."""
     known = _own().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:

@@ -63,14 +63,14 @@ def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
 
 def _fixed(run: StudyRun) -> dict[str, Any]:
     """Return the configuration without the varied keys."""
-    return dict(_without(run.config, [tuple(key.split(".")) for key in run.keys]))
+    return dict(_drop_keys(run.config, [tuple(key.split(".")) for key in run.keys]))
 
 
-def _without(config: Mapping[str, Any], paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+def _drop_keys(config: Mapping[str, Any], paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
     for key, value in config.items():
         inside = [path[1:] for path in paths if path[0] in (key, "*")]
         if () in inside:
             continue
         # A key that varies may lie inside an entry of a list.
         inner = dict(zip(map(str, range(len(value))), value, strict=True)) if isinstance(value, list) else value
-        yield key, dict(_without(inner, inside)) if inside and isinstance(inner, dict) else value
+        yield key, dict(_drop_keys(inner, inside)) if inside and isinstance(inner, dict) else value

@@ -22,11 +22,11 @@ class ExclusiveEstimates:
         return self.estimator.items
 
     def supports(self, itemsets: Ints) -> Floats:
-        found: Floats = np.where(self._impossible(itemsets), 0.0, self.estimator.supports(itemsets))
+        found: Floats = np.where(self._exclusive_itemsets(itemsets), 0.0, self.estimator.supports(itemsets))
         return found
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
-        found: Floats = np.where(self._impossible(itemsets), 0.0, self.estimator.weights(itemsets, records))
+        found: Floats = np.where(self._exclusive_itemsets(itemsets), 0.0, self.estimator.weights(itemsets, records))
         return found
 
     def extended(self, itemsets: Ints) -> Floats:
@@ -34,14 +34,14 @@ class ExclusiveEstimates:
         groups = self._groups(itemsets)
         for known in groups:
             found = np.where((known[:, None] >= 0) & (known[:, None] == self.group[None, :]), 0.0, found)
-        impossible: Floats = np.where(self._impossible(itemsets)[:, None], 0.0, found)
+        impossible: Floats = np.where(self._exclusive_itemsets(itemsets)[:, None], 0.0, found)
         return impossible
 
     def _groups(self, itemsets: Ints) -> Ints:
         groups: Ints = np.where(itemsets >= 0, np.append(self.group, -1)[itemsets], -1)
         return groups
 
-    def _impossible(self, itemsets: Ints) -> Mask:
+    def _exclusive_itemsets(self, itemsets: Ints) -> Mask:
         groups = np.sort(self._groups(itemsets), axis=0)
         twice: Mask = ((groups[1:] == groups[:-1]) & (groups[1:] >= 0)).any(axis=0)
         return twice
