@@ -78,12 +78,14 @@ def advise(
         bench = Bench(scenario, Path(store or Path(folder) / "advice.db"), named, seed, jobs)
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
-        lead, passes = session.settle()
+        lead, passes = session.settle(counts=False)
+        counts, counts_pass = session.settle(counts=True)
         held_out = round(control_share(records) * records) if control is None else 0
         untried = (*session.refused, *session.left, *not_applicable(records, inputs))
         return Advice(
             records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
             session.ended, base, bench.measures(), seed, drawn_from,
+            counts, counts_pass,
         )  # fmt: skip
 
 
@@ -193,9 +195,12 @@ class _Session:
         except DecloakError as error:
             self.refused.append(Untried(candidate.name, error.message))
 
-    def settle(self) -> tuple[Tried | None, bool]:
-        """Attack the candidate in the lead, until one that was attacked leads: the worst figures decide."""
-        lead, passes = chosen(self.tried, self.by.criteria)
+    def settle(self, *, counts: bool) -> tuple[Tried | None, bool]:
+        """Attack the candidate in the lead, until one that was attacked leads: the worst figures decide.
+
+        With `counts` it is the lead of the candidates for readers who only count, else that of the others.
+        """
+        lead, passes = self._lead(counts)
         for _ in range(ROUNDS):
             if self.ended == INTERRUPTED or lead is None or lead.attacked:
                 break
@@ -203,5 +208,8 @@ class _Session:
                 self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, attacked=True)
             except KeyboardInterrupt:
                 self._interrupted()
-            lead, passes = chosen(self.tried, self.by.criteria)
+            lead, passes = self._lead(counts)
         return lead, passes and lead is not None and lead.attacked
+
+    def _lead(self, counts: bool) -> tuple[Tried | None, bool]:
+        return chosen([one for one in self.tried if one.candidate.of_counts == counts], self.by.criteria)

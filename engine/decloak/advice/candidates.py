@@ -12,7 +12,9 @@ BOUNDS = ((5, 3), (11, 3), (5, 2), (11, 2))
 """k and m of generalisation."""
 HIERARCHIES = ("popularity", "cooccurrence")
 PARTS = 10
-PLAIN = ("suppression", "generalisation", "disassociation", "coat")
+COUNTS = ("itemsets", "synthetic")
+"""The kinds of methods for readers who only count: they publish no record of a person."""
+PLAIN = ("suppression", "generalisation", "disassociation", "coat", *COUNTS)
 """The kinds of methods, the plainest first: it wins where nothing else differs."""
 
 
@@ -24,6 +26,11 @@ class Candidate:
     name: str
     anonymise: Mapping[str, Any]
     attack: str
+
+    @property
+    def of_counts(self) -> bool:
+        """True if readers can count with the release, and get no record of a person."""
+        return self.kind in COUNTS
 
     @property
     def plainness(self) -> int:
@@ -49,6 +56,7 @@ def candidates_for(records: int, inputs: Inputs) -> list[Candidate]:
     """List the candidates for so many records: one of every method comes before the second of any."""
     lanes = (
         list(_disassociated(records)), list(_cut(inputs)), list(_in_parts()), list(_coat(inputs)),
+        list(_suppressed()), list(_counts()),
     )  # fmt: skip
     return [candidate for candidate in chain.from_iterable(zip_longest(*lanes)) if candidate is not None]
 
@@ -83,6 +91,18 @@ def _coat(inputs: Inputs) -> Iterator[Candidate]:
         yield Candidate("coat", f"coat k = {k}", settings, "km_violation")
 
 
+def _suppressed() -> Iterator[Candidate]:
+    settings = {"method": "suppression", "suppress": "items", "k": 5, "m": 2}
+    yield Candidate("suppression", "suppression of items k = 5, m = 2", settings, "km_violation")
+
+
+def _counts() -> Iterator[Candidate]:
+    for k in (11, 5):
+        settings = {"method": "itemsets", "k": k, "m": 3}
+        yield Candidate("itemsets", f"table of itemsets, supports >= {k}", settings, "differenced")
+    yield Candidate("synthetic", "synthetic records", {"method": "synthetic"}, "copies")
+
+
 def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
     """List the ways that do not apply, with the reason."""
     untried = []
@@ -94,6 +114,4 @@ def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
         untried.append(Untried("COAT", "no constraints given"))
     if not inputs.hierarchies:
         untried.append(Untried("your hierarchy", "none given"))
-    untried.append(Untried("tables of itemsets", "not built"))
-    untried.append(Untried("synthetic records", "not built"))
     return untried

@@ -57,6 +57,15 @@ class Advice:
     seed: int
     drawn_from: int | None = None
     """The number of records of which these were drawn, None if they are all."""
+    counts: Tried | None = None
+    """The leading candidate for readers who only count, None where there is none."""
+    counts_pass: bool = False
+    """True if `counts` meets all criteria."""
+
+    @property
+    def written(self) -> Tried | None:
+        """The candidate to write a scenario of: the lead, or that for counts if it alone passes."""
+        return self.counts if self.counts_pass and not self.passes else self.lead
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -64,12 +73,14 @@ class Advice:
 
     @property
     def front(self) -> list[Tried]:
-        """The candidates that no other one dominates, the lowest error first."""
-        return sorted(undominated(self.tried, self.criteria), key=lambda one: (one.error, one.candidate.name))
+        """The candidates that no other one of their class dominates, the lowest error first."""
+        classes = ([one for one in self.tried if one.candidate.of_counts == counts] for counts in (False, True))
+        front = [one for tried in classes for one in undominated(tried, self.criteria)]
+        return sorted(front, key=lambda one: (one.error, one.candidate.name))
 
     def __str__(self) -> str:
         """Return the screen."""
-        head = [*_head(self), *_result(self), ""]
+        head = [*_head(self), *_result(self), *_counts(self), ""]
         foot = [*_next(self), *_criteria(self), *_untried(self), *_line("", _end(self))]
         return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 2), *foot])
 
@@ -156,6 +167,17 @@ def _result(advice: Advice) -> Iterator[str]:
         text += f" Nearest: {called}. Not met: {missed or 'not attacked yet'}."
     yield from _line("Result", text)
     yield from _figures(lead, advice.criteria)
+
+
+def _counts(advice: Advice) -> Iterator[str]:
+    """Yield the answer for readers who only count."""
+    lead = advice.counts
+    if lead is None:
+        return
+    meets = "meets all criteria" if advice.counts_pass else f"not met: {', '.join(_missed(lead, advice))}"
+    exposed = _people(_exposed(lead, 3), True)
+    text = f"{lead.candidate.name}: error {lead.error:.0%}, 3 items expose {exposed}; {meets}."
+    yield from _line("Counts only", text)
 
 
 def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
@@ -289,6 +311,8 @@ def _value(advice: Advice) -> dict[str, Any]:
         "drawn_from": advice.drawn_from,
         "criteria": [{"figure": one.figure, "limit": one.limit, "source": one.source} for one in advice.criteria],
         "passes": advice.passes,
+        "counts": None if advice.counts is None else advice.counts.candidate.name,
+        "counts_pass": advice.counts_pass,
         "lead": None if advice.lead is None else advice.lead.candidate.name,
         "ended": advice.ended,
         "candidates": [_candidate(one, advice) for one in advice.tried],

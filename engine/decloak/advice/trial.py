@@ -67,6 +67,8 @@ class Bench:
         if not attacked or candidate.kind != "disassociation":
             # Nothing was split, or nobody has attacked it yet: a candidate in the lead is attacked before it passes.
             figures = {**figures, **dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))}
+        if candidate.kind == "synthetic":  # it guarantees nothing, so nothing is violated
+            figures["guarantee_violations"] = Ranged(0.0, 0.0)
         return Tried(candidate, figures, attacked)
 
 
