@@ -94,7 +94,11 @@ def untouched(store: Path, before: list[str]) -> None:
         assert connection.execute("pragma journal_mode").fetchone() == ("delete",)
         assert connection.execute("select count(*) from run").fetchone() == (1,)
         assert connection.execute("select count(*) from sqlite_master where name like '%evil%'").fetchone() == (0,)
-    assert set(before) <= set(content(store))
+    growing = (
+        "INSERT INTO \"seal\" VALUES('item',",
+        "INSERT INTO \"seal\" VALUES('number',",
+    )  # one row, up to the last
+    assert {line for line in before if not line.startswith(growing)} <= set(content(store))
 
 
 def one_line(text: bytes) -> str:

@@ -109,7 +109,9 @@ def emptied(connection: sqlite3.Connection) -> None:
         connection.execute(f"delete from {table}")
     connection.execute("delete from item where name = ?", (SUPPRESSED,))
     connection.execute("update dataset set origin = 'x', note = null")
-    connection.execute("update release set parameters = '{}', loss = '{}', notes = '[]', method = 'unknown'")
+    # Its k and m are what a release states of itself.
+    stated = "json_object('k', json_extract(parameters, '$.k'), 'm', json_extract(parameters, '$.m'))"
+    connection.execute(f"update release set parameters = {stated}, loss = '{{}}', notes = '[]', method = 'unknown'")
 
 
 def moved(connection: sqlite3.Connection) -> None:
