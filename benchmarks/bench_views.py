@@ -1,0 +1,55 @@
+"""CPU seconds of every view of a store about 60,000 records: its first 100 rows, and the count of all its rows.
+
+    python benchmarks/bench_views.py [STORE]
+
+Without a store it makes one: 60,000 baskets, disassociated with k = 5 and m = 2, and attacked by one rule. It prints the
+views that take more than a tenth of a second.
+"""
+
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import decloak
+from decloak.store.documentation import schema_tables
+from decloak.store.opening import open_store
+
+SCENARIO = {
+    "scenario": "views",
+    "data": {"generate": "baskets", "transactions": 60_000, "items": 1_000, "length": 6.5},
+    "anonymise": {"method": "disassociation", "k": 5, "m": 2},
+    "attacker": {"knows": ["release"]},
+    "attack": ["aba"],
+    "measure": ["accuracy"],
+}
+
+
+def seconds(connection: sqlite3.Connection, sql: str) -> tuple[float, int]:
+    """CPU seconds of a query, and the first value of its last row."""
+    begun, last = time.process_time(), (0,)
+    for last in connection.execute(sql):
+        pass
+    return time.process_time() - begun, last[0]
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        store = Path(sys.argv[1]) if sys.argv[1:] else Path(folder) / "store.db"
+        if not store.exists():
+            decloak.run(SCENARIO, store=store)
+        open_store(store).close()  # brings an older one up to date
+        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            print(f"{'view':<24}{'100 rows':>10}{'count':>10}{'rows':>12}")
+            for table in schema_tables():
+                if table.kind == "view":
+                    first, _ = seconds(connection, f"select * from {table.name} limit 100")
+                    whole, rows = seconds(connection, f"select count(*) from {table.name}")
+                    if max(first, whole) >= 0.1:
+                        print(f"{table.name:<24}{first:>10.2f}{whole:>10.2f}{rows:>12,}")
+
+
+if __name__ == "__main__":
+    main()
