@@ -2,8 +2,8 @@
 
     python benchmarks/bench_views.py [STORE]
 
-Without a store it makes one: 60,000 baskets, disassociated with k = 5 and m = 2, and attacked by one rule. It prints the
-views that take more than a tenth of a second.
+Without a store it makes one: 60,000 baskets, disassociated with k = 5 and m = 2, and attacked by one rule. It prints
+the views that take more than a tenth of a second.
 """
 
 import sqlite3
@@ -29,10 +29,9 @@ SCENARIO = {
 
 def seconds(connection: sqlite3.Connection, sql: str) -> tuple[float, int]:
     """CPU seconds of a query, and the first value of its last row."""
-    begun, last = time.process_time(), (0,)
-    for last in connection.execute(sql):
-        pass
-    return time.process_time() - begun, last[0]
+    begun = time.process_time()
+    rows = connection.execute(sql).fetchall()
+    return time.process_time() - begun, rows[-1][0] if rows else 0
 
 
 def main() -> None:

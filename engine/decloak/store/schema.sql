@@ -850,6 +850,10 @@ GROUP BY ra.run, ra.position, s.item;
 -- Every finding, and whether it is right. An elimination is right if the person does not have the item, an assignment is
 -- right if the person has all items of the unit.
 CREATE VIEW truth_finding AS
+WITH wanted AS MATERIALIZED (
+  SELECT u.id AS unit, group_concat(i.name, ', ') AS names, ',' || max(i.id) || ',' AS mark, count(*) AS items
+  FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
+  GROUP BY u.id)
 SELECT
   ra.run AS run,                 -- the run
   r.variant AS variant,          -- the variant's name
@@ -869,16 +873,18 @@ CROSS JOIN distance_row w ON w.distance_table = t.id AND w.row = x.cell / t.colu
 CROSS JOIN truth_origin o ON o.txn = w.txn
 UNION ALL SELECT
   ra.run, r.variant, ra.label,
-  (SELECT coalesce(p.label, CAST(p.id - d.first + 1 AS TEXT)) FROM record p JOIN dataset d ON d.id = p.dataset WHERE p.id = o.original),
-  (SELECT group_concat(n.value, ', ') FROM unit u, json_each(u.items) n WHERE u.id = s.unit),
-  NOT EXISTS (SELECT 1 FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value WHERE u.id = s.unit
-    AND i.id NOT IN (SELECT k.value FROM record p, json_each(p.elements) k WHERE p.id = o.original)),
+  coalesce(p.label, CAST(p.id - (SELECT d.first FROM dataset d WHERE d.id = p.dataset) + 1 AS TEXT)), u.names,
+  CASE WHEN instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', u.mark) = 0 THEN 0 WHEN u.items = 1 THEN 1
+    ELSE NOT EXISTS (SELECT 1 FROM unit v, json_each(v.items) n JOIN item i ON i.name = n.value
+      WHERE v.id = s.unit AND i.id NOT IN (SELECT k.value FROM json_each(p.elements) k)) END,
   s.finding
 FROM run r
 CROSS JOIN run_attack ra ON ra.run = r.id
 CROSS JOIN attack a ON a.id = ra.attack
 CROSS JOIN assigned_unit s ON s.finding >= a.first AND s.finding < a.first + a.findings
-CROSS JOIN truth_origin o ON o.txn = s.txn;
+CROSS JOIN wanted u ON u.unit = s.unit
+CROSS JOIN truth_origin o ON o.txn = s.txn
+CROSS JOIN record p ON p.id = o.original;
 
 -- The people about whom attacks found something, with the number of findings that are right, as in truth_finding.
 CREATE VIEW truth_exposed_record AS
