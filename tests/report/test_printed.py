@@ -10,6 +10,9 @@ import pytest
 
 from conftest import ROOT
 from decloak.cli import _code
+from decloak.report.risk_tables import short_titles
+from decloak.scenario.document import load
+from decloak.scenario.variant import variants
 
 QUICK = {
     "quickstart": "quickstart.yaml",
@@ -25,7 +28,8 @@ NEVER = re.compile(
     re.IGNORECASE,
 )
 LABELS = ["RESULT", "Singling out", "Exposed", "Implied items", "Recovery", "Cost"]
-MOST_WIDE, MOST_ROWS = 110, 8
+MOST_WIDE, MOST_ROWS, MOST_NAME = 110, 8, 60
+SHIPPED = sorted(path for path in (ROOT / "scenarios").rglob("*.yaml"))
 
 
 class Printed(NamedTuple):
@@ -83,6 +87,14 @@ def test_the_command_that_prints_all_figures_works(printed):
     said = printed_by(*(("show", "last") if named is None else named.groups()), store=printed.store)
     assert "AUC" in said.out or "itemsets exposed" in said.out
     assert [line for line in said.out.splitlines() if len(line) > MOST_WIDE or NEVER.search(line)] == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_variants_of_every_shipped_scenario_have_short_names_without_brackets(path):
+    names = list(dict.fromkeys(one.name for one in variants(load(path), lambda scenario: "data")))
+    titles = short_titles(names)
+    assert [title for title in titles if len(title) > MOST_NAME or re.search(r"[{}\[\]]", title)] == []
+    assert len(set(titles)) == len(names)
 
 
 QUESTIONS = {
