@@ -54,16 +54,16 @@ def write_pairs(connection: sqlite3.Connection, relatedness: int, a: Ints, b: In
     connection.execute("update relatedness set numbers = ? where id = ?", (first, relatedness))
     order = np.lexsort((b, a))
     first_of_item = np.flatnonzero(np.diff(a[order], prepend=-1))
-    numbers, texts = b[order].tolist(), json_references(references[order])
+    b, references = b[order], references[order]
     runs = zip(a[order][first_of_item].tolist(), pairwise([*first_of_item.tolist(), len(a)]), strict=True)
     connection.executemany(
         "insert into scored_item (relatedness, item, scores) values (?, ?, ?)",
-        ((relatedness, item, _json_object(numbers[low:high], texts[low:high])) for item, (low, high) in runs),
+        ((relatedness, item, _json_object(b[low:high], references[low:high])) for item, (low, high) in runs),
     )
 
 
-def _json_object(keys: Sequence[int], values: Sequence[int | None]) -> str:
-    return json.dumps(dict(zip(keys, values, strict=True)), separators=(",", ":"))
+def _json_object(keys: Ints, references: Ints) -> str:
+    return json.dumps(dict(zip(keys.tolist(), json_references(references), strict=True)), separators=(",", ":"))
 
 
 def read_items(connection: sqlite3.Connection, relatedness: int) -> list[int]:
