@@ -37,7 +37,6 @@ from decloak.anonymisers.method import Anonymiser, Method, NewRelease
 from decloak.counting.guarantees import WholeSets
 from decloak.data.forms import FormName
 from decloak.data.published import Published
-from slowly import slow_but
 
 
 def hushed(data, options):

@@ -34,7 +34,6 @@ SETS = COAT.replace("  utility: {relate: {measure: ngd, source: clinic-counts}, 
 IN_ONE = """\
 import sys, time
 from distributed import LocalCluster
-from slowly import slow_but
 with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
                   dashboard_address=None) as cluster:
     print(cluster.scheduler_address, flush=True)

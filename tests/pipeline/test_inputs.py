@@ -55,7 +55,6 @@ vary: {anonymise.k: [1, 2]}
 WATCHED = """\
 import os, sys
 from collections import Counter
-from slowly import slow_but
 
 opened = Counter()
 there = set(os.listdir())
