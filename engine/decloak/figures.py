@@ -284,7 +284,7 @@ DICTIONARY: tuple[Metric, ...] = (
     Metric("dml2", "dML2", "levels", "levels higher at which they are found", _LOSES, ("mining",), column=True),
     Metric("dml2_lost", "dML2 of lost", "levels", "dML2 of those not found at their own level", _LOSES, ("mining",),
            column=True),
-    Metric("tkd", "top lost", "share", "most frequent itemsets that are no longer among these", _LOSES,
+    Metric("tkd", "top lost", "share", "most frequent itemsets no longer among these", _LOSES,
            ("mining", "utility"), column=True),
     Metric("brier", "Brier", "squared error", "mean squared error of the probabilities; 0 is best", _NONE,
            ("calibration",), ("", "_baseline")),

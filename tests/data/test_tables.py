@@ -138,4 +138,5 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_get_it(tmp_path, mon
     for name, package in (("parquet", "pyarrow"), ("arrow", "pyarrow"), ("xlsx", "openpyxl")):
         with pytest.raises(DecloakError) as told:
             read(tmp_path / "data", name)
-        assert f"needs {package}; pip install 'openpyxl" in str(told.value)
+        assert f"needs {package}; pip install 'pyarrow>=" in str(told.value)
+        assert "'openpyxl>=" in str(told.value)

@@ -74,7 +74,7 @@ def has(known, a, y):
 
 def test_pairs_of_many_clusters_are_counted_once(monkeypatch):
     cluster = Cluster(4, (Chunk(("a", "b"), (("a",), ("a",), ("b",))), Chunk(("c",), (("c",), ("c",)))), ("d",))
-    monkeypatch.setattr("decloak.rules.reassociate.coverage.PAIRS_AT_ONCE", 6)
+    monkeypatch.setattr("decloak.data.pairs.AT_ONCE", 6)
     whole = coverage_of_learner(Disassociated((cluster,) * 5, k=2, m=1))
     assert whole.pairs == (4, 4)
 

@@ -227,7 +227,7 @@ def test_renaming_items_changes_no_figure(tmp_path):
 def test_a_note_names_the_line_that_gives_an_advantage_and_the_line_works(ran):
     method, attack = METHODS["sets"]
     done, connection = ran(method, attack, "{seed: 1}")
-    (note,) = [note for note in notes_of(connection, done.variants[0].run) if "no control" in note]
+    (note,) = [note for note in notes_of(connection, done.variants[0].run) if "control group" in note]
     assert "add {exposure: {control: held_out}} to measure" in note
     assert ("inferred_2_release", attack) in done.variants[0].measures
     assert ("inference_advantage_2", attack) not in done.variants[0].measures

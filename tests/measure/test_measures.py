@@ -69,6 +69,14 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
         "relate: {measure: ngd, source: clinic-counts}\n"
     )
     decloak.run("exposure.yaml", store="s.db")
+    Path("constraints.txt").write_text("allergy,antacid\n")
+    decloak.run(
+        "exposure.yaml",
+        store="s.db",
+        overrides=[
+            "measure=[{exposure: {control: held_out}}, {utility: {constraints: constraints.txt, classify: allergy}}]"
+        ],
+    )
     described = {(family.name, figure.key) for family in FAMILIES for figure in family.metrics}
     by_coat = {("loss", "suppressed"), ("loss", "ul_log10")}
     assert measured("s.db") == described - by_coat

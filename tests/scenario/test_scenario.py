@@ -153,14 +153,14 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["data: visits.csv"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
          "a mapping with published, a mapping with distances, a mapping with release, a mapping with release and "
-         "original and rows, a mapping with generate and "
+         "original, a mapping with generate and "
          "transactions, a mapping with text or a mapping with searchlog, found 'visits.csv'; write {file: visits.csv, "
          "format: ...}")),
         (["anonymise: cut"], "s.yaml:3:12: expected a mapping with the key 'method', found 'cut'; write {method: cut}"),
         (["data: {}"],
          ("s.yaml:2:7: expected a mapping with file and format, a mapping with file and format and published, "
          "a mapping with published, a mapping with distances, a mapping with release, a mapping with release and "
-         "original and rows, a mapping with generate and "
+         "original, a mapping with generate and "
          "transactions, a mapping with text or a mapping with searchlog, found an empty mapping")),
         (["data: {file: a, format: lng}"],
          ("s.yaml:2:25: expected 'basket', 'long', 'onehot', 'jsonl', 'spmf', 'arrow', "
@@ -172,7 +172,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["data: {file: a, format: spmf, ids: true}"],
          "s.yaml:2:31: the format spmf has no option 'ids'; delete it"),
         (["data: {file: a, format: basket, item: x}"],
-         "s.yaml:2:33: the format basket has no option 'item'; delete it"),
+         "s.yaml:2:33: 'item' names a column, and the format basket has none; add header: true, or delete it"),
         (["data: {file: a, format: long, ids: yes}"], "s.yaml:2:36: expected true or false, found 'yes'"),
         (["data: {file: a, format: long, item: tid}"],
          "s.yaml:2:31: 'tid' cannot hold both the transaction and the item; name two columns"),
@@ -180,8 +180,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:2:33: 'ab' cannot separate names; use one character, as ',' or ';' or ' ' or a tab"),
         (["anonymise: {method: set}"],
          ("s.yaml:3:21: expected 'sets', 'disassociation', 'cut', 'aa', 'da', 'oa', 'lra', 'vpa', 'partition', "
-          "'diversity' or "
-          "'coat', found 'set'; did you mean 'sets'?")),
+          "'diversity', 'coat', 'suppression', 'itemsets' or 'synthetic', found 'set'; did you mean 'sets'?")),
         (["anonymise: {method: sets}"],
          "s.yaml:3:12: sets are drawn by 'size' or listed under 'sets'; write one of the two"),
         (["anonymise: {method: sets, size: 2, sets: [[a, b]]}"],

@@ -93,8 +93,6 @@ class Cleaning(ConfigSection):
 
     def of(self, data: Dataset, folder: Folder) -> Dataset:
         """Return `data` cleaned; files are in `folder`."""
-        if self == Cleaning():
-            return data
         drop = read_names(folder / self.drop) if isinstance(self.drop, str) else self.drop
         synonyms = None if self.synonyms is None else read_synonyms(folder / self.synonyms)
         return cleaned(data, fold_case=self.fold_case, synonyms=synonyms, drop=drop, min_support=self.min_support)
@@ -154,7 +152,7 @@ class Original(_Sampled):
     columns: tuple[Item, ...] = ()
     """Further columns of a table. Their values become items, such as sex=f. Two items of one column exclude each
     other."""
-    clean: Cleaning = Cleaning()
+    clean: Cleaning | None = None
     """Cleaning of the items; `decloak look` proposes what the file needs."""
     as_said: bool = False
     """True to read the file as described here even if its content contradicts."""
@@ -166,6 +164,10 @@ class Original(_Sampled):
     def config_errors(self) -> ConfigErrors:
         """Yield errors for options that the format does not have."""
         yield from misused_options(self, self.format)
+        for option in ("item", "columns"):
+            if self.format == "basket" and not self.header and option in self.model_fields_set:
+                message = f"{quote(option)} names a column, and the format basket has none"
+                yield (option,), DecloakError(message, hint="add header: true, or delete it")
         if self.transaction == self.item:
             message = f"{quote(self.item)} cannot hold both the transaction and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
@@ -188,7 +190,8 @@ class Original(_Sampled):
             data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         else:
             data = with_warnings(held, self.format, options)
-        return self._draw(self.clean.of(replace(data, origin=self.file), folder), self.seed)
+        named = replace(data, origin=self.file)
+        return self._draw(named if self.clean is None else self.clean.of(named, folder), self.seed)
 
 
 class Generated(_Sampled):

@@ -287,9 +287,9 @@ def _suggest_key(key: str, keys: Sequence[str], given: Collection[str] = ()) -> 
     """Return the remedy for an unknown `key`: a similar one of `keys` that is not `given`, or all of them."""
     open_keys = [name for name in keys if name not in given]
     longer = [name for name in open_keys if name.startswith(key)]
-    near = suggest(key, open_keys) or (suggest(longer[0], longer) if len(longer) == 1 else None)
     twice = get_close_matches(key, keys, n=1, cutoff=0.75)  # a key that is given already must be very similar
-    return near or (suggest(key, twice) if twice else None) or f"known here: {', '.join(keys)}"
+    near = suggest(key, open_keys) or (suggest(key, twice) if twice else None)
+    return near or (suggest(longer[0], longer) if len(longer) == 1 else None) or f"known here: {', '.join(keys)}"
 
 
 def _grouped(problems: list[Problem]) -> dict[str | int | None, list[Problem]]:

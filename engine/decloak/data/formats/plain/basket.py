@@ -20,8 +20,10 @@ __all__ = ["FORMAT"]
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     separator = options.separator or ","
     table = None
-    if options.header and (options.columns or options.item != Options().item):
+    if options.columns or options.item != Options().item:
         head = next(iter(lines := iter(lines)))
+        if not options.header:
+            raise head.error("a column is named, but no line names the columns", "say that the first line is a header")
         table = _Table(head, split(head, separator), options)
     for line in islice(lines, int(options.header and table is None), None):
         text = line.text
