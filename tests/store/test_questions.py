@@ -58,6 +58,8 @@ def by_sqlite_utils(store, sql, asked):
 def by_datasette(store, sql, asked):
     from datasette.app import Datasette
 
+    sqlite3.enable_callback_tracebacks(False)  # which Datasette sets for the whole process
+
     async def answer():
         client = Datasette(immutables=[str(store)]).client
         response = await client.get(f"/store.json?{urlencode({'sql': sql.rstrip(';'), '_shape': 'arrays'} | asked)}")

@@ -183,6 +183,8 @@ def site(store: Path, folder: Path, token: str | None) -> Gate:
         vars(import_module("datasette.handle_exception"))["rich"] = None
     except ImportError:
         raise DecloakError("a store in the browser needs datasette", hint=install("web")) from None
+    # Datasette makes sqlite3 print what a callback raises, in the whole process. Ctrl-C in a query is no such fault.
+    sqlite3.enable_callback_tracebacks(False)
     copy = folder / f"{NAME}.db"
     published_copy(store, copy)
     page = page_of_last_run(store)
