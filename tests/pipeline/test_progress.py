@@ -280,7 +280,7 @@ def test_a_dry_run_tells_how_long_it_takes_by_what_earlier_stages_took(tmp_path,
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_there_for_the_shells_that_the_reference_names(shell, tmp_path):
     reference = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
-    assert f"_DECLOAK_COMPLETE={shell}_source decloak" in reference.read_text(encoding="utf-8")
+    assert f"decloak completion {shell}" in reference.read_text(encoding="utf-8")
     script = "from decloak.cli import main; main()"
     environment = {**os.environ, "_DECLOAK_COMPLETE": f"{shell}_complete", "COMP_WORDS": "decloak run --jo"}
     environment["COMP_CWORD"] = "--jo" if shell == "fish" else "2"

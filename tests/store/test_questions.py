@@ -61,7 +61,7 @@ def by_datasette(store, sql, asked):
     sqlite3.enable_callback_tracebacks(False)  # which Datasette sets for the whole process
 
     async def answer():
-        client = Datasette(immutables=[str(store)]).client
+        client = Datasette(immutables=[str(store)], settings={"num_sql_threads": 0}).client
         response = await client.get(f"/store.json?{urlencode({'sql': sql.rstrip(';'), '_shape': 'arrays'} | asked)}")
         return response.json()["rows"]
 

@@ -168,9 +168,11 @@ def run(
 def _note_run(store: Store, runs: Sequence[int]) -> None:
     """Note that `runs` were asked for last, and what their figures mean, unless `store` says so already."""
     metrics = ({metric.key: metric for metric in all_metrics()} | metrics_by_key()).values()
-    if last_requests(store.connection, len(runs)) != runs or unwritten_figures(store.connection, metrics):
+    if unwritten_figures(store.connection, metrics):
         with store.stage() as connection:
             write_figures(connection, metrics)
+    if last_requests(store.connection, len(runs)) != runs:
+        with store.stage() as connection:
             write_requests(connection, runs)
 
 
