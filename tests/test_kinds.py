@@ -65,6 +65,7 @@ SOURCE = '''
 
 from typing import ClassVar, Literal
 
+from decloak.data.pairs import ScoredPairs
 from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import NgdSource
 
@@ -81,7 +82,7 @@ class LengthSource(NgdSource):
 
     def scored(self, pairs, supplies):
         """The differences."""
-        return Scored({(a, b): float(abs(len(a) - len(b))) for a, b in pairs}, [])
+        return Scored(ScoredPairs.of({(a, b): float(abs(len(a) - len(b))) for a, b in pairs}), [])
 '''
 MEASURE = '''
 """How many transactions were published."""

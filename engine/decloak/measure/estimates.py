@@ -17,8 +17,7 @@ from decloak.measure.kernels.estimate.estimator import Estimator
 from decloak.measure.kernels.estimate.exclusive import ExclusiveEstimates
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
-from decloak.releases.itemset_table import StoredItemsetTable
-from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
+from decloak.releases.stored import StoredDisassociation, StoredItemsetTable, StoredRelease, StoredSetRelease
 from decloak.store.outcomes import TrueTable
 from decloak.store.record_links import read_origins
 

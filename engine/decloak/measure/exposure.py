@@ -11,9 +11,13 @@ from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RecordExposure
 from decloak.measure.family import AttackResult, Family, MetricResult
-from decloak.releases.itemset_table import StoredItemsetTable
-from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
-from decloak.releases.synthetic import StoredSynthetic
+from decloak.releases.stored import (
+    StoredDisassociation,
+    StoredItemsetTable,
+    StoredRelease,
+    StoredSetRelease,
+    StoredSynthetic,
+)
 
 __all__ = ["FAMILY"]
 

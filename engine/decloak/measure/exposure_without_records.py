@@ -14,8 +14,7 @@ from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.exposure_sets import RawExposure
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.targets import keep_rarest_items, sample_targets
-from decloak.releases.itemset_table import StoredItemsetTable
-from decloak.releases.synthetic import StoredSynthetic
+from decloak.releases.stored import StoredItemsetTable, StoredSynthetic
 
 __all__ = ["exposure_of_synthetic", "exposure_of_table", "raw_exposure"]
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
@@ -16,22 +15,13 @@ from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import ITEMSETS as FILE
 from decloak.releases.file_formats import ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
-from decloak.releases.stored import StoredRelease
-from decloak.store.itemset_tables import read_itemset_table, write_itemset_table
+from decloak.releases.stored import StoredItemsetTable
+from decloak.store.itemset_tables import write_itemset_table
 from decloak.store.record_links import link_original
 from decloak.store.releases import mark_suppressed
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["ItemsetTableForm", "StoredItemsetTable"]
-
-
-class StoredItemsetTable(StoredRelease):
-    """An itemset table in the store."""
-
-    @cached_property
-    def published(self) -> ItemsetTable:
-        """The table."""
-        return read_itemset_table(self.connection, self.number)
+__all__ = ["ItemsetTableForm"]
 
 
 class ItemsetTableForm(Form[StoredItemsetTable, ItemsetTable]):

@@ -9,7 +9,7 @@ from abc import ABC
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -20,16 +20,28 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 from decloak.data.rows import select_labels
+from decloak.data.synthetic import Synthetic
 from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
+from decloak.store.itemset_tables import read_itemset_table
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 from decloak.store.record_links import read_cut, read_origins
 from decloak.store.relations import STRIKES, Derives
 
-__all__ = ["UNKNOWN", "Making", "Rows", "StoredDisassociation", "StoredRelease", "StoredSetRelease"]
+__all__ = [
+    "UNKNOWN",
+    "Making",
+    "Rows",
+    "StoredDisassociation",
+    "StoredItemsetTable",
+    "StoredRelease",
+    "StoredSetRelease",
+    "StoredSynthetic",
+]
 
 UNKNOWN = "{} cannot be measured: the original transactions are not known"
 
@@ -181,6 +193,25 @@ class StoredSetRelease(StoredRelease):
     def tree(self) -> Hierarchy | None:
         """The hierarchy it was generalised in, None where there is none."""
         return read_tree(self.connection, self.number)
+
+
+class StoredSynthetic(StoredSetRelease):
+    """Synthetic records in the store."""
+
+    @cached_property
+    def published(self) -> Synthetic:
+        """The records."""
+        release = super().published
+        return Synthetic(**{entry.name: getattr(release, entry.name) for entry in fields(release)})
+
+
+class StoredItemsetTable(StoredRelease):
+    """An itemset table in the store."""
+
+    @cached_property
+    def published(self) -> ItemsetTable:
+        """The table."""
+        return read_itemset_table(self.connection, self.number)
 
 
 class StoredDisassociation(StoredRelease):

@@ -1,33 +1,20 @@
 """The published form `synthetic`: records drawn from a model, none of them that of a person."""
 
 import sqlite3
-from dataclasses import fields
-from functools import cached_property
 
 from decloak.anonymisers.method import NewRelease
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
 from decloak.data.published import Published
-from decloak.data.synthetic import Synthetic
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import StoredRow
 from decloak.releases.set_generalised import SetGeneralisedForm
-from decloak.releases.stored import StoredSetRelease
+from decloak.releases.stored import StoredSynthetic
 from decloak.store.record_links import link_original
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["StoredSynthetic", "SyntheticForm"]
-
-
-class StoredSynthetic(StoredSetRelease):
-    """Synthetic records in the store."""
-
-    @cached_property
-    def published(self) -> Synthetic:
-        """The records."""
-        release = super().published
-        return Synthetic(**{entry.name: getattr(release, entry.name) for entry in fields(release)})
+__all__ = ["SyntheticForm"]
 
 
 class SyntheticForm(SetGeneralisedForm):

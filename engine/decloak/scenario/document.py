@@ -14,9 +14,9 @@ from decloak.errors import DecloakError, Faults, quote
 from decloak.scenario.model import DEEPEST, Scenario, Varying
 from decloak.scenario.split_by_form import split_by_form
 from decloak.scenario.sweep import combinations, merged_faults, overlapping
+from decloak.scenario.values import source_of
 from decloak.yaml.source import Source, check, read_source, validated
 from decloak.yaml.tree import Location, Node, compose
-from decloak.yaml.values import source_of
 
 __all__ = ["MEMORY", "READING", "Combination", "Document", "load"]
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError
@@ -106,6 +105,8 @@ def _draw(counts: _Counts, rng: np.random.Generator) -> sparse.csr_array[Any]:
 
 def _forest(counts: _Counts) -> tuple[Ints, Ints]:
     """Return the parent of each item, or -1, and the items with each parent before its children."""
+    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+
     size, n = len(counts.items), float(counts.records)
     share = np.clip(counts.items / n, 1 / n, 1 - 1 / n)
     expected = np.outer(share, share)
