@@ -74,6 +74,29 @@ def test_a_run_says_how_much_of_a_large_table_was_searched(tmp_path, call):
     assert "200 of 495 groups of 4 items" in " ".join((said.out + said.err).split())
 
 
+@pytest.mark.parametrize(
+    ("support", "least", "problem"),
+    [
+        ("5", "select 'x' as k", "6:8: the claims get 'x' as k"),
+        ("5", "select 1 as k where 0", "6:8: the claims get 'None' as k"),
+        ("5", "select 1e400 as k", "6:8: the claims get 'inf' as k"),
+        ("null", "select 2 as k", "4:5: the claims get 'None' as support"),
+        ("'z'", "select 2 as k", "4:5: the claims get 'z' as support"),
+    ],
+)
+def test_a_rule_of_claims_without_whole_numbers_is_told_its_place(tmp_path, call, support, least, problem):
+    of = f"""select 1 as "set", {support} as support, 'a' as item"""
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"rule: mine\nform: claims\nabout: a\nof: |\n  {of}\nleast: |\n  {least}\nbecause: '{{has}}'\n")
+    (tmp_path / "rows.txt").write_text("a, b\nb\na\n" * 3)
+    data = "{file: rows.txt, format: basket}"
+    text = f"scenario: s\ndata: {data}\nanonymise: {{method: itemsets, k: 2}}\nattack: [mine.yaml]\n"
+    (tmp_path / "s.yaml").write_text(text)
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    assert said.err.splitlines()[-1] == f"decloak: {path}:{problem}; give a whole number"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["groceries", "bms_webview1"])
 def test_empty_cells_are_what_lets_claims_be_proved_on_real_data(shared_data, name):

@@ -126,12 +126,13 @@ class _WithRelease(DataPart):
         suppressed.
         """
         published = self.published_file.read(folder, attacker)
+        bounds = _bounds(self.read_header(folder))
         notes = [] if self.marked else [_taken_for_generalised(published, attacker)]
         if not self.published_file.repeats and (copies := find_copies(published.rows, ordered=True)) is not None:
             notes.append(f"{WARNING}{self.published_file.file}: {copies}; {copies.remedy}")
         if original is None:
             unknown = {MEMBERS_BY_ORDER: None} if orders_vary(published) else {}
-            return NewRelease(published, "unknown", {}, unknown, notes=notes)
+            return NewRelease(published, "unknown", bounds, unknown, notes=notes)
         try:
             suppressed = check_alignment(original, published)
         except DecloakError as error:
@@ -145,7 +146,8 @@ class _WithRelease(DataPart):
         truth = np.array([place_of[label] for label in published.labels], np.int64)
         revealed = revealed_members(published, original)
         told = {} if revealed is None else {MEMBERS_BY_ORDER: revealed}
-        return NewRelease(published, "unknown", {"suppressed": len(suppressed)}, told, truth=truth, notes=notes)
+        parameters = {"suppressed": len(suppressed), **bounds}
+        return NewRelease(published, "unknown", parameters, told, truth=truth, notes=notes)
 
     def read_header(self, folder: Folder) -> Header | None:
         """Return the header of the release file in `folder`, None if it is text."""
@@ -154,6 +156,12 @@ class _WithRelease(DataPart):
             if self.published_file.is_release
             else None
         )
+
+
+def _bounds(header: Header | None) -> dict[str, int]:
+    """Return the k and m that `header` states; text has none."""
+    stated = {} if header is None else {"k": header.k, "m": header.m}
+    return {name: bound for name, bound in stated.items() if bound is not None}
 
 
 def _taken_for_generalised(published: Published, attacker: Attacker) -> str:
@@ -231,8 +239,7 @@ class ReleaseData(DataPart):
         release = read_store(path) if is_store(path) else read_release(path)
         if not isinstance(release, Generalised | Published):
             return NewRelease(release, "unknown", {})
-        header = self.read_header(folder)
-        bounds = {name: bound for name, bound in (("k", header.k), ("m", header.m)) if bound is not None}
+        bounds = _bounds(self.read_header(folder))
         if isinstance(release, Published):
             return NewRelease(release, "unknown", bounds)
         copies = find_copies(release.rows, ordered=True)

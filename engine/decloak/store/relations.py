@@ -135,7 +135,7 @@ RELATIONS: dict[str, Relation] = {
     "stated": Relation(
         ("k", "m"),
         (),
-        "the k and m that the release states, one row; null where it states none",
+        "the k and m that the release or its manifest states, one row; null for one that neither states",
     ),
     "published_itemset": Relation(
         ("itemset", "size", "support"),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from decloak.errors import DecloakError, quote
 from decloak.rules.certain_claims import candidate_groups, certain_claims
 from decloak.rules.model import RuleModel, Settings, Sql
 from decloak.rules.operators.attacker_view import AttackerView
@@ -57,7 +58,8 @@ class ClaimsOperator(Operator[ClaimsRule, None, CertainClaims]):
         supports = _supports(rule, view.sandbox)
         if not any(supports):
             return CertainClaims(rule.derives, (), idle="this release has no itemset table")
-        k = int(view.sandbox.select(rule.model.least, rule.place("least"))[1][0][0])
+        columns, rows = view.sandbox.select(rule.model.least, rule.place("least"))
+        k = _whole(rows[0][columns.index("k")] if rows else None, "k", rule.place("least"))
         groups, compared = candidate_groups(supports, rule.model.size, rule.model.groups)
         searched = certain_claims(supports, groups, k)
         notes = [] if len(groups) == compared else [SEARCHED.format(len(groups), compared, rule.model.size)]
@@ -80,8 +82,15 @@ def _supports(rule: _Rule, sandbox: Sandbox) -> dict[frozenset[str], int]:
         held = items.setdefault(row[number], set())
         if row[item] is not None:
             held.add(str(row[item]))
-        counts[row[number]] = int(row[support])
+        counts[row[number]] = _whole(row[support], "support", rule.place("of"))
     return {frozenset(items[one]): counts[one] for one in items}
+
+
+def _whole(value: object, name: str, place: str) -> int:
+    """Return `value`, which the SELECT at `place` gives as `name`; raise an error unless it is a whole number."""
+    if not isinstance(value, int):
+        raise DecloakError(f"the claims get {quote(value)} as {name}", place, "give a whole number")
+    return value
 
 
 CLAIMS = ClaimsOperator()
