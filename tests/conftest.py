@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import settings
 
 import decloak
 from decloak import cli
@@ -56,8 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if SECONDS or config.getoption("--hypothesis-profile") == "all":
         return
     for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
-        if is_hypothesis_test(test):
-            asked = test._hypothesis_internal_use_settings
+        asked = getattr(test, "_hypothesis_internal_use_settings", None)
+        if isinstance(asked, settings):
             fewer = max(min(asked.max_examples, FEWEST), asked.max_examples // 5)
             test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
 

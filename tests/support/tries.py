@@ -49,7 +49,7 @@ def tries(request: pytest.FixtureRequest) -> Callable[[int], Iterator[int]]:
     return numbers
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", exitstatus: int) -> None:
     """Say after a failure how to make the same random choices again."""
     if exitstatus:
         terminalreporter.write_line(f"random choices go by DECLOAK_SEED={SEED}")
