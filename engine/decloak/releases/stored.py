@@ -172,7 +172,7 @@ class StoredSetRelease(StoredRelease):
         return self._true_tables[1]
 
     def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
-        """Truth: what an attack struck, of every distance table, or of every generalised item where facts strike."""
+        """Truth: what an attack eliminated, of every distance table, or of every generalised item where facts do."""
         if STRIKES.issubset(derives.columns):
             made = fact_outcomes(self.connection, attack, derives.name)
         else:

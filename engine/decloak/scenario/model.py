@@ -124,7 +124,7 @@ class Scenario(Varying):
     measure: Annotated[tuple[MeasureEntry, ...], Field(min_length=1)] | None = None
     """The families of figures to measure. By default recovery, or accuracy and breach for disassociated data."""
     expect: tuple[Expression, ...] = ()
-    """Conditions under which the run succeeds: precision(rba) < 0.5, struck(rba) == 0, exposed_3 <= 1%. A figure of
+    """Conditions under which the run succeeds: precision(rba) < 0.5, eliminated(rba) == 0, exposed_3 <= 1%. A figure of
     exposure without an attack uses the strongest attack. A percentage of a count is relative to its total. A condition
     that the bounds of a figure decide is an error. One that cannot be evaluated fails.
     """
