@@ -55,6 +55,21 @@ def test_a_request_while_python_starts_ends_the_process_and_leaves_nothing(tmp_p
         assert not list(tmp_path.glob(".s.db*"))
 
 
+def test_a_request_inside_an_exec_of_an_import_ends_with_130(tmp_path):
+    """Python ends by the signal where a KeyboardInterrupt left an exec, even if it was caught later."""
+    (tmp_path / "program.py").write_text(
+        "import sys, types\n"
+        "from decloak.__main__ import main\n"
+        "cli = sys.modules['decloak.cli'] = types.ModuleType('cli')\n"
+        "cli.main = lambda: exec('raise KeyboardInterrupt')\n"
+        "main()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'engine'}{os.pathsep}{tmp_path}"}
+    command = [sys.executable, "-m", "program"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.slow
 def test_a_request_at_any_of_very_many_events_of_a_start_ends_the_run_with_130(tmp_path):
     step = int(os.environ.get("DECLOAK_EVENT_STEP", "997"))  # 1 is every event: hours
