@@ -15,7 +15,6 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:  # before there is a command line that could report it, or after
-        exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
         sys.exit(EXIT_INTERRUPTED)
     finally:
         ignore()

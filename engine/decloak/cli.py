@@ -127,7 +127,6 @@ def _code(arguments: list[str] | None) -> int:
         ending.check()
         return code
     except (KeyboardInterrupt, click.Abort):
-        exec("")  # forgets a Ctrl-C inside another exec (a dataclass in the making): Python would end by the signal
         ending.ignore()
         _print_error("interrupted; finished stages are kept, run it again to continue")
         return EXIT_INTERRUPTED

@@ -85,6 +85,8 @@ def ignore() -> None:
     _stop_timer()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    # If a Ctrl-C left an exec (a dataclass in the making) and no exec followed, Python would end by the signal.
+    exec("")
 
 
 def _start_timer() -> None:
