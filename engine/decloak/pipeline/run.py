@@ -168,9 +168,9 @@ def run(
 def _note_run(store: Store, runs: Sequence[int]) -> None:
     """Note that `runs` were asked for last, and what their figures mean, unless `store` says so already."""
     metrics = ({metric.key: metric for metric in all_metrics()} | metrics_by_key()).values()
-    if unwritten_figures(store.connection, metrics):
+    if figures := unwritten_figures(store.connection, metrics):
         with store.stage() as connection:
-            write_figures(connection, metrics)
+            write_figures(connection, figures)
     if last_requests(store.connection, len(runs)) != runs:
         with store.stage() as connection:
             write_requests(connection, runs)

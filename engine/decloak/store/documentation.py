@@ -129,7 +129,6 @@ def unwritten_figures(connection: sqlite3.Connection, metrics: Iterable[Metric])
     return [row for row in rows if row not in written]
 
 
-def write_figures(connection: sqlite3.Connection, metrics: Iterable[Metric]) -> None:
-    """Write the dictionary of figures: a row for each of `metrics`. Keys of older runs stay."""
-    rows = unwritten_figures(connection, metrics)
+def write_figures(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]]) -> None:
+    """Write `rows` of the dictionary of figures, from `unwritten_figures`. Keys of older runs stay."""
     connection.executemany("insert or replace into figure values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

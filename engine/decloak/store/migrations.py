@@ -99,7 +99,7 @@ def _seal_stages(database: "Database") -> None:
 
 def _write_dictionary(database: "Database") -> None:
     """Write the dictionary of figures into `database`, and tell pooled figures from those of tables."""
-    from decloak.store.documentation import schema_statements, write_figures
+    from decloak.store.documentation import schema_statements, unwritten_figures, write_figures
 
     connection: sqlite3.Connection = database.conn
     connection.execute(dict(schema_statements("TABLE"))["figure"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
@@ -107,7 +107,7 @@ def _write_dictionary(database: "Database") -> None:
         connection.execute(f"drop view if exists {view}")
         connection.execute(dict(schema_statements("VIEW"))[view])
     if connection.execute("select exists (select 1 from run)").fetchone()[0]:  # a published store has no figures
-        write_figures(connection, all_metrics())
+        write_figures(connection, unwritten_figures(connection, all_metrics()))
 
 
 def _seal_findings(database: "Database") -> None:
