@@ -62,10 +62,15 @@ def _revealed(judged: Judged) -> str:
     )
 
 
-def _singling_headline(judged: Judged) -> str:
+def _decisive(judged: Judged) -> tuple[Criterion, People]:
+    """Return the criterion that decided the verdict, and the people of its figure."""
     criterion = judged.decision.criterion
     assert criterion is not None
-    people = criterion.of(judged.figures)
+    return criterion, criterion.of(judged.figures)
+
+
+def _singling_headline(judged: Judged) -> str:
+    criterion, people = _decisive(judged)
     with_items = "" if criterion.known == 2 else f" with {criterion.known} known items"
     said = f"{of_people(judged, people)} can be singled out{with_items}{in_original(people)}"
     return f"{said}. The release does not prevent it."
@@ -80,18 +85,14 @@ def after_step(judged: Judged, people: People) -> str:
 
 
 def _singling_after_attack(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
+    criterion, people = _decisive(judged)
     people_after = f"{of_people(judged, people)} {after_step(judged, people)}{in_original(people)}"
     after = f"{criterion.known} known items single out {people_after}"
     return f"No person is singled out by the release alone. {after}."
 
 
 def _exposed(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
+    criterion, people = _decisive(judged)
     knows = f"an attacker who knows {criterion.known} of their items"
     return f"{of_people(judged, people)} are exposed to {knows}{in_original(people)}."
 
@@ -102,9 +103,7 @@ def implied_text(judged: Judged) -> str:
 
 
 def _linked(judged: Judged) -> str:
-    criterion = judged.decision.criterion
-    assert criterion is not None
-    people = criterion.of(judged.figures)
+    _, people = _decisive(judged)
     return f"{people.attack} finds items that the release hides, with near certainty, for {of_people(judged, people)}."
 
 
