@@ -35,7 +35,7 @@ SIDES = (3, 6, 10, 18, 32, 56, 100)
 ROWS = (3_125, 12_500, 50_000, 200_000)
 COLUMNS = 5
 LOOPED = ("wba", "gba", "rba")
-"""What strikes from large tables by compiled loops, with numba."""
+"""Elimination from large tables by compiled loops, with numba."""
 
 
 def seconds(job: Callable[[], object]) -> float:

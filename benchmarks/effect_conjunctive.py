@@ -1,9 +1,9 @@
-"""Contexts as one conjunctive term beside averages of single terms: what `conjunctive` and `rba` strike, and how right.
+"""Contexts as one conjunctive term beside averages of single terms: what `conjunctive` and `rba` eliminate.
 
     python benchmarks/effect_conjunctive.py FOLDER [--seeds N]
 
 Releases are those of effect_controls.py under COAT, items in random order within a record, from which a context takes
-the 1, 2, 3, 5 nearest ones or all. Both attacks count in the same 1,700 other records. Strikes are of all seeds.
+the 1, 2, 3, 5 nearest ones or all. Both attacks count in the same 1,700 other records. Eliminations are of all seeds.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="samples of each data set")
     arguments = parser.parse_args()
     heads = "   ".join(f"{attack:<22}" for attack in ATTACKS)
-    print(f"{'data':10} {'context':>8}   {heads}   struck, right (by chance)")
+    print(f"{'data':10} {'context':>8}   {heads}   eliminated, right (by chance)")
     for name in ("MTSamples", "recipes"):
         for context in CONTEXTS:
             print(line(arguments.folder, name, context, arguments.seeds), flush=True)

@@ -8,9 +8,9 @@ each of 3 to 6 items, where `selftrained` goes by what 1,700 others show togethe
 medical texts); and 5,000 disassociated (`--records`), or half of all where there are fewer than twice as many,
 with k = 3, m = 2 and clusters of at most 50, where `expectation` goes by the release alone.
 
-A row has the share of strikes, or of rows given, that is right, over all seeds: of chance, of the attack, and of each
-of its controls. `flagged by` are the controls that speak against the attack, as the verdict of a run takes them, and
-`lead` is how far the attack is ahead of chance, with its 95% interval over the seeds.
+A row has the share of eliminations, or of rows given, that is right, over all seeds: of chance, of the attack, and
+of each of its controls. `flagged by` are the controls that speak against the attack, as in the verdict of a run.
+`lead` is the advantage of the attack, with its 95% interval over the seeds.
 """
 
 import argparse

@@ -22,7 +22,7 @@ from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.similar import similarity_to_distance
 from decloak.relate.wordnet_similarity import WordNet
-from effect_selftrained import Measure, by_cosine, kept, ngd, remembered, samples, struck_well, vectors, wordllama
+from effect_selftrained import Measure, by_cosine, eliminated_well, kept, ngd, remembered, samples, vectors, wordllama
 
 
 def by_wordnet(folder: Path) -> Measure:
@@ -42,7 +42,7 @@ def figures(published: Published, truth: list[frozenset[str]], language: dict[st
             resemble=lambda asked: [resembling[name](asked) for name in names],
             control=control,
         ).added
-        return struck_well(p, attacked, truth)
+        return eliminated_well(p, attacked, truth)
 
     f = {"all": learned(list(language))}
     f |= {f"without {name}": learned([other for other in language if other != name]) for name in language}

@@ -7,7 +7,7 @@ these lines are of (mtsamples_keywords.tsv.gz, recipes.tsv.gz) and word vectors 
 glove100_vocab_150k.txt.gz); INDEX is the corpus that build_reference_corpus.py makes. The vectors of wordllama come
 with the extra 'embeddings'. Contexts are all plain items.
 
-Every member is struck but the best of each row, in the order of what an attack goes by, the last of a column excepted.
+Every member is eliminated but the best of each row, in the order of the attack, and never the last of a column.
 `language` goes by distances, `combined` by the mean of NGD and GloVe, `centred` by that less the means of row and
 column; the rest is learned from the release itself (`selftrained`), by one measure, these two, all three or none, and
 by the two with each control. A sample of the population has other lines of the file, 1,770 and 3,000; what is counted
@@ -121,9 +121,9 @@ def counted(transactions: Sequence[tuple[str, ...]]) -> Measure:
     return lambda pairs: distances(seen, pairs, unseen=1.0, cap="none").distances
 
 
-def struck_well(ranks: Sequence[Floats], attacked: Sequence[AttackTable], truth: Sequence[frozenset[str]]) -> float:
-    """F of striking all but the best of each row."""
-    struck = right = added = 0
+def eliminated_well(ranks: Sequence[Floats], attacked: Sequence[AttackTable], truth: Sequence[frozenset[str]]) -> float:
+    """F1 of eliminating all but the best of each row."""
+    eliminated = right = added = 0
     for table, rank in zip(attacked, ranks, strict=True):
         meant = np.array([[member in truth[number] for member in table.columns] for number in table.transactions])
         added += int((~meant).sum())
@@ -133,9 +133,9 @@ def struck_well(ranks: Sequence[Floats], attacked: Sequence[AttackTable], truth:
             if in_row[row] > 1 and in_column[column] > 1:
                 in_row[row] -= 1
                 in_column[column] -= 1
-                struck += 1
+                eliminated += 1
                 right += not meant[row, column]
-    return 2 * right / (struck + added)
+    return 2 * right / (eliminated + added)
 
 
 def by_distance(
@@ -201,7 +201,7 @@ def measured(
     }
     added = [np.array([[m not in truth[n] for m in table.columns] for n in table.transactions]) for table in attacked]
     p, kind = (np.concatenate([part.ravel() for part in parts]) for parts in (ranks["selftrained"], added))
-    return {name: struck_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind
+    return {name: eliminated_well(rank, attacked, truth) for name, rank in ranks.items()}, p, kind
 
 
 class Sample(NamedTuple):

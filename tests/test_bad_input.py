@@ -16,7 +16,7 @@ import decloak
 from conftest import ROOT
 from decloak.store.opening import APPLICATION, VERSION
 from processes import PATIENCE
-from test_rules_load import QUERY, STRIKE, change
+from test_rules_load import ELIMINATE, QUERY, change
 from test_store import content
 
 LONG = "x" * 10_485_760
@@ -156,9 +156,9 @@ CASES = {
                     "with recursive x(n) as (select 1 union all select n + 1 from x) select n as txn, n from x")),
         r"mine\.yaml:6:9: the SQL takes too long, or too much memory; let it come to an end",
     ),
-    "rule with a wrong key": (rule(change(STRIKE, "strike:", "strik:")), r"mine\.yaml:(1:1|8:1): "),
-    "rule with a wrong formula": (rule(change(STRIKE, "max(w)", "max(v)")), r"mine\.yaml:6:12: unknown name 'v' in a formula; "),
-    "rule with a wrong sentence": (rule(change(STRIKE, "{item}", "{itm}")), r"mine\.yaml:9:10: the sentence names 'itm'.*; did you"),
+    "rule with a wrong key": (rule(change(ELIMINATE, "eliminate: heav", "eliminat: heav")), r"mine\.yaml:(1:1|8:1): "),
+    "rule with a wrong formula": (rule(change(ELIMINATE, "max(w)", "max(v)")), r"mine\.yaml:6:12: unknown name 'v' in a formula; "),
+    "rule with a wrong sentence": (rule(change(ELIMINATE, "{item}", "{itm}")), r"mine\.yaml:9:10: the sentence names 'itm'.*; did you"),
     "rules in a circle": (
         both(rule(reads("one", "two"), "one.yaml"), rule(reads("two", "one"), "two.yaml")),
         r"(one|two)\.yaml:1:7: rules read each other in a circle: (one → two → one|two → one → two); let one rule derive both",

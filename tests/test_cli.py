@@ -25,7 +25,7 @@ from decloak.version import __version__
 from processes import PATIENCE, working_children
 from slowly import slow_but
 from test_rule_tests import FACTS, GRID
-from test_rules_load import QUERY, STRIKE, written
+from test_rules_load import ELIMINATE, QUERY, written
 from test_store import content
 
 HOSTILE = [
@@ -388,7 +388,7 @@ def test_rules_are_listed_shown_and_tested(call, tmp_path):
 
 
 def test_a_rule_of_ones_own_is_run_by_path(call, example, tmp_path):
-    written(example, STRIKE)
+    written(example, ELIMINATE)
     written(example, GRID, "mine.test.yaml")
     path = example / "scenario.yaml"
     path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./mine.yaml, mda]"))

@@ -56,8 +56,8 @@ def weighs(done, text):
     np.testing.assert_allclose(done.col_weight, col, rtol=0, atol=1e-12)
 
 
-def struck(done):
-    """The items struck from each of the four transactions."""
+def eliminated(done):
+    """The items eliminated from each of the four transactions."""
     return [{ITEMS[item] for row, item in cells(done) if row == number} for number in range(4)]
 
 
@@ -135,7 +135,7 @@ def test_paper_fig_6_gba_stops_at_0_41_of_the_blood_pressure_column():
     assert left.max() == pytest.approx(0.41, abs=0.005)
 
 
-def test_gba_strikes_the_items_of_the_example_in_order():
+def test_gba_eliminates_the_items_of_the_example_in_order():
     done = attacked("gba")
     assert cells(done) == [(2, ICD), (2, BP), (1, LIMBS), (1, BP), (0, INJURY)]
     assert groups(done) == ["c1", "c0", "r1", "r1", "c3"]
@@ -194,7 +194,7 @@ def test_paper_fig_9_rba_stops_below_its_threshold():
     assert gaps(done).max() == pytest.approx(0.37, abs=0.005)
 
 
-def test_rba_strikes_the_items_of_the_example_in_order():
+def test_rba_eliminates_the_items_of_the_example_in_order():
     done = attacked("rba")
     assert cells(done) == [
         (2, ICD), (2, BP), (1, BP), (3, BP), (1, LIMBS), (1, INJURY), (0, INJURY), (0, LIMBS), (3, LIMBS), (3, ICD),
@@ -204,13 +204,13 @@ def test_rba_strikes_the_items_of_the_example_in_order():
     np.testing.assert_allclose(done.steps.suspicion, printed, atol=0.005 + 1e-9)
 
 
-def test_thesis_fig_4_1_mda_strikes_icd_from_t3():
+def test_thesis_fig_4_1_mda_eliminates_icd_from_t3():
     kept = np.where(attacked("mda").kept, table(FIG_4), np.nan)
     prints(kept, FIG_4.replace("2.93", "-"))
 
 
 def test_thesis_fig_4_2_transactions_after_mda():
-    assert struck(attacked("mda")) == [set(), set(), {"icd"}, set()]
+    assert eliminated(attacked("mda")) == [set(), set(), {"icd"}, set()]
 
 
 def test_thesis_fig_4_3_table_after_tba_with_its_rounded_threshold():
@@ -224,7 +224,7 @@ def test_thesis_equation_4_3_mean_distance_is_1_60_when_rounded():
 
 def test_thesis_fig_4_4_transactions_after_tba():
     done = attacked("tba", threshold=1.60)
-    assert struck(done) == [{"injury"}, {"blood pressure", "limbs"}, {"blood pressure", "icd", "limbs"}, {"limbs"}]
+    assert eliminated(done) == [{"injury"}, {"blood pressure", "limbs"}, {"blood pressure", "icd", "limbs"}, {"limbs"}]
 
 
 ALL_QUARTERS = "1/4:1/4 1/4:1/4 1/4:1/4 1/4:1/4\n" * 4
@@ -276,7 +276,7 @@ def test_thesis_fig_4_9_c_weighted_table_after_the_fourth_wba_round():
     )
 
 
-def test_wba_strikes_the_items_of_the_example_in_order_and_stops_at_0_875():
+def test_wba_eliminates_the_items_of_the_example_in_order_and_stops_at_0_875():
     done = attacked("wba")
     assert cells(done) == [(2, ICD), (2, BP), (0, INJURY), (3, LIMBS)]
     np.testing.assert_allclose(done.steps.suspicion, [1.65, 1.30, 1.23, 1.06], atol=0.005 + 1e-9)
@@ -284,7 +284,7 @@ def test_wba_strikes_the_items_of_the_example_in_order_and_stops_at_0_875():
 
 
 def test_thesis_fig_4_10_transactions_after_wba():
-    assert struck(attacked("wba")) == [{"injury"}, set(), {"blood pressure", "icd"}, {"limbs"}]
+    assert eliminated(attacked("wba")) == [{"injury"}, set(), {"blood pressure", "icd"}, {"limbs"}]
 
 
 def test_thesis_fig_4_11_ab_weights_after_first_gba_round():
@@ -304,7 +304,7 @@ def test_thesis_fig_4_12_c_weighted_table_after_the_fifth_gba_round():
 
 
 def test_thesis_fig_4_13_transactions_after_gba():
-    assert struck(attacked("gba")) == [{"injury"}, {"blood pressure", "limbs"}, {"blood pressure", "icd"}, set()]
+    assert eliminated(attacked("gba")) == [{"injury"}, {"blood pressure", "limbs"}, {"blood pressure", "icd"}, set()]
 
 
 def test_thesis_fig_4_15_ab_weights_after_first_rba_round():

@@ -54,9 +54,19 @@ def quote(text: object, most: int = 60) -> str:
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 
 
+_RENAMED = {"strike": "eliminate", "coin": "random"}
+"""Old keys and values of rule files, and their replacements."""
+
+
 def suggest(word: str, words: Iterable[str]) -> str | None:
-    """Return the remedy "did you mean 'x'?" for the misspelt `word`, or None if none of `words` is similar."""
-    close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    """Return the remedy "did you mean 'x'?" for the misspelt `word`, or None if none of `words` is similar.
+
+    An old name of one of `words` has the remedy "write x".
+    """
+    words = list(words)
+    if _RENAMED.get(word) in words:
+        return f"write {_RENAMED[word]}"
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     return f"did you mean {quote(close[0], 200)}?" if close else None
 
 

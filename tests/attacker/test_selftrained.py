@@ -297,7 +297,7 @@ weigh: added
 groups: [table]
 suspicion: largest
 threshold: none
-strike: while precision >= 0.9
+eliminate: while precision >= 0.9
 because: x
 """
 
@@ -319,10 +319,10 @@ def test_what_is_not_learned_cannot_be_weighed(tmp_path, old, new, message):
 
 @settings(max_examples=80)
 @given(st.lists(st.integers(0, 20).map(lambda p: p / 20), max_size=12), st.sampled_from([0.5, 0.8, 0.9, 1.0]))
-def test_strikes_go_on_as_long_as_their_mean_probability_allows(drawn, precision):
+def test_eliminations_go_on_as_long_as_their_mean_probability_allows(drawn, precision):
     threshold = _threshold_for([np.array(drawn[:5]), np.array(drawn[5:])], precision)
     falling = sorted(drawn, reverse=True)
     enough = [n for n in range(1, len(falling) + 1) if sum(falling[:n]) / n >= precision - 1e-12]
-    struck = sum(p > threshold for p in drawn)
+    eliminated = sum(p > threshold for p in drawn)
     # Of equals that together would be too many, all go: nothing tells them apart.
-    assert struck == sum(p >= falling[max(enough) - 1] for p in falling) if enough else struck == 0
+    assert eliminated == sum(p >= falling[max(enough) - 1] for p in falling) if enough else eliminated == 0

@@ -219,7 +219,7 @@ def test_an_item_that_is_spelt_otherwise_in_the_release_is_warned_about(tmp_path
 
 
 def test_an_expectation_that_no_variant_can_judge_fails(tmp_path, call):
-    """Precision is undefined where nothing is struck."""
+    """Precision is undefined where nothing is eliminated."""
     (tmp_path / "p.txt").write_text("bread,tea\ntea\nbread\n" * 3)
     (tmp_path / "s.yaml").write_text(
         "scenario: nothing to judge\ndata: {published: p.txt}\nrelate: {measure: ngd, source: release}\n"

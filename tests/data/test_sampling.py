@@ -115,8 +115,10 @@ def test_a_part_that_cannot_be_is_told_at_its_place(folder, call, data, message)
 def test_a_ratio_is_put_into_every_attack(folder):
     Path("s.yaml").write_text(SETS + "vary: {'attack.*.ratio': [0.5, 1.0, 1.5]}\n")
     run = decloak.run("s.yaml", store="s.db")
-    struck = {attack: [variant.measures["eliminated", attack] for variant in run.variants] for attack in ("tba", "wba")}
-    for counts in struck.values():
+    eliminated = {
+        attack: [variant.measures["eliminated", attack] for variant in run.variants] for attack in ("tba", "wba")
+    }
+    for counts in eliminated.values():
         assert counts == sorted(counts, reverse=True)
         assert len(set(counts)) == 3
     assert [variant.name for variant in run.variants] == [f"attack.*.ratio={ratio}" for ratio in (0.5, 1.0, 1.5)]

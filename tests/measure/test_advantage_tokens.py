@@ -53,7 +53,7 @@ def cases(a):
     """Yield for each case whether the module `a` is right."""
     for number in range(25):
         counts, level = drawn(number)
-        made = [a.StrikeCounts(*one) for one in counts]
+        made = [a.ClaimCounts(*one) for one in counts]
         yield close(a.jackknife_advantage(made, level)[:3], naive.resampled(counts, level))
         yield close(a.advantage_over_repetitions(made, level)[:3], naive.repeated(counts, level))
         pairs, level = drawn_pairs(number)
@@ -67,16 +67,16 @@ def cases(a):
 
 def edges(a):
     """Yield whether few, equal and missing tables are right."""
-    nothing, some = a.StrikeCounts(0, 0, 0), a.StrikeCounts(4, 3, 2)
+    nothing, some = a.ClaimCounts(0, 0, 0), a.ClaimCounts(4, 3, 2)
     yield (nothing.advantage, some.advantage, a.total([])) == (None, 0.25, (0, 0, 0))
     yield a.total([some, some, nothing]) == (8, 6, 4)
     for function in (a.jackknife_advantage, a.advantage_over_repetitions):
         yield function([nothing, some]) == (0.25, None, None, 1, 1)
         yield function([nothing, nothing]) == (None, None, None, 0, 2)
-        yield function([nothing, some, a.StrikeCounts(5, 3, 2)])[3:] == (2, 1)
+        yield function([nothing, some, a.ClaimCounts(5, 3, 2)])[3:] == (2, 1)
     yield a.advantage_over_repetitions([some] * 3) == (0.25, None, None, 3, 0)
     for counts in ([(30, 30, 20), (30, 30, 21)], [(30, 0, 20), (30, 0, 21)], [(1, 1, 0.7), (2, 2, 1.5)]):
-        made = [a.StrikeCounts(*one) for one in counts]
+        made = [a.ClaimCounts(*one) for one in counts]
         yield close(a.jackknife_advantage(made, 0.95)[:3], naive.resampled(counts, 0.95))
         yield close(a.advantage_over_repetitions(made, 0.95)[:3], naive.repeated(counts, 0.95))
     yield (a.Advantage(3, 0).share, a.Advantage(3, 4).share) == (None, 0.75)
@@ -115,7 +115,7 @@ def raises(function, *arguments):
 
 def defaults(a):
     """Yield whether the level of an interval is 95% by default."""
-    made = [a.StrikeCounts(50, right, 30) for right in (40, 33, 46)]
+    made = [a.ClaimCounts(50, right, 30) for right in (40, 33, 46)]
     won = [[a.Advantage(b, 10) for b in side] for side in ((8, 7, 3), (5, 5, 4))]
     for function, arguments in (
         (a.jackknife_advantage, [made]),
@@ -129,15 +129,15 @@ def defaults(a):
 def needed(a):
     """Yield whether as many repetitions are said to be needed as first decide."""
     counts = [(50, 40, 30), (50, 33, 30), (50, 46, 30)]
-    made = [a.StrikeCounts(*one) for one in counts]
+    made = [a.ClaimCounts(*one) for one in counts]
     yield a.repetitions_needed(made, 0.95, above=0.0) == 6
     yield a.repetitions_needed(made[:1], 0.95, above=0.0) is None
-    yield a.repetitions_needed([*made[:1], a.StrikeCounts(0, 0, 0)], 0.95, above=0.0) is None
+    yield a.repetitions_needed([*made[:1], a.ClaimCounts(0, 0, 0)], 0.95, above=0.0) is None
     yield a.repetitions_needed(made, 0.95) is None
     yield a.repetitions_needed(made, 0.95, below=0.02) is None
-    yield a.repetitions_needed([a.StrikeCounts(50, 50 - right, 30) for _, right, _ in counts], 0.95, above=0.5) is None
+    yield a.repetitions_needed([a.ClaimCounts(50, 50 - right, 30) for _, right, _ in counts], 0.95, above=0.5) is None
     yield a.repetitions_needed(made[:2], 0.95, above=-0.9) == 3
-    weak = [a.StrikeCounts(500, right, 300) for right in (301, 299, 280)]
+    weak = [a.ClaimCounts(500, right, 300) for right in (301, 299, 280)]
     yield a.repetitions_needed(weak, 0.95, below=0.02) == 5
     # At the bound itself nothing is decided yet.
     low, high = _after(counts, 6, a)
@@ -160,7 +160,7 @@ def _spread(counts):
 
 def _after(counts, n, a):
     """Return the bounds that the module gives `n` repetitions that are like `counts`."""
-    made = [a.StrikeCounts(*one) for one in counts]
+    made = [a.ClaimCounts(*one) for one in counts]
     return a._bounds_of_mean(made, *_spread(counts), n, advantage.tail_of(0.95))
 
 
@@ -179,7 +179,7 @@ def _expected_after(counts, n):
 
 def searched(a):
     """Return the numbers of repetitions that are tried where none decides."""
-    made, tried = [a.StrikeCounts(50, right, 30) for right in (40, 33, 46)], []
+    made, tried = [a.ClaimCounts(50, right, 30) for right in (40, 33, 46)], []
     kept = a._bounds_of_mean
     a._bounds_of_mean = lambda made, mean, s, n, tail: tried.append(n) or (-1.0, 1.0)
     try:

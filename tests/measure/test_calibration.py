@@ -19,7 +19,7 @@ from decloak.report.reliability import reliability_panels
 from decloak.report.study import Study
 from decloak.rules.reassociate.units import rows_of_cluster
 from decloak.store.assigned import read_assigned
-from decloak.store.eliminations import read_strikes
+from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import probabilities, probable_gifts
 from decloak.store.results import sureness_of
@@ -63,7 +63,7 @@ def test_without_findings_there_is_no_score():
 
 
 @pytest.mark.slow
-def test_strikes_are_right_where_the_member_was_added(tmp_path):
+def test_eliminations_are_right_where_the_member_was_added(tmp_path):
     (tmp_path / "s.yaml").write_text(SETS)
     run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     assert run.ok
@@ -72,9 +72,9 @@ def test_strikes_are_right_where_the_member_was_added(tmp_path):
     assert probabilities(connection, attacks["rba"]) is not None
     assert probabilities(connection, attacks["selftrained"]) is not None
     p = probabilities(connection, attacks["selftrained"])
-    strikes = read_strikes(connection, attacks["selftrained"])
+    done = read_eliminations(connection, attacks["selftrained"])
     tables = {table.id: table for table in held_release(connection, 1).true_tables(1)}
-    cells = zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), p.tolist(), strict=True)
+    cells = zip(done.tables.tolist(), done.rows.tolist(), done.cols.tolist(), p.tolist(), strict=True)
     certain_and_right = [
         (tables[table].places[row], tables[table].members[column])
         for table, row, column, chance in cells

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.attacker.cell_features import Occurrences, cell_features
 from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
-from decloak.measure.kernels.advantage import StrikeCounts
+from decloak.measure.kernels.advantage import ClaimCounts
 from decloak.pipeline.validate import plans
 from decloak.report.account import account_of
 from decloak.report.compare.attacks import _survives
@@ -79,24 +79,24 @@ def test_controls_are_expected_of_by_name_and_named_in_tables(tmp_path, call):
     connection.close()
 
 
-MANY = {scope: StrikeCounts(50, 45, 30) for scope in range(30)}
+MANY = {scope: ClaimCounts(50, 45, 30) for scope in range(30)}
 
 
 def pooled(claims):
-    return claims | {-1: StrikeCounts(*map(sum, zip(*claims.values(), strict=True)))}
+    return claims | {-1: ClaimCounts(*map(sum, zip(*claims.values(), strict=True)))}
 
 
 @pytest.mark.parametrize(
     ("attacked", "control", "kind", "survives"),
     [
-        (MANY, {scope: StrikeCounts(50, 30, 30) for scope in MANY}, "contexts", False),
-        (MANY, {scope: StrikeCounts(50, 38 + 12 * (scope % 2), 30) for scope in MANY}, "labels", True),
-        (MANY, {scope: StrikeCounts(50, 45, 30) for scope in MANY}, "labels", True),
-        (MANY, {scope: StrikeCounts(0, 0, 0) for scope in MANY}, "labels", False),
+        (MANY, {scope: ClaimCounts(50, 30, 30) for scope in MANY}, "contexts", False),
+        (MANY, {scope: ClaimCounts(50, 38 + 12 * (scope % 2), 30) for scope in MANY}, "labels", True),
+        (MANY, {scope: ClaimCounts(50, 45, 30) for scope in MANY}, "labels", True),
+        (MANY, {scope: ClaimCounts(0, 0, 0) for scope in MANY}, "labels", False),
         (MANY, MANY, "order", False),
-        (MANY, {scope: StrikeCounts(50, 30, 30) for scope in MANY}, "order", True),
-        (MANY, {scope: StrikeCounts(50, 30, 30) for scope in MANY}, "words", False),
-        ({0: StrikeCounts(5, 5, 3)}, {0: StrikeCounts(5, 2, 3)}, "contexts", True),  # one table cannot tell
+        (MANY, {scope: ClaimCounts(50, 30, 30) for scope in MANY}, "order", True),
+        (MANY, {scope: ClaimCounts(50, 30, 30) for scope in MANY}, "words", False),
+        ({0: ClaimCounts(5, 5, 3)}, {0: ClaimCounts(5, 2, 3)}, "contexts", True),  # one table cannot tell
     ],
 )
 def test_an_attack_has_to_be_ahead_of_what_has_nothing_to_go_by_and_not_of_another_order(
@@ -107,13 +107,11 @@ def test_an_attack_has_to_be_ahead_of_what_has_nothing_to_go_by_and_not_of_anoth
 
 
 def test_repetitions_are_compared_in_pairs():
-    ahead = [{"a": {-1: StrikeCounts(100, 90 + n, 60)}, "c": {-1: StrikeCounts(100, 60 + n % 2, 60)}} for n in range(5)]
-    behind = [
-        {"a": {-1: StrikeCounts(100, 60 + n, 60)}, "c": {-1: StrikeCounts(100, 60 + n % 2, 60)}} for n in range(5)
-    ]
+    ahead = [{"a": {-1: ClaimCounts(100, 90 + n, 60)}, "c": {-1: ClaimCounts(100, 60 + n % 2, 60)}} for n in range(5)]
+    behind = [{"a": {-1: ClaimCounts(100, 60 + n, 60)}, "c": {-1: ClaimCounts(100, 60 + n % 2, 60)}} for n in range(5)]
     assert not _survives(ahead, "a", "c", "contexts")
     assert _survives(behind, "a", "c", "contexts")
-    equal = [{"a": pooled(MANY), "c": pooled({scope: StrikeCounts(50, 30, 30) for scope in MANY})}] * 3
+    equal = [{"a": pooled(MANY), "c": pooled({scope: ClaimCounts(50, 30, 30) for scope in MANY})}] * 3
     assert not _survives(equal, "a", "c", "contexts")
 
 

@@ -18,7 +18,7 @@ from clinic_draws import draws
 from decloak.figures import COUNT, GAIN, SHARE
 from decloak.measure.kernels.advantage import (
     Advantage,
-    StrikeCounts,
+    ClaimCounts,
     advantage_over_repetitions,
     difference_over_repetitions,
     jackknife_advantage,
@@ -30,12 +30,12 @@ from decloak.measure.kernels.statistics import interval
 pytestmark = pytest.mark.slow
 DRAWS, EXPERIMENTS = 1000, 4000
 LOW, HIGH = 0.93, 0.97
-STRIKING, GIVING = ("mda", "tba", "wba", "rba"), ("aba", "mra")
-KINDS = {"releases": STRIKING, "data sets": STRIKING, "disassociated data sets": GIVING}
+ELIMINATING, GIVING = ("mda", "tba", "wba", "rba"), ("aba", "mra")
+KINDS = {"releases": ELIMINATING, "data sets": ELIMINATING, "disassociated data sets": GIVING}
 FEW = ("mda",)
-"""Attacks of two dozen strikes a release: where all are right nobody can tell how rarely they are not, and intervals
-are wider than need be. They hold what they should at least as often."""
-FIGURES: dict[str, tuple[Callable[[StrikeCounts], float], object]] = {
+"""Attacks of two dozen eliminations a release. Where all are right, intervals are wider than necessary, so that they
+contain the true value at least as often as they should."""
+FIGURES: dict[str, tuple[Callable[[ClaimCounts], float], object]] = {
     "precision": (lambda claims: claims.right / claims.tried, SHARE),
     "baseline": (lambda claims: claims.expected / claims.tried, SHARE),
     "normalised_advantage": (
@@ -162,7 +162,7 @@ def test_shares_gains_and_counts_over_repetitions_are_where_their_intervals_say(
             values = [figure(one) for one in whole]
             for n in (3, 5, 10):
                 if len(set(values)) < 20:
-                    continue  # one strike a table: a count that is the number of tables, and no more to say of it
+                    continue  # one elimination a table: a count that is the number of tables, and no more to say of it
                 taken = (interval(some, bounds=bounds) for some in experiments(values, n))
                 found[f"{kind}, {attack}, {name}, {n}"] = coverage(taken, fmean(values))
     assert outside(found) == {}
@@ -183,11 +183,11 @@ def test_all_attacks_of_a_run_at_once_are_where_their_corrected_intervals_say(dr
     assert fmean(held) >= 0.95 - 0.01, kind
 
 
-def test_three_strikes_a_release_that_chance_alone_makes_right_are_no_lead():
-    """A release of few strikes is said to lead in no more of 100 cases than the level allows."""
+def test_three_eliminations_a_release_that_chance_alone_makes_right_are_no_lead():
+    """A release of few eliminations is said to lead in no more of 100 cases than the level allows."""
     rng = random.Random(2)
     chance = 0.75
-    runs = [[StrikeCounts(1, rng.random() < chance, chance) for _ in range(tables)] for tables in (2, 3, 6, 12) * 1000]
+    runs = [[ClaimCounts(1, rng.random() < chance, chance) for _ in range(tables)] for tables in (2, 3, 6, 12) * 1000]
     said = [jackknife_advantage(units).low > 0 for units in runs]
     for tables in range(4):
         assert fmean(said[tables::4]) <= 0.04

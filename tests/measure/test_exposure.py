@@ -28,7 +28,7 @@ from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.results import attacks_of, notes_of, release_of
 from decloak.store.studies import read_runs
-from eliminated import struck_items
+from eliminated import eliminated_items
 
 CLINIC = (
     "scenario: s\ndata: {generate: clinic, transactions: 90, seed: 3}\nrelate: {measure: ngd, source: clinic-counts}\n"
@@ -75,13 +75,13 @@ def test_whom_a_generalised_release_tells_of_are_those_of_the_definitions(ran, m
         "people": 90,
     }  # fmt: skip
     for attack in attacks_of(connection, 1):
-        struck = [set() for _ in may]
-        for row, item in struck_items(connection, attack.attack, parse_rule(attack.text).derives):
-            struck[row].add(item)
-        left = [items - gone for items, gone in zip(may, struck, strict=True)]
+        eliminated = [set() for _ in may]
+        for row, item in eliminated_items(connection, attack.attack, parse_rule(attack.text).derives):
+            eliminated[row].add(item)
+        left = [items - gone for items, gone in zip(may, eliminated, strict=True)]
         expected["singled_out"] = naive.expected_singled_out(left, known, alike)
         expected["inferred_own"] = naive.expected_known(
-            [naive.of_row(set(row), items, gone) for row, items, gone in zip(elements, true, struck, strict=True)]
+            [naive.of_row(set(row), items, gone) for row, items, gone in zip(elements, true, eliminated, strict=True)]
         )
         for name, value in expected.items():
             names = [name]
@@ -343,7 +343,7 @@ def test_what_an_attacker_takes_for_generalised_is_not_said_to_be_hidden(call, t
 
 ALWAYS = {"people"}
 SHOWN = {"people", "implied_release", *(f"singled_out_{n}_release" for n in (1, 2, 3))}
-STRUCK = {f"singled_out_{n}{ending}" for n in (1, 2, 3) for ending in ("", "_baseline")}
+ELIMINATED = {f"singled_out_{n}{ending}" for n in (1, 2, 3) for ending in ("", "_baseline")}
 KNOWN = {"hidden", "implied_original", "inferred_own_release", *(f"singled_out_{n}_original" for n in (1, 2, 3))}
 GUESSED = {"inferred_own", "inferred_own_baseline"}
 CERTAIN = {"certain_links", "certain_links_people"}
@@ -352,9 +352,9 @@ CERTAIN = {"certain_links", "certain_links_people"}
 @pytest.mark.parametrize(
     ("data", "attack", "expected"),
     [
-        ("file: d.txt, format: basket, published: r.txt", "rba", SHOWN | STRUCK | KNOWN | GUESSED),
+        ("file: d.txt, format: basket, published: r.txt", "rba", SHOWN | ELIMINATED | KNOWN | GUESSED),
         ("file: d.txt, format: basket, published: e.txt", "rba", SHOWN | KNOWN),  # it has nothing to eliminate
-        ("published: r.txt", "rba", SHOWN | STRUCK),
+        ("published: r.txt", "rba", SHOWN | ELIMINATED),
         ("published: hidden.txt", "rba", ALWAYS),  # no record shows an item for certain
         ("release: c.jsonl", "aba", ALWAYS),
     ],
@@ -380,7 +380,7 @@ def test_a_figure_that_cannot_be_known_is_missing_and_never_0(tmp_path, data, at
 def test_of_a_disassociated_release_every_figure_is_known(ran):
     figures, *_ = ran(APART, "[random, aba]", "measure: [accuracy]\n")
     names = {name for (name, attack), value in figures.items() if attack == "aba" and value is not None}
-    assert names >= SHOWN | STRUCK | KNOWN | GUESSED | CERTAIN
+    assert names >= SHOWN | ELIMINATED | KNOWN | GUESSED | CERTAIN
 
 
 def test_where_three_items_are_guaranteed_a_note_says_that_four_are_not_counted(ran):

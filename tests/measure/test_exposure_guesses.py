@@ -23,7 +23,7 @@ from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
 from decloak.store.record_links import read_origins
 from decloak.store.results import attacks_of, notes_of, pooled_figures, release_of
-from eliminated import struck_items
+from eliminated import eliminated_items
 from slowly import slow_but
 
 CLINIC = "scenario: s\ndata: {generate: clinic, transactions: 64, seed: 3}\n"
@@ -74,7 +74,7 @@ class Literal:
         return row is not None and total > 0 and weights[row] / total > (1 / 11) * (1 + 1e-9)
 
 
-def literal(held, struck=None):
+def literal(held, eliminated=None):
     row_of = {int(place): row for row, place in enumerate(read_origins(held.connection, held.number))}
     if hasattr(held, "rows") and held.rows is not None:
         release = held.published
@@ -88,8 +88,8 @@ def literal(held, struck=None):
         return Literal(of_clusters, row_of, items)
     rows = held.published.transactions
     gone = None
-    if struck is not None:
-        gone = [frozenset(item for row, item in struck if row == at) for at in range(len(rows))]
+    if eliminated is not None:
+        gone = [frozenset(item for row, item in eliminated if row == at) for at in range(len(rows))]
 
     def of_rows(known):
         weights = naive.rows_weights(rows, known, gone)
@@ -120,7 +120,9 @@ def test_of_every_form_the_figures_are_those_of_the_definitions(ran, method):
     sets = list(map(set, original))
     release = literal(held)
     (one,) = attacks_of(connection, done.variants[0].run)
-    struck = None if held.rows is not None else set(struck_items(connection, one.attack, parse_rule(one.text).derives))
+    eliminated = (
+        None if held.rows is not None else set(eliminated_items(connection, one.attack, parse_rule(one.text).derives))
+    )
     plain = Literal(
         lambda known: ([float(set(known) <= row) for row in sets], sum(set(known) <= row for row in sets)),
         {at: at for at in range(len(sets))},
@@ -133,11 +135,11 @@ def test_of_every_form_the_figures_are_those_of_the_definitions(ran, method):
             f"exposed_{q}_release": sum(release.exposed(*person) for person in people),
         }
         after = exposed[f"exposed_{q}_release"]
-        if struck:
-            without = literal(held, struck)
+        if eliminated:
+            without = literal(held, eliminated)
             after = max(after, sum(without.exposed(*person) for person in people))
         # Nobody works out yet whom an attack on chunks exposes: the figure is missing, and not that of the release.
-        shown = {**exposed, f"exposed_{q}": after} if struck else exposed
+        shown = {**exposed, f"exposed_{q}": after} if eliminated else exposed
         assert held.rows is None or (f"exposed_{q}", attack) not in figures
         for key, value in shown.items():
             assert (figures[key, attack].value, figures[key, attack].whole) == (value, len(people)), key

@@ -13,7 +13,7 @@ from decloak.measure.kernels import candidate_index, targets
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.equivalence_classes import classes_of
 from decloak.measure.kernels.implied_items import implied_in_chunks
-from decloak.measure.kernels.random_baseline import draws_for, expected_known, random_strikes
+from decloak.measure.kernels.random_baseline import draws_for, expected_known, random_eliminations
 from decloak.measure.kernels.singling_out import SinglingOutSearch
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from disassociated_releases import releases
@@ -87,13 +87,13 @@ def test_where_nobody_fits_nothing_is_implied():
 
 
 @given(seen(), SETS)
-def test_what_was_struck_is_no_candidate(made, struck):
+def test_what_was_eliminated_is_no_candidate(made, eliminated):
     may = made[0]
     rows = np.arange(0, len(may), 2)
-    left = [held - struck if row % 2 == 0 else held for row, held in enumerate(may)]
+    left = [held - eliminated if row % 2 == 0 else held for row, held in enumerate(may)]
     before = holding(may)
-    items = np.repeat(np.array(sorted(struck), np.int64), len(rows))
-    after = before.excluding(items, np.tile(rows, len(struck)))
+    items = np.repeat(np.array(sorted(eliminated), np.int64), len(rows))
+    after = before.excluding(items, np.tile(rows, len(eliminated)))
     assert after.candidates(PAIRS).tolist() == naive.candidates(left, PAIRS.T.tolist())
     assert before.candidates(PAIRS).tolist() == naive.candidates(may, PAIRS.T.tolist())
 
@@ -187,15 +187,15 @@ def test_a_thing_of_several_items_counts_as_often():
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(0, 40)), max_size=4))
-def test_as_many_are_struck_by_chance_and_each_row_keeps_one(shapes):
+def test_as_many_are_eliminated_by_chance_and_each_row_keeps_one(shapes):
     scored = [np.random.default_rng(row * 7 + col).random((row, col)) < 0.8 for row, col, _ in shapes]
-    struck = [min(count, int(one.sum())) for one, (_, _, count) in zip(scored, shapes, strict=True)]
-    draws = list(random_strikes(scored, struck, 500))
+    eliminated = [min(count, int(one.sum())) for one, (_, _, count) in zip(scored, shapes, strict=True)]
+    draws = list(random_eliminations(scored, eliminated, 500))
     assert len(draws) == draws_for(500) == 2
     for draw in draws:
-        for mask, cells, count in zip(draw, scored, struck, strict=True):
+        for mask, cells, count in zip(draw, scored, eliminated, strict=True):
             assert not (mask & ~cells).any()
             assert mask.sum() <= count
             assert (~mask).any(axis=1).all()
-    again = list(random_strikes(scored, struck, 500))
+    again = list(random_eliminations(scored, eliminated, 500))
     assert all((a == b).all() for one, other in zip(draws, again, strict=True) for a, b in zip(one, other, strict=True))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import naive_lead as naive
 from decloak.measure.kernels.advantage import (
     Advantage,
-    StrikeCounts,
+    ClaimCounts,
     advantage_over_repetitions,
     difference_over_repetitions,
     jackknife_advantage,
@@ -22,19 +22,19 @@ LEVELS = st.sampled_from([0.9, 0.95, 0.99])
 @st.composite
 def claims(draw, least=0):
     tried = draw(st.integers(least, 200))
-    return StrikeCounts(tried, draw(st.integers(0, tried)), draw(st.floats(0, 1)) * tried)
+    return ClaimCounts(tried, draw(st.integers(0, tried)), draw(st.floats(0, 1)) * tried)
 
 
 @given(st.lists(claims(), max_size=12), LEVELS)
 def test_the_lead_of_a_release_is_what_leaving_out_each_table_gives(units, level):
     found = jackknife_advantage(units, level)
-    struck = [unit for unit in units if unit.tried]
-    assert (found.n, found.missing) == (len(struck), len(units) - len(struck))
-    if len(struck) < 2:
+    eliminated = [unit for unit in units if unit.tried]
+    assert (found.n, found.missing) == (len(eliminated), len(units) - len(eliminated))
+    if len(eliminated) < 2:
         assert found.low is found.high is None
         return
     assert found[:3] == pytest.approx(naive.resampled([tuple(unit) for unit in units], level), abs=1e-9)
-    chance = total(struck).expected / total(struck).tried
+    chance = total(eliminated).expected / total(eliminated).tried
     assert -chance - 1e-12 <= found.low <= found.mean + 1e-12
     assert found.mean - 1e-12 <= found.high <= 1 - chance + 1e-12
 
@@ -49,35 +49,35 @@ def test_the_lead_of_repetitions_is_paired_with_their_own_chance(repetitions, le
     assert found.mean <= found.high + 1e-12
 
 
-def test_a_table_without_a_strike_is_missing_and_a_lead_of_nothing_is_none():
-    nothing = StrikeCounts(0, 0, 0)
-    assert jackknife_advantage([nothing, StrikeCounts(4, 3, 2)]) == (0.25, None, None, 1, 1)
+def test_a_table_without_a_elimination_is_missing_and_a_lead_of_nothing_is_none():
+    nothing = ClaimCounts(0, 0, 0)
+    assert jackknife_advantage([nothing, ClaimCounts(4, 3, 2)]) == (0.25, None, None, 1, 1)
     assert jackknife_advantage([nothing, nothing]) == (None, None, None, 0, 2)
     assert advantage_over_repetitions([nothing]) == (None, None, None, 0, 1)
     assert (nothing.advantage, total([])) == (None, nothing)
 
 
-def test_few_strikes_that_all_happen_to_be_right_tell_little():
-    """Three strikes that chance has right three times in four: all right in 42 of 100 cases."""
-    few = [StrikeCounts(1, 1, 0.75)] * 3
+def test_few_eliminations_that_all_happen_to_be_right_tell_little():
+    """Three eliminations, each right by chance in three of four cases: all right in 42 of 100 cases."""
+    few = [ClaimCounts(1, 1, 0.75)] * 3
     found = jackknife_advantage(few)
     assert found.low < 0 < found.mean == 0.25
-    many = jackknife_advantage([StrikeCounts(40, 40, 30)] * 3)
+    many = jackknife_advantage([ClaimCounts(40, 40, 30)] * 3)
     assert 0.15 < many.low < 0.25
     assert many.high == pytest.approx(0.25)
 
 
 def test_repetitions_that_do_not_differ_have_no_interval():
-    assert advantage_over_repetitions([StrikeCounts(10, 9, 6)] * 3) == (pytest.approx(0.3), None, None, 3, 0)
+    assert advantage_over_repetitions([ClaimCounts(10, 9, 6)] * 3) == (pytest.approx(0.3), None, None, 3, 0)
 
 
 def test_a_lead_always_right_stays_within_what_can_be():
-    found = advantage_over_repetitions([StrikeCounts(30, 30, 20), StrikeCounts(30, 30, 21), StrikeCounts(30, 30, 19)])
+    found = advantage_over_repetitions([ClaimCounts(30, 30, 20), ClaimCounts(30, 30, 21), ClaimCounts(30, 30, 19)])
     assert found.high == pytest.approx(1 - 2 / 3)
     assert 0 < found.low < found.mean == pytest.approx(1 / 3)
 
 
-REPEATED = [StrikeCounts(50, 40, 30), StrikeCounts(50, 33, 30), StrikeCounts(50, 46, 30)]
+REPEATED = [ClaimCounts(50, 40, 30), ClaimCounts(50, 33, 30), ClaimCounts(50, 46, 30)]
 
 
 def test_as_many_repetitions_are_needed_as_first_decide():
@@ -88,7 +88,7 @@ def test_as_many_repetitions_are_needed_as_first_decide():
     assert advantage_over_repetitions(longer).low > 0
     assert repetitions_needed(REPEATED, 0.99, above=0.0) > n
     assert repetitions_needed(REPEATED, 0.95, below=0.02) is None
-    weak = [StrikeCounts(500, 301, 300), StrikeCounts(500, 299, 300), StrikeCounts(500, 280, 300)]
+    weak = [ClaimCounts(500, 301, 300), ClaimCounts(500, 299, 300), ClaimCounts(500, 280, 300)]
     assert repetitions_needed(weak, 0.95, below=0.02) == 5
     assert repetitions_needed(REPEATED[:1], 0.95, above=0.0) is None
 

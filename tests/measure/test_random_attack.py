@@ -22,17 +22,17 @@ def tables(draw):
 
 @given(st.lists(tables(), max_size=3), st.integers(-1, 22))
 def test_eliminations_against_every_choice_of_cells(some, right):
-    struck = [table for table in some if table.eliminated]
-    if not struck:
+    eliminated = [table for table in some if table.eliminated]
+    if not eliminated:
         assert eliminations_p(some, right) is None
         return
-    expected = naive.at_least(naive.right_of_tables(struck), right)
+    expected = naive.at_least(naive.right_of_tables(eliminated), right)
     assert eliminations_p(some, right) == pytest.approx(float(expected), abs=1e-12)
-    distribution = naive.right_of_tables(struck)
+    distribution = naive.right_of_tables(eliminated)
     mean = sum(value * share for value, share in distribution.items())
     variance = sum((value - mean) ** 2 * share for value, share in distribution.items())
-    assert math.fsum(table.mean for table in struck) == pytest.approx(float(mean))
-    assert math.fsum(table.variance for table in struck) == pytest.approx(float(variance), abs=1e-12)
+    assert math.fsum(table.mean for table in eliminated) == pytest.approx(float(mean))
+    assert math.fsum(table.variance for table in eliminated) == pytest.approx(float(variance), abs=1e-12)
 
 
 def test_the_quickstart():

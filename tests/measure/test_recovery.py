@@ -32,7 +32,7 @@ def ordered(shape, places):
 
 @pytest.mark.parametrize("case", GOLDEN["unit"]["measures"])
 def test_precision_recall_and_f_of_the_reference(case):
-    found = Recovery(cells=case["added"], struck=case["eliminated"], correct=case["correct"])
+    found = Recovery(cells=case["added"], eliminated=case["eliminated"], correct=case["correct"])
     expected = [value if value is None else pytest.approx(value) for value in case["precision_recall_f"]]
     assert [found.precision, found.recall, found.f] == expected
 
@@ -53,7 +53,7 @@ def test_counts_of_the_structured_tables(table):
     for attack in ATTACKS:
         places = [divmod(cell, table["cols"]) for cell in table[attack]["order"]]
         found = recovery(ordered(shape, places), grid(shape, table["originals"]), np.ones(shape, bool))
-        assert [found.correct, found.struck, found.added] == table[attack]["counts"]
+        assert [found.correct, found.eliminated, found.added] == table[attack]["counts"]
 
 
 @st.composite
@@ -63,14 +63,14 @@ def tables(draw):
     cells = draw(st.lists(cell, min_size=rows * cols, max_size=rows * cols))
     original, scored, wished, weight = np.array(cells, float).reshape(-1, 4).T.reshape(4, rows, cols)
     order = np.full((rows, cols), -1)
-    struck = np.flatnonzero((wished > 0) & (scored > 0))
-    order.flat[struck] = draw(st.permutations(range(len(struck))))
+    eliminated = np.flatnonzero((wished > 0) & (scored > 0))
+    order.flat[eliminated] = draw(st.permutations(range(len(eliminated))))
     weight[scored == 0] = np.nan
     return order, original > 0, scored > 0, weight
 
 
 def more_suspicious(a, b):
-    """1, 0 or -1: the earlier struck, then the heavier left."""
+    """1, 0 or -1: the earlier eliminated, then the heavier left."""
     (order_a, weight_a), (order_b, weight_b) = a, b
     if order_a >= 0 and order_b >= 0:
         return int(order_a < order_b) - int(order_a > order_b)
@@ -80,23 +80,23 @@ def more_suspicious(a, b):
 
 
 def by_hand(order, original, scored, weight):
-    """The naive twin: cell by cell, pair by pair, and chance by trying every way to strike as many cells."""
+    """The naive twin: cell by cell, pair by pair, and chance by trying every way to eliminate as many cells."""
     places = list(np.ndindex(order.shape))
-    struck = [place for place in places if order[place] >= 0]
+    eliminated = [place for place in places if order[place] >= 0]
     candidates = [place for place in places if scored[place]]
     added = [place for place in candidates if not original[place]]
     real = [place for place in candidates if original[place]]
-    unstruck = [[place for place in places if place[0] == row and order[place] < 0] for row in range(len(order))]
-    alone = [left[0] for left in unstruck if len(left) == 1]
+    kept = [[place for place in places if place[0] == row and order[place] < 0] for row in range(len(order))]
+    alone = [left[0] for left in kept if len(left) == 1]
     signs = [more_suspicious((order[a], weight[a]), (order[b], weight[b])) for a in added for b in real]
     return Recovery(
         cells=len(places),
         scored=len(candidates),
         originals=sum(bool(original[place]) for place in places),
-        struck=len(struck),
-        correct=sum(not original[place] for place in struck),
+        eliminated=len(eliminated),
+        correct=sum(not original[place] for place in eliminated),
         scored_added=len(added),
-        expected=_mean_correct(candidates, original, len(struck)),
+        expected=_mean_correct(candidates, original, len(eliminated)),
         pairs=len(signs),
         concordance=sum(sign + 1 for sign in signs),
         rows=len(order),
@@ -106,10 +106,10 @@ def by_hand(order, original, scored, weight):
     )
 
 
-def _mean_correct(candidates, original, strikes):
-    if len(candidates) > 8:  # every cell is struck as often as any other
-        return strikes * sum(not original[place] for place in candidates) / len(candidates)
-    ways = [sum(not original[place] for place in way) for way in combinations(candidates, strikes)]
+def _mean_correct(candidates, original, eliminations):
+    if len(candidates) > 8:  # every cell is eliminated as often as any other
+        return eliminations * sum(not original[place] for place in candidates) / len(candidates)
+    ways = [sum(not original[place] for place in way) for way in combinations(candidates, eliminations)]
     return sum(ways) / len(ways)
 
 
@@ -137,7 +137,7 @@ def test_the_order_of_rows_and_columns_changes_nothing(table, random):
 def test_pooling_sums_counts_and_density_is_a_mean_over_tables(parts):
     found = [recovery(*part) for part in parts]
     total = pool(found)
-    for name in ("cells", "scored", "originals", "struck", "correct", "scored_added", "pairs", "concordance"):
+    for name in ("cells", "scored", "originals", "eliminated", "correct", "scored_added", "pairs", "concordance"):
         assert getattr(total, name) == sum(getattr(one, name) for one in found)
     assert total.expected == pytest.approx(sum(one.expected for one in found))
     known = [one.originals / one.cells for one in found if one.cells]
@@ -185,8 +185,8 @@ def test_what_has_no_divisor_is_none():
     assert mean_density([Recovery()]) is None
 
 
-def test_lift_is_none_when_chance_strikes_nothing_added():
-    assert Recovery(cells=2, originals=2, scored=2, struck=1).lift is None
+def test_lift_is_none_when_chance_eliminates_nothing_added():
+    assert Recovery(cells=2, originals=2, scored=2, eliminated=1).lift is None
 
 
 @pytest.mark.parametrize(
@@ -194,5 +194,5 @@ def test_lift_is_none_when_chance_strikes_nothing_added():
     [(np.ones((1, 2), bool), np.ones((2, 2), bool)), (np.ones((2, 2), bool), np.zeros((2, 2), bool))],
 )
 def test_arrays_that_contradict_each_other_are_refused(original, scored):
-    with pytest.raises(ValueError, match="differ in shape, or an unscored cell was struck"):
+    with pytest.raises(ValueError, match="differ in shape, or an unscored cell was eliminated"):
         recovery(np.zeros((2, 2), int), original, scored)

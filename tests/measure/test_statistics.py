@@ -129,11 +129,13 @@ def test_a_level_lies_between_0_and_1(level):
 
 
 def test_a_gain_is_never_said_to_be_below_what_all_wrong_would_be():
-    gain, precision, struck = (metrics_by_key()[name] for name in ("normalised_advantage", "precision", "eliminated"))
+    gain, precision, eliminated = (
+        metrics_by_key()[name] for name in ("normalised_advantage", "precision", "eliminated")
+    )
     assert gain.bounds_of(None, [0.5, None, 0.6]) == Bounds(-0.6 / 0.4, 1.0)
     assert gain.bounds_of(None) == gain.bounds_of(None, [1.0]) == GAIN
     assert precision.bounds_of(None, [0.5]) == SHARE
-    assert struck.bounds_of(12.0, [0.5]) == Bounds(0.0, 12.0)
+    assert eliminated.bounds_of(12.0, [0.5]) == Bounds(0.0, 12.0)
     chances, gains = [0.55, 0.5], [0.998, 0.2]
     mean = interval(gains, bounds=gain.bounds_of(None, chances))
     assert -0.55 / 0.45 <= mean.low < mean.mean < mean.high <= 1

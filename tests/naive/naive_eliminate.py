@@ -144,7 +144,7 @@ RBA = Plan(by_stored, "rc", largest_gap, lambda d, w, v: mean(v), redistribute=T
 
 
 def in_rounds(rows, plan, threshold=None, ratio=1.0, most=math.inf):
-    """Strike the heaviest cell of the most suspicious group again and again; the threshold, the steps, the table."""
+    """Eliminate the heaviest cell of the most suspicious group again and again; the threshold, the steps, the table."""
     table, steps = Table(rows, plan), []
     w = table.weights()
     if threshold is None and plan.threshold is not None:
@@ -190,14 +190,14 @@ def tba(rows, threshold=None, row_major=False):
     table = Table(rows)
     threshold = mean(list(table.left.values())) if threshold is None else threshold
     waiting = [cell for cell, d in table.left.items() if d > threshold + EPS]
-    d, struck = dict(table.left), []
+    d, eliminated = dict(table.left), []
     while waiting:
         cell = waiting[0] if row_major else first_largest(waiting, d)
         waiting.remove(cell)
         if table.eligible(cell):
             table.eliminate(cell)
-            struck.append(cell)
-    return struck
+            eliminated.append(cell)
+    return eliminated
 
 
 def splitmix64(seed):
@@ -212,7 +212,7 @@ def splitmix64(seed):
 
 def ra(rows, seed):
     """An untried cell at random, a fair coin, as often as chance has it."""
-    table, draws, struck = Table(rows), splitmix64(seed), []
+    table, draws, eliminated = Table(rows), splitmix64(seed), []
     cells = list(table.left)
     for t in range(next(draws) % (len(cells) + 1)):
         other = t + next(draws) % (len(cells) - t)
@@ -220,5 +220,5 @@ def ra(rows, seed):
         heads = next(draws) >> 63
         if heads and table.eligible(cells[t]):
             table.eliminate(cells[t])
-            struck.append(cells[t])
-    return struck
+            eliminated.append(cells[t])
+    return eliminated

@@ -86,8 +86,8 @@ def shown(elements):
             for item in ([element] if isinstance(element, str) else element)}  # fmt: skip
 
 
-def of_row(elements, true, struck=frozenset()):
-    """How surely each item of a record is guessed: shown, by a generalised item without what was struck, or not."""
+def of_row(elements, true, eliminated=frozenset()):
+    """How surely each item of a record is guessed: shown, by a generalised item without what was eliminated, or not."""
     chances = []
     for item in sorted(true):
         if item in elements:
@@ -95,7 +95,7 @@ def of_row(elements, true, struck=frozenset()):
             continue
         for element in elements:
             if not isinstance(element, str) and item in element:
-                left = set(element) - struck
+                left = set(element) - eliminated
                 chances.append(len(left & true) / len(left) if left else 0.0)
                 break
         else:

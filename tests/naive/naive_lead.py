@@ -19,11 +19,11 @@ def wilson(share, quantile_squared_over_n):
 
 
 def resampled(units, level):
-    struck = [unit for unit in units if unit[0]]
-    tried, right, chance = (sum(column) for column in zip(*struck, strict=True))
+    eliminated = [unit for unit in units if unit[0]]
+    tried, right, chance = (sum(column) for column in zip(*eliminated, strict=True))
     leads = []
-    for place in range(len(struck)):
-        rest = [sum(column) for column in zip(*(struck[:place] + struck[place + 1 :]), strict=True)]
+    for place in range(len(eliminated)):
+        rest = [sum(column) for column in zip(*(eliminated[:place] + eliminated[place + 1 :]), strict=True)]
         leads.append((rest[1] - rest[2]) / rest[0])
     lead, share = (right - chance) / tried, right / tried
     variance = sum((other - lead) ** 2 for other in leads) * (len(leads) - 1) / len(leads)

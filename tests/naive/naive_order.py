@@ -69,15 +69,15 @@ def misplaced(transactions: Transactions) -> set[tuple[int, tuple[str, ...], str
         (place, position): [m for m in e if m not in rank or before <= rank[m] <= after]
         for place, position, e, before, after in bounds
     }
-    struck = set()
+    eliminated = set()
     for place, position, e, *_ in bounds:
         around = [(p, found) for (where, p), found in possible.items() if where == place and found]
         known = [(p, [rank[m] for m in found]) for p, found in around if all(m in rank for m in found)]
         least = max((min(r) for p, r in known if p < position), default=low)
         most = min((max(r) for p, r in known if p > position), default=high)
         left = [m for m in possible[place, position] if m not in rank or least <= rank[m] <= most]
-        struck |= {(place, e, m) for m in e if left and m not in left}
-    return struck
+        eliminated |= {(place, e, m) for m in e if left and m not in left}
+    return eliminated
 
 
 def _tells(bounds: Sequence[tuple[int, int, tuple[str, ...], int, int]]) -> bool:

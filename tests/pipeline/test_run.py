@@ -111,7 +111,7 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
     original = np.array([[member in ORIGINALS[name] for member in MEMBERS] for name in DISTANCES])
     for attack in ATTACKS:
         done = decloak.eliminate(table, rule=attack)
-        struck = query(
+        eliminated = query(
             tmp_path / "s.db",
             'select x.round, o.name, x.item, x."group", x.suspicion, x.threshold from named_eliminated x '
             "join (select c.txn as id, i.name from contains c join item i on i.id = c.item) o "
@@ -124,7 +124,7 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
              pytest.approx(step.suspicion), pytest.approx(done.threshold) if done.threshold is not None else None)
             for step in done.steps
         ]  # fmt: skip
-        assert struck == expected
+        assert eliminated == expected
         measured = figures(run)
         count, correct = (~done.kept).sum(), (~done.kept & ~original).sum()
         assert measured["eliminated", attack] == count
@@ -392,8 +392,8 @@ def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_pa
     third = decloak.run(path, store=tmp_path / "3.db", overrides=["repeat.seed=2"])
     assert {variant.seed for variant in third.variants}.isdisjoint(variant.seed for variant in one.variants)
     attacks = query(tmp_path / "1.db", "select attack from run_attack where label = 'ra'")
-    struck = "select row, col from eliminated where attack = ? order by 1, 2"
-    masks = {tuple(query(tmp_path / "1.db", struck, attack)) for (attack,) in attacks}
+    eliminated = "select row, col from eliminated where attack = ? order by 1, 2"
+    masks = {tuple(query(tmp_path / "1.db", eliminated, attack)) for (attack,) in attacks}
     assert len(masks) > 1
 
 
@@ -539,7 +539,7 @@ def test_what_is_expected_is_judged(example, tmp_path, expect, holds):
     assert run.ok is holds
 
 
-def test_what_is_expected_of_rules_that_strike_nothing_is_judged_too(example, tmp_path):
+def test_what_is_expected_of_rules_that_eliminate_nothing_is_judged_too(example, tmp_path):
     path = edited(example, "[mda, tba, wba, gba, rba]", "[cover, mda]")
     run = decloak.run(path, store=tmp_path / "s.db", overrides=["expect=['findings(cover) > 0']"])
     assert [verdict.holds for verdict in run.verdicts] == [None]  # there are no chunks whose items could cover others

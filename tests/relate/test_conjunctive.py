@@ -79,7 +79,7 @@ def written(tmp_path, attacker, attack="[rba, conjunctive]", others=40):
 BESIDE = "auxiliary: {file: others.jsonl, format: jsonl}"
 
 
-def test_of_one_item_it_is_what_rba_strikes(tmp_path):
+def test_of_one_item_it_is_what_rba_eliminates(tmp_path):
     run = decloak.run(written(tmp_path, f"{{context: 1, {BESIDE}}}"), store=tmp_path / "s.db")
     sql = (
         "select group_concat(s.distance_table || ' ' || s.row || ' ' || s.col) "

@@ -41,7 +41,7 @@ def pairs_in(done):
 
 
 def beyond_chance(run, attack):
-    """Recall, and of it what as many blind strikes would have had right."""
+    """Recall, and the part that random eliminations would have had right."""
     recall, precision, chance = (run.figures[name, attack].value for name in ("recall", "precision", "baseline"))
     return recall * (precision - chance) / precision
 

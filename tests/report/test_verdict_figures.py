@@ -171,7 +171,7 @@ def test_the_worst_of_release_and_attacks_has_a_bound_where_people_are_a_sample(
     assert reader(study)._released([0], "singled_out_2", None) == People(5, 30)
 
 
-COUNTS = attacks.StrikeCounts
+COUNTS = attacks.ClaimCounts
 
 
 def claims(*counts):

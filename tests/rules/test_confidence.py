@@ -31,7 +31,7 @@ from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.posterior import posterior
-from decloak.store.eliminations import read_strikes
+from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import no_probabilities, probabilities
 from slowly import slow_but
@@ -43,7 +43,7 @@ COAT = "anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}\natta
 
 
 def assert_calibrated(p, right, deciles):
-    """Of every decile with 200 strikes a share is right that lies in it, or .05 beside it."""
+    """In every decile with 200 eliminations, the share that is right lies in it, or within .05."""
     p, right = np.asarray(p), np.asarray(right)
     reached = 0
     for low in np.arange(0, 1, 0.1):
@@ -54,7 +54,7 @@ def assert_calibrated(p, right, deciles):
     assert reached >= deciles
 
 
-def _struck(distances, strategy, name):
+def _eliminated(distances, strategy, name):
     seeds = list(range(len(distances))) if name == "ra" else None
     return dict(enumerate(eliminate(distances, strategy, seeds=seeds)))
 
@@ -63,7 +63,7 @@ def _struck(distances, strategy, name):
     ("name", "deciles"),
     [("tba", 2), ("ra", 1), *(pytest.param(name, 2, marks=pytest.mark.slow) for name in ("rba", "gba", "wba"))],
 )
-def test_strikes_of_rules_that_do_not_learn_are_right_as_often_as_they_say(name, deciles):
+def test_eliminations_of_rules_that_do_not_learn_are_right_as_often_as_they_say(name, deciles):
     strategy = CATALOGUE.rule(name).compiled
     p, right = [], []
     for seed in range(5):
@@ -73,7 +73,7 @@ def test_strikes_of_rules_that_do_not_learn_are_right_as_often_as_they_say(name,
         tried = calibration_tables(
             published, attacked, lambda pairs, d=distance: {pair: d[pair] for pair in pairs}, None
         )
-        done, rehearsed = (_struck([table.d for table in every], strategy, name) for every in (attacked, tried))
+        done, rehearsed = (_eliminated([table.d for table in every], strategy, name) for every in (attacked, tried))
         sure = estimate_confidence(done, rehearsed, [likeness.meant for likeness in tried])
         p += sure.p.tolist()
         for number, table in enumerate(attacked):
@@ -141,7 +141,7 @@ def test_what_came_before_is_counted(places):
     ]
 
 
-def test_too_few_strikes_on_plain_items_say_nothing():
+def test_too_few_eliminations_on_plain_items_say_nothing():
     rows, distance = themed(count=60)
     published = generalised(rows)
     attacked = tables(published, distance, None)
@@ -149,7 +149,7 @@ def test_too_few_strikes_on_plain_items_say_nothing():
     done = dict(enumerate(eliminate([table.d for table in attacked], strategy)))
     sure = estimate_confidence(done, done, [np.zeros(table.d.shape) for table in attacked])
     assert sure.p is None
-    assert f"{sum(len(each.steps.row) for each in done.values())} strikes were right and 0 wrong" in sure.reason
+    assert f"{sum(len(each.steps.row) for each in done.values())} eliminations were right and 0 wrong" in sure.reason
     assert FEWEST > 1
 
 
@@ -209,7 +209,7 @@ def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
 
 
 SELECTED = """\
-scenario: Are strikes as often right as they say?
+scenario: Are eliminations as often right as they say?
 data: {generate: clinic, transactions: 800, seed: 3}
 anonymise: {method: sets, size: 3, share: 0.4}
 relate: {measure: ngd, source: clinic-counts}
@@ -219,8 +219,8 @@ repeat: {times: TIMES, seed: 1}
 """
 
 
-def learned_strikes(tmp_path, monkeypatch, times):
-    """What `selftrained` strikes: how likely each cell was added, how likely the strike is right, and whether it is."""
+def learned_eliminations(tmp_path, monkeypatch, times):
+    """Return the cells that `selftrained` eliminates, the stated probability of each, and whether it is right."""
     monkeypatch.setattr("decloak.rules.operators.eliminate.CONTROLS", ())
     (tmp_path / "s.yaml").write_text(SELECTED.replace("TIMES", str(times)))
     decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
@@ -229,18 +229,18 @@ def learned_strikes(tmp_path, monkeypatch, times):
         for attack, release in connection.execute("select id, release from attack order by id").fetchall():
             held = form_of(connection, release).load(connection, release)
             original = {table.id: table.original for table in held.true_tables(release)}
-            struck = read_strikes(connection, attack)
-            cells += struck.weights.tolist()
+            eliminated = read_eliminations(connection, attack)
+            cells += eliminated.weights.tolist()
             said += probabilities(connection, attack).tolist()
-            places = zip(struck.tables.tolist(), struck.rows.tolist(), struck.cols.tolist(), strict=True)
+            places = zip(eliminated.tables.tolist(), eliminated.rows.tolist(), eliminated.cols.tolist(), strict=True)
             right += [not original[table][row, col] for table, row, col in places]
     return np.array(cells), np.array(said), np.array(right)
 
 
 @pytest.mark.slow
-def test_strikes_are_said_to_be_right_as_often_as_what_is_struck_not_as_all_cells(tmp_path, monkeypatch):
-    """A cell of .4 is struck only where a likelier member is left: the last of a row stays, so more are right."""
-    cells, said, right = learned_strikes(tmp_path, monkeypatch, 2)
+def test_eliminations_are_said_to_be_right_as_often_as_what_is_eliminated_not_as_all_cells(tmp_path, monkeypatch):
+    """A cell of .4 is eliminated only where a likelier member is left: the last of a row stays, so more are right."""
+    cells, said, right = learned_eliminations(tmp_path, monkeypatch, 2)
     unlikely = cells < 0.6
     assert unlikely.sum() >= 200
     assert right[unlikely].mean() - cells[unlikely].mean() > 0.05
@@ -249,8 +249,8 @@ def test_strikes_are_said_to_be_right_as_often_as_what_is_struck_not_as_all_cell
 
 
 @pytest.mark.slow
-def test_every_tenth_of_what_is_struck_is_right_as_often_as_it_says(tmp_path, monkeypatch):
-    _, said, right = learned_strikes(tmp_path, monkeypatch, 4)
+def test_every_tenth_of_what_is_eliminated_is_right_as_often_as_it_says(tmp_path, monkeypatch):
+    _, said, right = learned_eliminations(tmp_path, monkeypatch, 4)
     tenths = [tenth for tenth in (np.floor(said * 10) == number for number in range(10)) if tenth.sum() >= 200]
     assert len(tenths) >= 4
     for tenth in tenths:

@@ -1,4 +1,4 @@
-"""Eliminations from large tables by compiled loops: the same strikes as the naive twin, and as the plain rounds."""
+"""Eliminations from large tables by compiled loops: the same cells as the naive twin, and as the plain rounds."""
 
 import hashlib
 import sys
@@ -129,7 +129,7 @@ def test_lines_of_thousands_go_as_in_the_plain_form(name):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_rounds_limit_the_strikes(name):
+def test_rounds_limit_the_eliminations(name):
     d = np.random.default_rng(3).random((30, 7))
     whole, few = (eliminate([d], ATTACKS[name], rounds=rounds, accelerated=True)[0] for rounds in (None, 3))
     assert cells(few) == cells(whole)[:3]
@@ -154,7 +154,7 @@ def test_distances_too_far_apart_for_sums_go_in_the_plain_form(largest):
 
 def test_factors_by_the_size_of_the_table():
     weigh = "d * (1 - 1/row_left / cols) * max(0, 1 - 1/col_left)"
-    choices = {**TABLE, "strike": "heaviest", "redistribute": "all", "threshold": "mean(w)"}
+    choices = {**TABLE, "eliminate": "heaviest", "redistribute": "all", "threshold": "mean(w)"}
     attack = type(ATTACKS["wba"]).build(weigh=weigh, **choices)
     assert weigh != BY_COUNTS
     d = np.random.default_rng(3).random((30, 7))
@@ -175,4 +175,4 @@ def test_loops_that_are_asked_for_need_numba(monkeypatch):
 def test_loops_are_compiled_anew_when_those_they_call_have_changed():
     parts = [Path(sys.modules[f"decloak.rules.eliminate.loops.{name}"].__file__) for name in CALLED]
     digest = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:16]
-    assert digest == loops.strikes.PARTS, f"loops have changed: write PARTS = {digest!r} in loops/strikes.py"
+    assert digest == loops.by_lines.PARTS, f"loops have changed: write PARTS = {digest!r} in loops/by_lines.py"

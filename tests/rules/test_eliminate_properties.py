@@ -71,7 +71,7 @@ def eighth(d, w, v):
 
 
 def strategy(**choices):
-    return Strategy.build(strike="heaviest", **choices)
+    return Strategy.build(eliminate="heaviest", **choices)
 
 
 SPREAD = "max(w) - mean(w)"
@@ -139,7 +139,7 @@ IN_ROUNDS = {
 
 
 def same(done, rows, plan, threshold=None):
-    """Whether the kernel struck what the twin strikes, for the same reasons."""
+    """Whether the kernel eliminated what the twin eliminations, for the same reasons."""
     threshold, steps, table = naive.in_rounds(plain(rows), plan, threshold)
     assert done.threshold == (None if threshold is None else pytest.approx(threshold, abs=1e-9))
     assert cells(done) == [step.cell for step in steps]
@@ -195,8 +195,8 @@ def test_single_passes_are_those_of_the_naive_twin(batch, seed):
         "tba": [naive.tba(plain(rows)) for rows in batch],
         "ra": [naive.ra(plain(rows), one) for rows, one in zip(batch, seeds, strict=True)],
     }
-    for name, struck in expected.items():
-        assert [cells(done) for done in eliminate(batch, ATTACKS[name], seeds=seeds)] == struck
+    for name, eliminated in expected.items():
+        assert [cells(done) for done in eliminate(batch, ATTACKS[name], seeds=seeds)] == eliminated
     assert [cells(done) for done in eliminate(batch, TBA_ROW_MAJOR)] == [
         naive.tba(plain(rows), row_major=True) for rows in batch
     ]
@@ -309,7 +309,7 @@ def test_a_given_threshold_replaces_the_own_one_and_the_ratio_multiplies_it():
 
 @pytest.mark.parametrize("name", ["tba", "wba", "gba", "rba"])
 @pytest.mark.parametrize("threshold", [-1e308, -1.0])
-def test_a_threshold_below_everything_strikes_whatever_may_go(name, threshold):
+def test_a_threshold_below_everything_eliminates_whatever_may_go(name, threshold):
     d = np.random.default_rng(4).random((4, 5))
     (low,), (lower,) = (eliminate([d], ATTACKS[name], threshold=one) for one in (threshold, -1e9))
     assert low.threshold == threshold
@@ -325,21 +325,21 @@ def test_huge_and_tiny_distances_are_no_trouble(name):
 
 
 def test_a_threshold_may_name_the_size_of_the_table():
-    attack = Strategy.build(groups=["table"], suspicion="largest", strike="all", threshold="rows / cols")
+    attack = Strategy.build(groups=["table"], suspicion="largest", eliminate="all", threshold="rows / cols")
     (done,) = eliminate([[[0.1, 0.6, 0.7], [0.8, 0.2, 0.66]]], attack)
     assert done.threshold == pytest.approx(2 / 3)
     assert cells(done) == [(1, 0), (0, 2)]
 
 
 def test_weights_may_read_further_columns():
-    attack = Strategy.build(groups=["table"], suspicion="largest", strike="once", weigh="d * rare", columns=["rare"])
+    attack = Strategy.build(groups=["table"], suspicion="largest", eliminate="once", weigh="d * rare", columns=["rare"])
     tables, rare = [[[1.0, 2.0], [3.0, 1.0]]] * 2, [[[9, 1], [1, 1]], [[1, 1], [None, 1]]]
     assert [cells(done) for done in eliminate(tables, attack, further={"rare": rare})] == [[(0, 0)], [(0, 1)]]
 
 
 def test_aggregates_in_weights_pass_over_unscored_cells():
     attack = Strategy.build(
-        groups=["table"], suspicion="largest", strike="all", weigh="d - mean(x)", threshold="0", columns=["x"]
+        groups=["table"], suspicion="largest", eliminate="all", weigh="d - mean(x)", threshold="0", columns=["x"]
     )
     (done,) = eliminate([[[1.0, None], [4.0, 2.0]]], attack, further={"x": [[[1, 99], [3, 2]]]})
     assert done.weight[0, 0] == -1
@@ -359,7 +359,7 @@ def test_aggregates_in_weights_are_those_of_the_first_round():
     assert done.weight[0, 1] == pytest.approx(3.9 / 4 / 2)
 
 
-def test_rounds_limit_the_strikes():
+def test_rounds_limit_the_eliminations():
     d = np.random.default_rng(3).random((7, 7))
     for name in ATTACKS:
         (whole,), (few,) = (eliminate([d], ATTACKS[name], seeds=[5], rounds=rounds) for rounds in (None, 3))
@@ -391,7 +391,7 @@ def test_a_coin_wants_a_seed_per_table():
 
 
 def test_a_further_column_must_be_given_and_fit():
-    attack = Strategy.build(groups=["table"], suspicion="largest", strike="once", weigh="d * x", columns=["x"])
+    attack = Strategy.build(groups=["table"], suspicion="largest", eliminate="once", weigh="d * x", columns=["x"])
     with pytest.raises(DecloakError, match="weigh reads x, which is not given for each of 1 tables"):
         eliminate([[[1.0]]], attack)
     with pytest.raises(DecloakError, match="x of table 0 has the shape"):

@@ -33,7 +33,7 @@ def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(because).failed == 0
 
 
-def test_the_sentence_of_a_strike_tells_rule_round_group_gap_and_threshold(worked):
+def test_the_sentence_of_a_elimination_tells_rule_round_group_gap_and_threshold(worked):
     (found,) = explain(worked, 1, "3", "icd", "gba")
     assert found.sentence == (
         "round 1: icd was eliminated from transaction 3, the farthest in the column whose gap 0.80 exceeds 0.45"
@@ -233,7 +233,7 @@ weigh: d / max(d) - min(d) * ln(rows + cols) + min(1, mean(d))
 groups: [table]
 suspicion: largest
 threshold: mean(w)
-strike: all
+eliminate: all
 because: "{item}"
 """
     (example / "scaled.yaml").write_text(rule)
@@ -244,12 +244,12 @@ because: "{item}"
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
         add_functions(connection)
         weights = dict(connection.execute("select row * 4 + col, w from start_scaled").fetchall())
-        spared = dict(connection.execute("select row * 4 + col, weight from kept").fetchall())
-        struck = dict(connection.execute("select row * 4 + col, weight from eliminated").fetchall())
-    assert weights == pytest.approx(spared | struck, abs=1e-12)
+        kept = dict(connection.execute("select row * 4 + col, weight from kept").fetchall())
+        eliminated = dict(connection.execute("select row * 4 + col, weight from eliminated").fetchall())
+    assert weights == pytest.approx(kept | eliminated, abs=1e-12)
 
 
-def test_what_a_member_was_struck_among_is_drawn_and_in_the_graph(store, call, tmp_path):
+def test_what_a_member_was_eliminated_among_is_drawn_and_in_the_graph(store, call, tmp_path):
     drawn = call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--svg", tmp_path / "e.svg")
     assert drawn.code == 0, drawn.err
     picture = (tmp_path / "e.svg").read_text(encoding="utf-8")
@@ -258,9 +258,9 @@ def test_what_a_member_was_struck_among_is_drawn_and_in_the_graph(store, call, t
     graph = json.loads(call("explain", "last", "p01", "insulin", "--attack", "rba", "--store", store, "--graph").out)
     rivals = {node["label"]: node for node in graph["nodes"] if node["kind"] == "rival"}
     assert rivals["insulin"]["subject"]
-    assert rivals["insulin"]["struck"]
+    assert rivals["insulin"]["eliminated"]
     assert rivals["aspirin"]["note"] == "0.70"
-    assert not rivals["aspirin"]["struck"]
+    assert not rivals["aspirin"]["eliminated"]
 
 
 def test_an_item_that_nothing_was_found_about_cannot_be_drawn(store, call, tmp_path):

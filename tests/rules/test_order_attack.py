@@ -242,7 +242,7 @@ def test_what_is_known_beside_the_release_must_be_gone_by(tmp_path):
         decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
 
 
-def test_a_strike_by_place_is_explained_by_transaction_and_item(tmp_path, call):
+def test_a_elimination_by_place_is_explained_by_transaction_and_item(tmp_path, call):
     data = alphabetical(200)
     release = decloak.anonymise(data, "sets", sets=random_sets(data.items, 4, 0.4, 1), order="recorded")
     audited(tmp_path, data, release)

@@ -180,7 +180,7 @@ because: "{a:txn} and {b:txn} share an item"
 ALARM = """\
 rule: alarm
 form: query
-about: Cells that an attack struck in its first round.
+about: Cells that an attack eliminated in its first round.
 derives: alarm(n)
 facts: select count(*) as n from gba where round = 1
 because: "{n}"
@@ -233,7 +233,7 @@ def test_a_rule_reads_what_another_derives_which_is_run_for_it(example, tmp_path
     assert labels == [("pairs",), ("shows",), ("order",)]
 
 
-def test_a_rule_may_read_what_a_bundled_attack_struck_though_the_scenario_does_not_name_it(example, tmp_path):
+def test_a_rule_may_read_what_a_bundled_attack_eliminated_though_the_scenario_does_not_name_it(example, tmp_path):
     written(example, ALARM, "alarm.yaml")
     decloak.run(scenario(example, "[alarm.yaml]"), store=tmp_path / "s.db")
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
@@ -278,7 +278,7 @@ def test_an_error_while_a_rule_runs_is_an_error_at_its_place(example, tmp_path):
         "select 'x' as txn, null as generalised, x'00' as item",
     ],
 )
-def test_facts_that_strike_what_the_release_does_not_show_are_an_error_of_the_rule(example, tmp_path, facts):
+def test_facts_that_eliminate_what_the_release_does_not_show_are_an_error_of_the_rule(example, tmp_path, facts):
     path = written(example, query("wild(txn, generalised, item)", f"facts: {facts}"), "wild.yaml")
     path_of_scenario = scenario(example, "[wild.yaml]")
     with pytest.raises(DecloakError, match=r"it eliminates txn .*, which the release does not show") as caught:

@@ -17,7 +17,7 @@ from decloak.rules.relational import relational_form
 from published_attacks import ATTACKS, BY_COUNTS, BY_STORED, TBA_ROW_MAJOR, cells
 
 DISTANCE = "select * from distance"
-LINES = {"suspicion": "largest_gap", "threshold": "mean(suspicion)", "strike": "heaviest"}
+LINES = {"suspicion": "largest_gap", "threshold": "mean(suspicion)", "eliminate": "heaviest"}
 STRATEGIES = {
     **{name: strategy for name, strategy in ATTACKS.items() if name != "ra"},
     "in order": TBA_ROW_MAJOR,
@@ -25,16 +25,16 @@ STRATEGIES = {
     "columns alone": Strategy.build(groups=["col"], weigh=BY_COUNTS, redistribute="all", **LINES),
     "no redistribution": Strategy.build(groups=["row", "col"], **LINES),
     "by a formula": Strategy.build(
-        groups=["row"], suspicion="max(w) - mean(w)", threshold="1.2 * mean(suspicion)", strike="heaviest"
+        groups=["row"], suspicion="max(w) - mean(w)", threshold="1.2 * mean(suspicion)", eliminate="heaviest"
     ),
     "of the table": Strategy.build(
         groups=["table"], weigh=BY_COUNTS, redistribute="all", suspicion="max(w) - mean(d) / 4",
-        threshold="mean(w)", strike="heaviest",
+        threshold="mean(w)", eliminate="heaviest",
     ),
     "by aggregates": Strategy.build(
         groups=["row", "col"], weigh="d / max(d) * max(0, 1 - 1/row_left)", redistribute="all", **LINES
     ),
-    "without a threshold": Strategy.build(groups=["table"], suspicion="largest", strike="all"),
+    "without a threshold": Strategy.build(groups=["table"], suspicion="largest", eliminate="all"),
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_a_thousand_random_tables_give_the_same_eliminations(name):
 
 
 def test_a_form_reads_further_columns_of_its_cells():
-    strategy = Strategy.build(groups=["table"], weigh="d * fit", suspicion="largest", strike="all", columns=["fit"])
+    strategy = Strategy.build(groups=["table"], weigh="d * fit", suspicion="largest", eliminate="all", columns=["fit"])
     table, fit = [[1.0, 2.0], [3.0, 1.0]], [[9.0, 1.0], [1.0, 1.0]]
     expected = [cells(done) for done in eliminate([table], strategy, further={"fit": [fit]})]
     assert eliminated(relational_form(strategy, DISTANCE), [table], [[fit]]) == expected

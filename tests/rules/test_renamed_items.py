@@ -1,4 +1,4 @@
-"""Other names for the same items: eliminate rules strike the same members, and people are as exposed as before."""
+"""Other names for the same items: eliminate rules remove the same members, and people are as exposed as before."""
 
 import itertools
 import random

@@ -7,7 +7,7 @@ import pytest
 from decloak.errors import DecloakError
 from decloak.rules.load import bundled_files
 from decloak.rules.testing import run_tests, sibling_test
-from test_rules_load import COUNT, QUERY, STRIKE, written
+from test_rules_load import COUNT, ELIMINATE, QUERY, written
 
 GRID = """\
 rule: mine
@@ -60,7 +60,7 @@ def test_the_tests_of_bundled_rules_would_notice_another_rule(tmp_path):
 
 
 def test_a_rule_of_ones_own_passes(tmp_path):
-    assert [tuple(one) for one in outcomes(tmp_path, STRIKE, GRID)] == [("mine", "one stands out", None)]
+    assert [tuple(one) for one in outcomes(tmp_path, ELIMINATE, GRID)] == [("mine", "one stands out", None)]
     assert faults(tmp_path, QUERY, FACTS) == [None]
 
 
@@ -71,10 +71,10 @@ def test_a_rule_without_a_test_fails(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "test", "old", "new", "expected"),
     [
-        (STRIKE, GRID, "[[x, c]]", "[]", "x, c was eliminated too"),
-        (STRIKE, GRID, "[[x, c]]", "[[x, c], [x, b]]", "x, b was not eliminated"),
-        (STRIKE, GRID, "[[x, c]]", "[[x, b]]", "elimination 1 is x, c, expected x, b"),
-        (STRIKE, GRID, "[[x, c]]", "[[x]]", "elimination 1 is x, c, expected x"),
+        (ELIMINATE, GRID, "[[x, c]]", "[]", "x, c was eliminated too"),
+        (ELIMINATE, GRID, "[[x, c]]", "[[x, c], [x, b]]", "x, b was not eliminated"),
+        (ELIMINATE, GRID, "[[x, c]]", "[[x, b]]", "elimination 1 is x, c, expected x, b"),
+        (ELIMINATE, GRID, "[[x, c]]", "[[x]]", "elimination 1 is x, c, expected x"),
         (QUERY, FACTS, "{txn: 8}", "{txn: 9}", "{'txn': 9} was not found"),
         (QUERY, FACTS, "n: 2", "n: 3", "{'txn': 7, 'n': 3} was not found"),
         (QUERY, FACTS, "{txn: 8}, ", "", "{'txn': 8, 'n': 1} was found as well"),
@@ -91,12 +91,12 @@ def test_a_case_that_fails_says_how(tmp_path, rule, test, old, new, expected):
 @pytest.mark.parametrize(
     ("rule", "test", "old", "new", "expected"),
     [
-        (STRIKE, GRID, "rule: mine", "rule: other", r"1:7: a test of 'other' beside the rule mine; name that rule"),
-        (STRIKE, GRID, "distance:", "distances:", r"5:7: no relation 'distances'; did you mean 'distance'"),
-        (STRIKE, GRID, "distance:", "contains:", r".*a grid is a distance table"),
-        (STRIKE, GRID, "0.9", "far", r"7:30: .*"),
-        (STRIKE, GRID, ", null]", "]", r".*row 'y' has 2 values for 3 columns"),
-        (STRIKE, GRID, "    expect:", "    expct:", r"8:5: unknown key 'expct'; did you mean 'expect'"),
+        (ELIMINATE, GRID, "rule: mine", "rule: other", r"1:7: a test of 'other' beside the rule mine; name that rule"),
+        (ELIMINATE, GRID, "distance:", "distances:", r"5:7: no relation 'distances'; did you mean 'distance'"),
+        (ELIMINATE, GRID, "distance:", "contains:", r".*a grid is a distance table"),
+        (ELIMINATE, GRID, "0.9", "far", r"7:30: .*"),
+        (ELIMINATE, GRID, ", null]", "]", r".*row 'y' has 2 values for 3 columns"),
+        (ELIMINATE, GRID, "    expect:", "    expct:", r"8:5: unknown key 'expct'; did you mean 'expect'"),
         (QUERY, FACTS, "{txn: 8, item: 1}", "{txn: 8, itm: 1}", r"5:56: contains has no column 'itm'; its columns are"),
         (QUERY, FACTS, "  - case: counted", "  - case: [", r"\d+:\d+: .*"),
         (QUERY, FACTS, "    given:", "    with: {n: 3}\n    given:", r"4:12: unknown key 'n'"),
@@ -112,7 +112,7 @@ def test_a_mistake_in_a_test_is_answered_at_its_place(tmp_path, rule, test, old,
 
 def test_settings_of_a_case_reach_the_rule(tmp_path):
     test = GRID.replace("    given:", "    with: {threshold: 9.0}\n    given:")
-    assert faults(tmp_path, STRIKE, test) == ["x, c was not eliminated"]
+    assert faults(tmp_path, ELIMINATE, test) == ["x, c was not eliminated"]
     counted = FACTS.replace(
         "expect: [{txn: 8}, {txn: 7, n: 2}]", "with: {k: 2, m: 1}\n    expect: [{itemset: '2', support: 1}]"
     )

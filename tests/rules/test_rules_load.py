@@ -24,7 +24,7 @@ facts: select txn, n from held
 evidence: [held]
 because: "{txn:txn} shows {n} plain items"
 """
-STRIKE = """\
+ELIMINATE = """\
 rule: mine
 form: eliminate
 about: An example.
@@ -32,7 +32,7 @@ cells: select * from distance
 groups: [row, col]
 suspicion: max(w) - mean(w)
 threshold: 1.2 * mean(suspicion)
-strike: heaviest
+eliminate: heaviest
 because: "{item} was eliminated from {transaction}"
 """
 COUNT = """\
@@ -84,7 +84,9 @@ def test_every_bundled_rule_has_a_test_beside_it():
         assert path.with_name(f"{path.stem}.test.yaml").exists(), path
 
 
-@pytest.mark.parametrize("text", [QUERY, STRIKE, COUNT, CHUNKS], ids=["query", "eliminate", "itemsets", "reassociate"])
+@pytest.mark.parametrize(
+    "text", [QUERY, ELIMINATE, COUNT, CHUNKS], ids=["query", "eliminate", "itemsets", "reassociate"]
+)
 def test_a_rule_of_each_form_is_read_from_outside_the_package(tmp_path, text):
     found = rule(written(tmp_path, text))
     assert found.name == "mine"
@@ -96,7 +98,7 @@ def test_what_a_rule_reads_and_derives_is_known(tmp_path):
     found = rule(written(tmp_path, QUERY))
     assert found.derives == ("mine", ("txn", "n"))
     assert found.reads == {"contains"}
-    assert rule(written(tmp_path, STRIKE)).reads == {"distance"}
+    assert rule(written(tmp_path, ELIMINATE)).reads == {"distance"}
     counted = QUERY.replace("select txn, n from held", "select 1 as txn, (select count(*) from rba) as n")
     assert rule(written(tmp_path, counted)).reads == {"contains", "rba"}
 
@@ -140,15 +142,6 @@ FAULTS = {
     ),
     "random": (QUERY, "count(*) as n", "random() as n", "6:9: a rule may not call random\\(\\): the same run must"),
     "reads itself": (QUERY, "select txn, n from held", "select txn, n from mine", "7:8: the rule reads itself: mine; "),
-    "start joins the last round": (
-        QUERY, "facts: select txn, n from held",
-        "start: select txn, n from (select 1 as txn, 1 as n where 0) natural full join last_round\nrepeat: select * from held",
-        "7:8: the start reads last_round; read it under repeat:",
-    ),
-    "start reads the last round": (
-        QUERY, "facts: select txn, n from held", "start: select * from temp.Last_Round\nrepeat: select * from held",
-        "7:8: the start reads last_round; read it under repeat:",
-    ),
     "unknown evidence": (QUERY, "evidence: [held]", "evidence: [hold]", "8:11: no step named 'hold'; did you mean 'h"),
     "unknown column in the sentence": (QUERY, "{n}", "{m}", "9:10: the sentence names 'm', which is no column; "),
     "attribute in the sentence": (QUERY, "{n}", "{n.real}", "9:10: the sentence names 'n.real', which is no column"),
@@ -158,16 +151,18 @@ FAULTS = {
     "nested format in the sentence": (QUERY, "{n}", "{n:{txn}}", "9:10: cannot print 'n' as '{txn}'; use"),
     "open brace in the sentence": (QUERY, "{n}", "{n", "9:10: cannot read the sentence: .*; write {column}, and"),
     "number in the sentence": (QUERY, "{n}", "{}", "9:10: the sentence names '', which is no column; "),
-    "unknown name in a formula": (STRIKE, "max(w)", "max(weight)", "6:12: unknown name 'weight' in a formula"),
-    "unknown function": (STRIKE, "max(w)", "maximum(w)", "6:12: unknown function 'maximum' in a formula; did you mean"),
-    "syntax in a formula": (STRIKE, "1.2 * mean", "1.2 ** mean", "7:12: .*"),
-    "code in a formula": (STRIKE, "max(w)", "__import__(1)", "6:12: unknown function '__import__' in a formula"),
-    "attribute in a formula": (STRIKE, "max(w)", "w.max()", "6:12: .* has no meaning in a formula"),
-    "cells vary in a threshold": (STRIKE, "mean(suspicion)", "suspicion", "7:12: suspicion differs from cell to cell"),
-    "unknown strike": (STRIKE, "heaviest", "heavyest", "8:9: unknown choice 'heavyest'; did you mean 'heaviest'?"),
-    "unknown group": (STRIKE, "[row, col]", "[row, colum]", "5:15: expected .*"),
-    "cells without d": (STRIKE, "select * from", 'select "table", row, col from', "4:8: the SQL gives no column 'd'; "),
-    "what does not go together": (STRIKE, "strike: heaviest", "strike: coin", "6:12: suspicion random and strike coin"),
+    "unknown name in a formula": (ELIMINATE, "max(w)", "max(weight)", "6:12: unknown name 'weight' in a formula"),
+    "unknown function": (ELIMINATE, "max(w)", "maximum(w)", "6:12: unknown function 'maximum' in a formula; did you mean"),
+    "syntax in a formula": (ELIMINATE, "1.2 * mean", "1.2 ** mean", "7:12: .*"),
+    "code in a formula": (ELIMINATE, "max(w)", "__import__(1)", "6:12: unknown function '__import__' in a formula"),
+    "attribute in a formula": (ELIMINATE, "max(w)", "w.max()", "6:12: .* has no meaning in a formula"),
+    "cells vary in a threshold": (ELIMINATE, "mean(suspicion)", "suspicion", "7:12: suspicion differs from cell to cell"),
+    "retired key": (ELIMINATE, "eliminate: heaviest", "strike: heaviest", "8:1: unknown key 'strike'; write eliminate$"),
+    "retired choice": (ELIMINATE, "eliminate: heaviest", "eliminate: coin", "8:12: unknown choice 'coin'; write random$"),
+    "unknown choice of eliminations": (ELIMINATE, "heaviest", "heavyest", "8:12: unknown choice 'heavyest'; did you mean 'heaviest'?"),
+    "unknown group": (ELIMINATE, "[row, col]", "[row, colum]", "5:15: expected .*"),
+    "cells without d": (ELIMINATE, "select * from", 'select "table", row, col from', "4:8: the SQL gives no column 'd'; "),
+    "what does not go together": (ELIMINATE, "eliminate: heaviest", "eliminate: random", "6:12: suspicion: random and eliminate: random"),
     "itemsets without set": (COUNT, 'as "set"', "as s", "4:5: the SQL gives no column 'set'; select ... as set"),
     "size": (COUNT, "1..m", "0..m", "5:7: .*"),
     "support": (COUNT, "1..k-1", "2..k", "6:10: .*"),
@@ -220,7 +215,7 @@ def test_two_rules_of_one_name_are_told_apart_by_neither(tmp_path):
         Catalogue([one, other])
     assert Catalogue([one, tmp_path / "other" / ".." / "mine.yaml"]).names.count("mine") == 1
     with pytest.raises(DecloakError, match="the rule 'gba' is also in "):
-        Catalogue([written(tmp_path, STRIKE.replace("rule: mine", "rule: gba"), "gba.yaml")])
+        Catalogue([written(tmp_path, ELIMINATE.replace("rule: mine", "rule: gba"), "gba.yaml")])
 
 
 @pytest.mark.parametrize("name", ["last_round", "this_round", "mine"])
@@ -282,9 +277,9 @@ def test_hostile_text_in_a_rule_does_not_reach_the_message_as_it_is(tmp_path):
 
 def test_a_rule_text_is_read_and_checked_once_in_a_process(tmp_path):
     assert Catalogue().rule("gba") is Catalogue().rule("gba")
-    path = written(tmp_path, STRIKE)
+    path = written(tmp_path, ELIMINATE)
     assert rule(path) is rule(path)
-    assert rule(path) is not rule(written(tmp_path, STRIKE.replace("1.2", "1.3")))
+    assert rule(path) is not rule(written(tmp_path, ELIMINATE.replace("1.2", "1.3")))
 
 
 def test_a_rule_is_checked_anew_beside_other_rules(tmp_path):
@@ -294,9 +289,9 @@ def test_a_rule_is_checked_anew_beside_other_rules(tmp_path):
 
 
 def test_a_rule_file_that_changes_is_read_anew(tmp_path):
-    path, table = written(tmp_path, STRIKE), [[0.5, 2.0], [1.5, 0.5]]
+    path, table = written(tmp_path, ELIMINATE), [[0.5, 2.0], [1.5, 0.5]]
     for limit in ("1.2", "9.9"):  # texts of one length, perhaps written within a tick of the clock
-        written(tmp_path, STRIKE.replace("1.2 * mean(suspicion)", limit))
+        written(tmp_path, ELIMINATE.replace("1.2 * mean(suspicion)", limit))
         assert decloak.eliminate(table, rule=str(path)).threshold == float(limit)
 
 

@@ -6,7 +6,7 @@ from decloak.errors import DecloakError
 from decloak.rules.eliminate.strategy import Strategy
 from published_attacks import ATTACKS, BY_COUNTS, BY_STORED, LINES, TABLE
 
-HEAVIEST = TABLE | {"strike": "heaviest"}
+HEAVIEST = TABLE | {"eliminate": "heaviest"}
 FAULTS = {
     "groups": {
         "unknown choice 'rwo'; did you mean 'row'?": LINES | {"groups": ["rwo"]},
@@ -14,29 +14,34 @@ FAULTS = {
         "groups are the table, or rows, columns or both": LINES | {"groups": []},
         "write [table], [row], [col] or [row, col]": LINES | {"groups": ["table", "row"]},
         "groups are the table, or rows, columns or both; write": LINES | {"groups": ["row", "row"]},
-        "strike all goes once over the table; write groups: [table], or strike: heaviest": LINES | {"strike": "all"},
+        "eliminate: all is one pass over the whole table; write groups: [table], or eliminate: heaviest": LINES
+        | {"eliminate": "all"},
     },
     "suspicion": {
         "unknown choice 'largest_gpa'; did you mean 'largest_gap'?": LINES | {"suspicion": "largest_gpa"},
         "w differs from cell to cell": LINES | {"suspicion": "max(w) - w"},
         "unknown name 'row_left'": LINES | {"suspicion": "mean(w / row_left)"},
-        "suspicion random and strike coin go together": HEAVIEST | {"suspicion": "random"},
-        "suspicion random and strike coin go together; choose both": TABLE | {"strike": "coin"},
-        "strike once goes by the largest weight": TABLE | {"suspicion": "largest_gap", "strike": "once"},
+        "suspicion: random and eliminate: random go together": HEAVIEST | {"suspicion": "random"},
+        "suspicion: random and eliminate: random go together; choose both": TABLE | {"eliminate": "random"},
+        "eliminate: once takes the largest weight first": TABLE | {"suspicion": "largest_gap", "eliminate": "once"},
     },
     "threshold": {
         "d differs from cell to cell; write mean(d) or max(d)": HEAVIEST | {"threshold": "d"},
         "unknown name 'row_left'": HEAVIEST | {"threshold": "mean(row_left)"},
         "cannot read the formula ''": HEAVIEST | {"threshold": ""},
-        "a coin has no threshold": TABLE | {"suspicion": "random", "strike": "coin", "threshold": "mean(d)"},
+        "a random attack has no threshold": TABLE
+        | {"suspicion": "random", "eliminate": "random", "threshold": "mean(d)"},
     },
-    "strike": {"unknown choice 'heavyest'; did you mean 'heaviest'?": TABLE | {"strike": "heavyest"}},
+    "eliminate": {
+        "unknown choice 'coin'; write random": TABLE | {"eliminate": "coin"},
+        "unknown choice 'heavyest'; did you mean 'heaviest'?": TABLE | {"eliminate": "heavyest"},
+    },
     "redistribute": {
         "unknown choice 'lower_clutser'; did you mean 'lower_cluster'?": HEAVIEST | {"redistribute": "lower_clutser"},
         "weigh reads col_left, which only redistribute: all changes; write all": HEAVIEST | {"weigh": BY_COUNTS},
         "weigh reads col_weight, which only redistribute: lower_cluster changes": HEAVIEST
         | {"weigh": BY_STORED, "redistribute": "all"},
-        "strike all never weighs again": TABLE | {"strike": "all", "weigh": BY_COUNTS, "redistribute": "all"},
+        "eliminate: all weighs each cell once": TABLE | {"eliminate": "all", "weigh": BY_COUNTS, "redistribute": "all"},
     },
     "weigh": {
         "redistribute: all changes col_left or row_left, which weigh does not read": HEAVIEST | {"redistribute": "all"},
@@ -44,7 +49,7 @@ FAULTS = {
         "unknown name 'D'": HEAVIEST | {"weigh": "D"},
         "unknown name 'rare' in a formula; did you mean 'rarity'?": HEAVIEST | {"weigh": "rare", "columns": ["rarity"]},
         "the column 'row_left' has the name of a quantity of the attack": HEAVIEST | {"columns": ["row_left"]},
-        "a coin takes no notice of weights": TABLE | {"suspicion": "random", "strike": "coin", "weigh": "d * 2"},
+        "a random attack ignores weights": TABLE | {"suspicion": "random", "eliminate": "random", "weigh": "d * 2"},
     },
 }
 

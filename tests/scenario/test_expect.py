@@ -264,7 +264,7 @@ def test_what_is_judged_by_means_says_so_and_over_how_many(tmp_path):
     sure, partly = (verdict.text for verdict in done.verdicts)
     measured = [variant.measures["precision", "mda"] for variant in done.variants]
     count = sum(value is not None for value in measured)
-    assert 0 < count < 4, "the test has to have some without a strike"
+    assert 0 < count < 4, "the test has to have some without an elimination"
     assert sure.startswith("passed: ")
     assert sure.endswith(" (mean of 4 repetitions)")
     assert partly.startswith("UNDEFINED: ")

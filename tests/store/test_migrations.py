@@ -91,6 +91,7 @@ def test_a_store_of_arrays_becomes_what_a_new_one_is(example, tmp_path):
             )
             assert first == second != []
             assert first.ties == second.ties
+        assert not before.execute("select name from rule where text glob '*\nstrike: *'").fetchall()
         assert not before.execute("pragma foreign_key_check").fetchall()
 
 

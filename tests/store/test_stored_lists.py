@@ -17,7 +17,7 @@ from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError
 from decloak.store.assigned import read_assigned, read_given
 from decloak.store.distance_tables import read_distances
-from decloak.store.eliminations import read_strikes
+from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import json_lists, read_lists, read_numbers, read_references, write_numbers
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.pair_scores import read_pair_scores, read_pairs
@@ -137,11 +137,11 @@ SCORES = {
     "update scoring set numbers = 1 << 40": (read_distances, "a number that is not there"),
     "delete from number": (read_distances, "a list refers to a number that is not there"),
     "update eliminated_member set cell = 1 << 40": (
-        read_strikes,
+        read_eliminations,
         "is on other cells than those of its distance tables",
     ),
-    "update elimination set kept = '[]'": (read_strikes, "is on other cells than those of its distance tables"),
-    "update elimination set distance_table = 77": (read_strikes, "an elimination is of no distance table"),
+    "update elimination set kept = '[]'": (read_eliminations, "is on other cells than those of its distance tables"),
+    "update elimination set distance_table = 77": (read_eliminations, "an elimination is of no distance table"),
     "update attack set probabilities = '[0]'": (probabilities, "has other probabilities than findings"),
 }
 
@@ -181,19 +181,19 @@ def test_views_show_what_the_engine_reads(store, clusters):
             for place, d in np.ndenumerate(table)
         ]
         for (attack,) in connection.execute("select distinct attack from elimination").fetchall():
-            strikes = read_strikes(connection, attack)
+            done = read_eliminations(connection, attack)
             sql = (
                 'select distance_table, row, col, round, "group", suspicion, threshold, weight from {} where attack = ?'
             )
             rows = connection.execute(sql.format("eliminated") + " order by finding", (attack,)).fetchall()
-            groups = [("table", "row", "column")[group] for group in strikes.groups.tolist()]
-            columns = (strikes.tables, strikes.rows, strikes.cols, strikes.rounds, strikes.suspicions)
+            groups = [("table", "row", "column")[group] for group in done.groups.tolist()]
+            columns = (done.tables, done.rows, done.cols, done.rounds, done.suspicions)
             told = zip(*(column.tolist() for column in columns), strict=True)
-            limits = zip(strikes.thresholds.tolist(), strikes.weights.tolist(), strict=True)
+            limits = zip(done.thresholds.tolist(), done.weights.tolist(), strict=True)
             assert [[None if value != value else value for value in (*a, g, s, *b)] for (*a, s), g, b in
                     zip(told, groups, limits, strict=True)] == [list(row) for row in rows]  # fmt: skip
             kept = connection.execute("select distance_table, row, col, weight from kept where attack = ?", (attack,))
-            columns = (strikes.spared_tables, strikes.spared_rows, strikes.spared_cols, strikes.spared_weights)
+            columns = (done.kept_tables, done.kept_rows, done.kept_cols, done.kept_weights)
             left = zip(*(column.tolist() for column in columns), strict=True)
             assert sorted(kept, key=repr) == sorted(
                 ((*cell, None if weight != weight else weight) for *cell, weight in left), key=repr

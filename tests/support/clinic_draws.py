@@ -8,7 +8,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.generators.clinic import generate
-from decloak.measure.kernels.advantage import Advantage, StrikeCounts
+from decloak.measure.kernels.advantage import Advantage, ClaimCounts
 from decloak.measure.kernels.reassociation import accuracy_by_cluster
 from decloak.measure.kernels.recovery import recovery
 from decloak.measure.kernels.true_rows import TrueRows
@@ -29,7 +29,7 @@ def scores(pairs):
     return SCORES
 
 
-def struck(data, seed, names):
+def eliminated(data, seed, names):
     """Claims by attack and table on a release of random sets of three, which are drawn by a seed; and what was won."""
     published = by_sets(data, random_sets(data.items, 3, 0.3, seed))
     made = tables(published, scores(needed_pairs(published, 2)), 2)
@@ -41,7 +41,7 @@ def struck(data, seed, names):
         orders = [np.where(one.scored & ~one.kept, 0, -1) for one in done]
         counts = [recovery(order, truth, one.scored) for order, truth, one in zip(orders, original, done, strict=True)]
         claims[name] = [
-            (StrikeCounts(one.struck, one.correct, one.expected), Advantage(one.correct - one.expected, one.added))
+            (ClaimCounts(one.eliminated, one.correct, one.expected), Advantage(one.correct - one.expected, one.added))
             for one in counts
         ]
     return claims
@@ -63,7 +63,7 @@ def given_back(data, names):
     for name in names:
         given = reassociate(made.release, known, rule(name), closer="smaller")
         claims[name] = [
-            (StrikeCounts(tried, right, chance), Advantage(right - chance, hidden))
+            (ClaimCounts(tried, right, chance), Advantage(right - chance, hidden))
             for _, tried, right, chance, hidden in accuracy_by_cluster(rows, given)
         ]
     return claims
@@ -73,9 +73,9 @@ def draws(kind, count, names):
     """Claims and what was won by attack, of many draws: for each a list with a pair for each table or cluster."""
     if kind == "releases":
         data = generate(RECORDS, seed=7)
-        made = [struck(data, seed, names) for seed in range(count)]
+        made = [eliminated(data, seed, names) for seed in range(count)]
     elif kind == "data sets":
-        made = [struck(generate(RECORDS, seed=1000 + seed), seed, names) for seed in range(count)]
+        made = [eliminated(generate(RECORDS, seed=1000 + seed), seed, names) for seed in range(count)]
     else:
         made = [given_back(generate(RECORDS, seed=1000 + seed), names) for seed in range(count)]
     return {name: [one[name] for one in made] for name in names}

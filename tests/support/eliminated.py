@@ -1,13 +1,13 @@
 """The items that an attack eliminated, read from the store row by row."""
 
-from decloak.store.eliminations import read_strikes
-from decloak.store.relations import STRIKES
+from decloak.store.eliminations import read_eliminations
+from decloak.store.relations import ELIMINATION_COLUMNS
 from decloak.store.sandbox import quoted
 
 
-def struck_items(connection, attack, derives):
+def eliminated_items(connection, attack, derives):
     """Yield each eliminated member: the place of the transaction among those of the release, and the item."""
-    if STRIKES.issubset(derives.columns):
+    if ELIMINATION_COLUMNS.issubset(derives.columns):
         yield from connection.execute(
             "select x.txn - e.first, i.name from attack a join release l on l.id = a.release "
             "join dataset e on e.id = l.dataset join finding f on f.attack = a.id "
@@ -15,7 +15,7 @@ def struck_items(connection, attack, derives):
             (attack,),
         )
         return
-    strikes = read_strikes(connection, attack)
+    done = read_eliminations(connection, attack)
     of_attack = "from attack a join distance_table t on t.scoring = a.scoring"
     rows = connection.execute(
         f"select t.id, r.row, r.txn - e.first {of_attack} join distance_row r on r.distance_table = t.id "
@@ -29,6 +29,6 @@ def struck_items(connection, attack, derives):
         (attack,),
     )
     names = {(table, col): name for table, col, name in columns}
-    if strikes is not None:
-        for table, row, col in zip(strikes.tables.tolist(), strikes.rows.tolist(), strikes.cols.tolist(), strict=True):
+    if done is not None:
+        for table, row, col in zip(done.tables.tolist(), done.rows.tolist(), done.cols.tolist(), strict=True):
             yield place[table, row], names[table, col]

@@ -21,25 +21,28 @@ from decloak.releases.stored import StoredDisassociation, StoredItemsetTable, St
 from decloak.store.outcomes import TrueTable
 from decloak.store.record_links import read_origins
 
-__all__ = ["Published", "StruckCells", "after_attack", "published_by", "strikes_of", "struck_cells", "with_exclusive"]
+__all__ = [
+    "EliminatedCells", "Published", "after_attack", "eliminated_cells", "eliminations_of", "published_by",
+    "with_exclusive",
+]  # fmt: skip
 
 
-class StruckCells(NamedTuple):
-    """Items, and the row that each was struck in, ascending by rows and then by items."""
+class EliminatedCells(NamedTuple):
+    """Items, and the row that each was eliminated in, ascending by rows and then by items."""
 
     items: Ints
     rows: Ints
 
 
-def strikes_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
+def eliminations_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
     """Return the tables of an attack and its eliminated members; None for an idle attack or another kind."""
     if attacked.idle:
         return None
-    struck = held.struck(attacked.number, attacked.derives)
-    return ([table for table, _ in struck], [mask for _, mask in struck]) if struck else None
+    eliminated = held.eliminated(attacked.number, attacked.derives)
+    return ([table for table, _ in eliminated], [mask for _, mask in eliminated]) if eliminated else None
 
 
-def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
+def eliminated_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> EliminatedCells:
     """Return the eliminated members of tables, as items by number; items without a number are left out."""
     items: list[Ints] = [np.zeros(0, np.int64)]
     rows: list[Ints] = [np.zeros(0, np.int64)]
@@ -50,7 +53,7 @@ def struck_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: 
         items.append(numbers[column])
         rows.append(table.places[row])
     rows_of, items_of = np.divmod(np.sort(np.concatenate(rows) * most + np.concatenate(items)), most)
-    return StruckCells(items_of, rows_of)
+    return EliminatedCells(items_of, rows_of)
 
 
 class Published(NamedTuple):
@@ -116,9 +119,9 @@ def _row_of(held: StoredRelease) -> Ints:
 
 def after_attack(held: StoredRelease, attacked: AttackResult[Any]) -> Published | None:
     """Return the release without the members that an attack eliminated, or None if it eliminated none."""
-    done = strikes_of(held, attacked) if isinstance(held, StoredSetRelease) else None
+    done = eliminations_of(held, attacked) if isinstance(held, StoredSetRelease) else None
     if done is None:
         return None
     number = Elements(held.published.rows.names, ()).number
-    cells = struck_cells(number, *done)
+    cells = eliminated_cells(number, *done)
     return with_exclusive(published_by(held, (cells.rows, cells.items)), attacked.exclusive)

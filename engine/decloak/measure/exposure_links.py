@@ -11,7 +11,7 @@ from decloak.measure.family import POOLED, AttackResult, MetricResult
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_given
-from decloak.store.eliminations import read_strikes
+from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
 from decloak.store.probabilities import probabilities
@@ -36,16 +36,16 @@ def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links
     if p is None or attacked.release.original is None:
         return None
     chosen = np.flatnonzero(p >= least - 1e-12)  # false of NaN: no probability is known
-    strikes = read_strikes(attacked.connection, attacked.number)
-    if strikes is not None:
+    eliminations = read_eliminations(attacked.connection, attacked.number)
+    if eliminations is not None:
         right, rows = np.zeros(len(p)), np.zeros(len(p), np.int64)
-        order = np.argsort(strikes.tables, kind="stable")
-        of_table = strikes.tables[order]
+        order = np.argsort(eliminations.tables, kind="stable")
+        of_table = eliminations.tables[order]
         for table in attacked.release.true_tables(scoring_of(attacked.connection, attacked.number)):
             some = order[slice(*np.searchsorted(of_table, (table.id, table.id + 1)))]
-            row = strikes.rows[some]
+            row = eliminations.rows[some]
             try:
-                right[some], rows[some] = ~table.original[row, strikes.cols[some]], table.places[row]
+                right[some], rows[some] = ~table.original[row, eliminations.cols[some]], table.places[row]
             except IndexError:
                 raise damaged(f"attack {attacked.number} is on other cells than those of its distance tables") from None
         return p[chosen], right[chosen], rows[chosen]

@@ -14,13 +14,13 @@ import numpy as np
 from decloak.arrays import Ints, Mask
 from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
-from decloak.measure.estimates import StruckCells, strikes_of, struck_cells
+from decloak.measure.estimates import EliminatedCells, eliminated_cells, eliminations_of
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import AttackResult
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.equivalence_classes import classes_of
-from decloak.measure.kernels.random_baseline import expected_known, random_strikes
+from decloak.measure.kernels.random_baseline import expected_known, random_eliminations
 from decloak.measure.kernels.singling_out import SinglingOutSearch
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from decloak.releases.stored import StoredSetRelease
@@ -32,16 +32,18 @@ __all__ = ["RawExposure", "exposure_of_sets"]
 def exposure_of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
     """Measure a release, and an attack on it."""
     people = held.cached(_People.of)
-    done = strikes_of(held, attacked)
+    done = eliminations_of(held, attacked)
     if done is None:
         return _exposure(people, None, [])
-    tables, strikes = done
-    counts = [int(mask.sum()) for mask in strikes]
-    draws = random_strikes([table.scored for table in tables], counts, len(people.search.targets))
-    return _exposure(people, people.struck(tables, strikes), [people.struck(tables, draw) for draw in draws])
+    tables, eliminations = done
+    counts = [int(mask.sum()) for mask in eliminations]
+    draws = random_eliminations([table.scored for table in tables], counts, len(people.search.targets))
+    return _exposure(
+        people, people.eliminated(tables, eliminations), [people.eliminated(tables, draw) for draw in draws]
+    )
 
 
-def _exposure(people: "_People", after: StruckCells | None, by_chance: Sequence[StruckCells]) -> RecordExposure:
+def _exposure(people: "_People", after: EliminatedCells | None, by_chance: Sequence[EliminatedCells]) -> RecordExposure:
     targets = people.search.targets
     if people.raw is None and not len(targets.known):
         return RecordExposure(len(targets), changes())  # nobody is shown to have anything: a zero would pass for safety
@@ -58,7 +60,7 @@ def _exposure(people: "_People", after: StruckCells | None, by_chance: Sequence[
             None if people.raw is None else people.raw.singled,
             people.singled_out_by_release,
             None if after is None else people.count_singled_out(after),
-            np.mean([people.count_singled_out(struck) for struck in by_chance], axis=0).tolist() if by_chance else None,
+            np.mean([people.count_singled_out(cells) for cells in by_chance], axis=0).tolist() if by_chance else None,
         ),
         inferred_own=inferred,
         implied=Change(None if people.raw is None else people.raw.implied, people.implied),
@@ -97,11 +99,11 @@ class _Hidden:
         held: Ints = self.shown + self.left_out + meant
         return held
 
-    def expected_known(self, struck: StruckCells | None = None) -> float:
+    def expected_known(self, eliminated: EliminatedCells | None = None) -> float:
         """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""
         left = np.ones(len(self.cell), np.bool_)
-        if struck is not None:
-            left = ~among(self.cell, struck.rows * self.items + struck.items)
+        if eliminated is not None:
+            left = ~among(self.cell, eliminated.rows * self.items + eliminated.items)
         members = np.bincount(self.thing[left], minlength=len(self.person))
         right = np.bincount(self.thing[left & self.meant], minlength=len(self.person)) / np.maximum(members, 1)
         everybody = np.arange(len(self.shown))
@@ -166,14 +168,14 @@ class _People:
         told = search.implied(shows, _items_by_place(shown, place))
         return cls(elements, place, search, classes, raw, told, hidden)
 
-    def struck(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> StruckCells:
+    def eliminated(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> EliminatedCells:
         """Return the members of tables that an attack eliminated."""
-        return struck_cells(self.elements.number, tables, masks)
+        return eliminated_cells(self.elements.number, tables, masks)
 
-    def count_singled_out(self, struck: StruckCells) -> list[float]:
+    def count_singled_out(self, eliminated: EliminatedCells) -> list[float]:
         """Return how many people are singled out with up to 1, 2 and 3 items after an attack."""
-        place = self.place[struck.items]
-        left = self.search.may.excluding(place[place >= 0], struck.rows[place >= 0])
+        place = self.place[eliminated.items]
+        left = self.search.may.excluding(place[place >= 0], eliminated.rows[place >= 0])
         return SinglingOutSearch(left, self.search.targets).expected_singled_out(self.classes)
 
     @cached_property

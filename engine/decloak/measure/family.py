@@ -18,7 +18,7 @@ from decloak.figures import WAYS, Metric
 from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
-from decloak.store.relations import STRIKES, Derives
+from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.yaml.section import ConfigSection
 
 __all__ = [
@@ -71,9 +71,9 @@ class Family:
     """Figures that are measured together.
 
     `measure` takes an `AttackResult` and the settings by name. `rule_forms` are the forms of rules whose findings it
-    measures, None for any; `columns` are the columns that it needs in their relation. One of `strikes` says something
-    of every rule that strikes members, be it by the facts of a query. A family `of_release` has equal figures for all
-    attacks. One that `depends_on_knowledge` is measured for each attacker. Each run measures a family that is
+    measures, None for any; `columns` are the columns that it needs in their relation. A family with `eliminates`
+    measures every rule that eliminates members, also by the facts of a query. A family `of_release` has equal figures
+    for all attacks. One that `depends_on_knowledge` is measured for each attacker. Each run measures a family that is
     `always_measured`, and a scenario lists it only for its settings. If the scenario lists none, a run measures those
     `by_default`. A family shown with `ways_in_columns` has a line per figure, with its ways side by side.
     """
@@ -85,7 +85,7 @@ class Family:
     fits: frozenset[FormName]
     settings: type[ConfigSection] | None = None
     rule_forms: frozenset[str] | None = None
-    strikes: bool = False
+    eliminates: bool = False
     columns: frozenset[str] = frozenset()
     of_release: bool = False
     depends_on_knowledge: bool = False
@@ -125,8 +125,8 @@ class Family:
 
     def applies_to(self, rule_form: str, columns: Collection[str]) -> bool:
         """Return whether it measures the findings of a rule, given by its form and the columns of its relation."""
-        if self.strikes:
-            return rule_form == "eliminate" or STRIKES.issubset(columns)
+        if self.eliminates:
+            return rule_form == "eliminate" or ELIMINATION_COLUMNS.issubset(columns)
         return (self.rule_forms is None or rule_form in self.rule_forms) and self.columns.issubset(columns)
 
 

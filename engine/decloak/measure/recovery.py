@@ -40,21 +40,22 @@ def _p_random(tables: Sequence["Recovery"], correct: int) -> float | None:
     """Compare the attack with a random one on the same tables."""
     from decloak.measure.kernels.random_attack import Table, eliminations_p
 
-    return eliminations_p([Table(one.scored, one.scored_added, one.struck) for one in tables], correct)
+    return eliminations_p([Table(one.scored, one.scored_added, one.eliminated) for one in tables], correct)
 
 
 def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[MetricValue]:
-    yield scope, "eliminated", counts.struck, counts.struck, counts.scored
+    yield scope, "eliminated", counts.eliminated, counts.eliminated, counts.scored
     if not has_originals:
         return
-    yield scope, "correct", counts.correct, counts.correct, counts.struck
+    yield scope, "correct", counts.correct, counts.correct, counts.eliminated
     yield scope, "added", counts.added, counts.added, counts.cells
-    yield scope, "precision", counts.precision, counts.correct, counts.struck
+    yield scope, "precision", counts.precision, counts.correct, counts.eliminated
     yield scope, "recall", counts.recall, counts.correct, counts.added
-    yield scope, "f1", counts.f, 2 * counts.correct, counts.struck + counts.added
+    yield scope, "f1", counts.f, 2 * counts.correct, counts.eliminated + counts.added
     yield scope, "density", density, counts.originals, counts.cells
-    yield scope, "baseline", counts.chance_precision, counts.expected, counts.struck
-    yield scope, "normalised_advantage", counts.gain, counts.correct - counts.expected, counts.struck - counts.expected
+    yield scope, "baseline", counts.chance_precision, counts.expected, counts.eliminated
+    beyond, possible = counts.correct - counts.expected, counts.eliminated - counts.expected
+    yield scope, "normalised_advantage", counts.gain, beyond, possible
     yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
 
 
@@ -64,6 +65,6 @@ FAMILY = Family(
     metrics=metrics_of("recovery"),
     measure=_measure,
     fits=SETS,
-    strikes=True,
+    eliminates=True,
     by_default=True,
 )

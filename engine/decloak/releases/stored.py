@@ -30,7 +30,7 @@ from decloak.store.itemset_tables import read_itemset_table
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 from decloak.store.record_links import read_cut, read_origins
-from decloak.store.relations import STRIKES, Derives
+from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 
 __all__ = [
     "UNKNOWN",
@@ -126,7 +126,7 @@ class StoredSetRelease(StoredRelease):
     """A release of transactions that show items and generalised items."""
 
     _true_tables: tuple[int, list[TrueTable]] | None = None
-    _struck: tuple[int | None, Sequence[tuple[TrueTable, Mask]]] = (None, ())
+    _eliminated: tuple[int | None, Sequence[tuple[TrueTable, Mask]]] = (None, ())
 
     @cached_property
     def published(self) -> Published:
@@ -173,21 +173,21 @@ class StoredSetRelease(StoredRelease):
 
     def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
         """Truth: what an attack eliminated, of every distance table, or of every generalised item where facts do."""
-        if STRIKES.issubset(derives.columns):
+        if ELIMINATION_COLUMNS.issubset(derives.columns):
             made = fact_outcomes(self.connection, attack, derives.name)
         else:
             made = outcomes(self.connection, attack, self.true_tables(scoring_of(self.connection, attack)))
-        struck = []
+        eliminated = []
         for outcome in made:
-            struck.append((outcome.table, outcome.order >= 0))
+            eliminated.append((outcome.table, outcome.order >= 0))
             yield outcome
-        self._struck = attack, struck
+        self._eliminated = attack, eliminated
 
-    def struck(self, attack: int, derives: Derives) -> Sequence[tuple[TrueTable, Mask]]:
+    def eliminated(self, attack: int, derives: Derives) -> Sequence[tuple[TrueTable, Mask]]:
         """Truth: the tables of an attack and its eliminated members; those of the last attack are not read again."""
-        if self._struck[0] != attack:
+        if self._eliminated[0] != attack:
             deque(self.outcomes(attack, derives), maxlen=0)
-        return self._struck[1]
+        return self._eliminated[1]
 
     @cached_property
     def tree(self) -> Hierarchy | None:

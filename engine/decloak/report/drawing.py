@@ -61,9 +61,9 @@ def _line(y: float, end: float, closeness: float) -> str:
 
 def _rival(y: float, rival: Rival) -> tuple[str, str, str]:
     style = 'font-weight="bold"' if rival.subject else ""
-    if rival.struck:
+    if rival.eliminated:
         style += ' text-decoration="line-through"'
-    dot = "none" if rival.struck else "currentColor"
+    dot = "none" if rival.eliminated else "currentColor"
     circle = f'<circle cx="{RIGHT}" cy="{y:g}" r="4" fill="{dot}" stroke="currentColor"/>'
     note = _text(NOTE, y, rival.note, 'opacity=".7" font-size="11"')
     return circle, _text(RIGHT + 12, y, rival.name, style), note

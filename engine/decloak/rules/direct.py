@@ -66,7 +66,7 @@ def eliminate(
         strategy,
         threshold=threshold,
         ratio=ratio,
-        seeds=[seed] if strategy.strike == "coin" else None,
+        seeds=[seed] if strategy.eliminate == "random" else None,
     )
     steps = done.steps
     columns: list[list[object]] = [steps.round.tolist(), steps.row.tolist(), steps.col.tolist()]

@@ -47,7 +47,7 @@ def relational_form(strategy: Strategy, cells: str) -> RelationalForm:
     none.
     """
     # SQL has no seeded random numbers, so that a random rule cannot be repeated there.
-    if strategy.strike == "coin":
+    if strategy.eliminate == "random":
         raise DecloakError("a rule that draws at random has no relational form", hint="show it without --sql")
     weigh = _Weight(strategy)
     steps = {
@@ -62,7 +62,7 @@ def relational_form(strategy: Strategy, cells: str) -> RelationalForm:
         f"select {columns}, s.row_weight, s.col_weight, 0 as step, null as eliminated, t.threshold\n"
         "from scored s join threshold t on t.[table] = s.[table]"
     )
-    repeat = _next_round(strategy, weigh) if strategy.strike == "heaviest" else _next_candidate(strategy, weigh)
+    repeat = _next_round(strategy, weigh) if strategy.eliminate == "heaviest" else _next_candidate(strategy, weigh)
     result = "select step, [table], row, col from cell where eliminated = 1 order by [table], step"
     return RelationalForm(steps, start, repeat, result)
 
@@ -180,8 +180,8 @@ _MAY_GO = "row_left >= 2 and col_left >= 2"
 
 def _next_candidate(strategy: Strategy, weigh: _Weight) -> str:
     """Return the SQL of the next step of a rule that goes once over the table: the next cell is tried."""
-    order = "s.row, s.col" if strategy.strike == "in_order" else f"s.w < s.top - {EPS}, s.row, s.col"
-    once = " and s.step = 0" if strategy.strike == "once" else ""
+    order = "s.row, s.col" if strategy.eliminate == "in_order" else f"s.w < s.top - {EPS}, s.row, s.col"
+    once = " and s.step = 0" if strategy.eliminate == "once" else ""
     return (
         f"with {_remaining(weigh)},\n"
         "tried as (\n"

@@ -76,18 +76,18 @@ def _test_case(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source,
         view = AttackerView(sandbox, case.release, case.distances, learned_probabilities=lambda _: case.probabilities())
         findings = list(rule.operator.run(rule, view, case.settings).test_findings(case))
     if rule.operator.ordered_findings:
-        return _compare_strikes(findings, [tuple(strike) for strike in case.expect])
+        return _compare_eliminations(findings, [tuple(finding) for finding in case.expect])
     return _compare_facts(findings, case.expect, rule.derives.columns[0])
 
 
-def _compare_strikes(strikes: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> str | None:
-    """Return the first difference from the expected eliminations, which are in order; None if there is none."""
-    for number, (strike, due) in enumerate(zip(strikes, expected, strict=False), 1):
-        if strike != due:
-            return f"elimination {number} is {join_names(strike)}, expected {join_names(due)}"
-    if len(strikes) > len(expected):
-        return f"{join_names(strikes[len(expected)])} was eliminated too"
-    return f"{join_names(expected[len(strikes)])} was not eliminated" if len(expected) > len(strikes) else None
+def _compare_eliminations(findings: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> str | None:
+    """Return the first difference from the expected findings, which are in order; None if there is none."""
+    for number, (found, due) in enumerate(zip(findings, expected, strict=False), 1):
+        if found != due:
+            return f"elimination {number} is {join_names(found)}, expected {join_names(due)}"
+    if len(findings) > len(expected):
+        return f"{join_names(findings[len(expected)])} was eliminated too"
+    return f"{join_names(expected[len(findings)])} was not eliminated" if len(expected) > len(findings) else None
 
 
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:

@@ -23,7 +23,7 @@ class Rival(NamedTuple):
     note: str
     subject: bool
     """True for the alternative that the finding names."""
-    struck: bool
+    eliminated: bool
 
 
 class Comparison(NamedTuple):
@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
 
 
 def member_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
-    """The members of the generalised item that a member was struck from, with their distances to the context."""
+    """The members of the generalised item that a member was eliminated from, with their distances to the context."""
     table, row, col, attack, scoring, label = connection.execute(
         "select s.distance_table, s.row, s.col, s.attack, t.scoring, x.label from eliminated s "
         "join distance_table t on t.id = s.distance_table "
@@ -129,9 +129,9 @@ def cover_comparison(connection: sqlite3.Connection, relation: str, finding: int
     return Comparison(f"cluster {number}, chunk {earlier}", covering, rivals, near)
 
 
-def _distance(d: float | None, struck: int | None) -> str:
+def _distance(d: float | None, eliminated: int | None) -> str:
     text = "no score" if d is None else f"{d:.2f}"
-    return text if struck is None else f"{text}, eliminated in round {struck}"
+    return text if eliminated is None else f"{text}, eliminated in round {eliminated}"
 
 
 def _value_note(value: float | None, finding: int | None) -> str:

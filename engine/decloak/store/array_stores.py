@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from decloak.data.read_budget import charge
 from decloak.store.disassociated import write_totals
 from decloak.store.documentation import schema_statements
-from decloak.store.eliminations import GROUPS, ConcatenatedStrikes, write_strikes
+from decloak.store.eliminations import GROUPS, ConcatenatedEliminations, write_eliminations
 from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged, json_lists, json_references, write_numbers
 from decloak.store.pair_scores import write_pairs
@@ -221,18 +221,18 @@ def _write_findings(connection: sqlite3.Connection, attack: int, form: str) -> N
 
 
 def _write_eliminations(connection: sqlite3.Connection, attack: int, first: int) -> None:
-    struck = connection.execute(
+    eliminated = connection.execute(
         "select t.number, s.row, s.col, f.round, instr('trc', substr(s.\"group\", 1, 1)) - 1, s.suspicion, s.weight, "
         "s.threshold from old_finding f join old_struck s on s.finding = f.id "
         "join old_distance_table t on t.id = s.distance_table where f.attack = ? order by f.id",
         (attack,),
     ).fetchall()
-    spared = connection.execute(
+    kept = connection.execute(
         "select t.number, s.row, s.col, s.weight from old_spared s "
         "join old_distance_table t on t.id = s.distance_table where s.attack = ? order by t.number, s.row, s.col",
         (attack,),
     ).fetchall()
-    done, left = np.array(struck, np.float64).reshape(-1, 8).T, np.array(spared, np.float64).reshape(-1, 4).T
+    done, left = np.array(eliminated, np.float64).reshape(-1, 8).T, np.array(kept, np.float64).reshape(-1, 4).T
     # Tables come in the order of their findings; those without findings come last.
     order = list(dict.fromkeys([*done[0].astype(int).tolist(), *left[0].astype(int).tolist()]))
     tables = np.array(order, np.int64)
@@ -240,16 +240,16 @@ def _write_eliminations(connection: sqlite3.Connection, attack: int, first: int)
     left = left[:, by_table] if len(order) else left
     names = ("rows", "cols", "rounds", "groups", "suspicions", "weights")
     columns: dict[str, Array] = dict(zip(names, done[1:7], strict=True))
-    columns |= dict(zip(("spared_rows", "spared_cols", "spared_weights"), left[1:], strict=True))
-    for name in ("rows", "cols", "rounds", "groups", "spared_rows", "spared_cols"):
+    columns |= dict(zip(("kept_rows", "kept_cols", "kept_weights"), left[1:], strict=True))
+    for name in ("rows", "cols", "rounds", "groups", "kept_rows", "kept_cols"):
         columns[name] = columns[name].astype(np.int64)
     limits = {int(number): limit for number, limit in zip(done[0].tolist(), done[7].tolist(), strict=True)}
-    struck_counts, spared_counts = (
+    eliminated_counts, kept_counts = (
         np.array([np.count_nonzero(side == number) for number in order], np.int64) for side in (done[0], left[0])
     )
     thresholds = np.array([limits.get(number, np.nan) for number in order], np.float64)
-    strikes = ConcatenatedStrikes(tables, thresholds, struck_counts, spared_counts, columns)
-    write_strikes(connection, attack, strikes, first)
+    eliminations = ConcatenatedEliminations(tables, thresholds, eliminated_counts, kept_counts, columns)
+    write_eliminations(connection, attack, eliminations, first)
 
 
 def _write_certainty(connection: sqlite3.Connection, attack: int, tables: Iterable[str]) -> None:
@@ -310,7 +310,7 @@ def _make_rows(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
         if extent in tables:
             for (number,) in connection.execute(f"select {owner} from {extent} where pending is not null").fetchall():
                 {"dataset": _dataset_rows, "relatedness": _pair_rows, "scoring": _cell_rows}[owner](connection, number)
-    for extent, make in (("attack_extent", _struck_rows), ("assigned_extent", _assigned_rows)):
+    for extent, make in (("attack_extent", _eliminated_rows), ("assigned_extent", _assigned_rows)):
         if extent in tables:
             for row in connection.execute(f"select attack, first from {extent} where pending is not null").fetchall():
                 make(connection, *row)
@@ -383,7 +383,7 @@ def _cell_rows(connection: sqlite3.Connection, scoring: int) -> None:
     insert_rows(connection, "context (distance_table, row, item)", held)
 
 
-def _struck_rows(connection: sqlite3.Connection, attack: int, first: int) -> None:
+def _eliminated_rows(connection: sqlite3.Connection, attack: int, first: int) -> None:
     names = ("tables", "rows", "cols", "rounds", "groups", "suspicions", "thresholds", "weights")
     arrays = {name: _required_array(connection, "attack_array", "attack", attack, name).tolist() for name in names}
     numbers = range(first, first + len(arrays["tables"]))

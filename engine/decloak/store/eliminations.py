@@ -18,15 +18,21 @@ from decloak.store.inserting import insert, next_number
 from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
 
 __all__ = [
-    "GROUPS", "ConcatenatedStrikes", "Strikes", "TableStrikes", "concatenate_strikes", "read_strikes", "read_struck",
-    "write_strikes",
+    "GROUPS",
+    "ConcatenatedEliminations",
+    "Eliminations",
+    "TableEliminations",
+    "concatenate_eliminations",
+    "read_eliminated",
+    "read_eliminations",
+    "write_eliminations",
 ]  # fmt: skip
 
 GROUPS = ("table", "row", "column")
 """The kinds of groups, by their numbers in the store."""
 
 
-class TableStrikes(NamedTuple):
+class TableEliminations(NamedTuple):
     """The result of an eliminate rule on one distance table: eliminated members, and the weights of the others."""
 
     table: int
@@ -37,12 +43,12 @@ class TableStrikes(NamedTuple):
     suspicions: Floats
     threshold: float | None
     weights: Floats
-    spared_rows: Ints
-    spared_cols: Ints
-    spared_weights: Floats
+    kept_rows: Ints
+    kept_cols: Ints
+    kept_weights: Floats
 
 
-class Strikes(NamedTuple):
+class Eliminations(NamedTuple):
     """The results of an attack on all of its tables, by their numbers in the store."""
 
     tables: Ints
@@ -53,39 +59,39 @@ class Strikes(NamedTuple):
     suspicions: Floats
     thresholds: Floats
     weights: Floats
-    spared_tables: Ints
-    spared_rows: Ints
-    spared_cols: Ints
-    spared_weights: Floats
+    kept_tables: Ints
+    kept_rows: Ints
+    kept_cols: Ints
+    kept_weights: Floats
 
 
-_FLOATS = {"suspicions", "weights", "spared_weights"}
+_FLOATS = {"suspicions", "weights", "kept_weights"}
 _GATHERED = (
-    "rows", "cols", "rounds", "groups", "suspicions", "weights", "spared_rows", "spared_cols", "spared_weights",
+    "rows", "cols", "rounds", "groups", "suspicions", "weights", "kept_rows", "kept_cols", "kept_weights",
 )  # fmt: skip
 
 
-class ConcatenatedStrikes(NamedTuple):
-    """The strikes of all tables: table numbers, thresholds, numbers of eliminated and kept cells, and columns."""
+class ConcatenatedEliminations(NamedTuple):
+    """The eliminations of all tables: table numbers, thresholds, numbers of eliminated and kept cells, and columns."""
 
     tables: Ints
     thresholds: Floats
-    struck: Ints
-    spared: Ints
+    eliminated: Ints
+    kept: Ints
     columns: dict[str, NDArray[Any]]
 
 
-def concatenate_strikes(tables: Sequence[TableStrikes]) -> ConcatenatedStrikes:
-    """Return the strikes of `tables` in a few arrays: many small ones take long to be sent to another process."""
+def concatenate_eliminations(tables: Sequence[TableEliminations]) -> ConcatenatedEliminations:
+    """Return the eliminations of `tables` in a few arrays: many small ones take long to be sent to another process."""
     columns: dict[str, NDArray[Any]] = {}
     for name in _GATHERED:
         none = np.zeros(0, np.float64 if name in _FLOATS else np.int64)
         columns[name] = np.concatenate([none, *(getattr(table, name) for table in tables)])
-    return ConcatenatedStrikes(
+    return ConcatenatedEliminations(
         np.array([table.table for table in tables], np.int64),
         np.array([np.nan if table.threshold is None else table.threshold for table in tables], np.float64),
         np.array([len(table.rows) for table in tables], np.int64),
-        np.array([len(table.spared_rows) for table in tables], np.int64),
+        np.array([len(table.kept_rows) for table in tables], np.int64),
         columns,
     )
 
@@ -107,41 +113,41 @@ def _tables(connection: sqlite3.Connection, attack: int) -> _Tables:
     return _Tables(*np.array(rows, np.int64).reshape(-1, 3).T)
 
 
-def write_strikes(
-    connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, first: int | None = None
+def write_eliminations(
+    connection: sqlite3.Connection, attack: int, result: ConcatenatedEliminations, first: int | None = None
 ) -> None:
     """Write the findings of an eliminate rule, and the weights of the cells it kept.
 
-    `attack` is the attack that made `strikes`. `first` is the number of its first finding, the next free one if None.
+    `attack` is the attack that made `result`. `first` is the number of its first finding, the next free one if None.
     """
-    tables, columns = _tables(connection, attack), strikes.columns
-    widths, heights = tables.widths[strikes.tables], tables.heights[strikes.tables]
-    cells = columns["rows"] * np.repeat(widths, strikes.struck) + columns["cols"]
-    spared = columns["spared_rows"] * np.repeat(widths, strikes.spared) + columns["spared_cols"]
-    is_weighted = not _are_distances(connection, attack, strikes, cells, spared)
+    tables, columns = _tables(connection, attack), result.columns
+    widths, heights = tables.widths[result.tables], tables.heights[result.tables]
+    cells = columns["rows"] * np.repeat(widths, result.eliminated) + columns["cols"]
+    kept_cells = columns["kept_rows"] * np.repeat(widths, result.kept) + columns["kept_cols"]
+    is_weighted = not _are_distances(connection, attack, result, cells, kept_cells)
     is_suspected = not np.array_equal(columns["suspicions"], columns["weights"], equal_nan=True)
     numbers: int | None = None
-    references: Ints = np.zeros(len(spared), np.int64)
+    references: Ints = np.zeros(len(kept_cells), np.int64)
     if is_weighted:
-        numbers, references = write_numbers(connection, columns["spared_weights"])
+        numbers, references = write_numbers(connection, columns["kept_weights"])
     first = next_number(connection, "finding") if first is None else first
-    count = int(strikes.struck.sum())
+    count = int(result.eliminated.sum())
     place = (first, count, numbers, attack)
     connection.execute("update attack set first = ?, findings = ?, numbers = ? where id = ?", place)
-    kept = _kept_lists(heights * widths, strikes.spared, spared, references)
-    begins = first + np.cumsum(strikes.struck) - strikes.struck
+    kept_lists = _kept_lists(heights * widths, result.kept, kept_cells, references)
+    begins = first + np.cumsum(result.eliminated) - result.eliminated
     eliminations = [
         insert(
             connection, "elimination", attack=attack, distance_table=table, first=begin,
             threshold=None if np.isnan(limit) else limit, weighted=is_weighted, suspected=is_suspected, kept=text,
         )
         for table, begin, limit, text in zip(
-            tables.ids[strikes.tables].tolist(), begins.tolist(), strikes.thresholds.tolist(), kept, strict=True
+            tables.ids[result.tables].tolist(), begins.tolist(), result.thresholds.tolist(), kept_lists, strict=True
         )
     ]  # fmt: skip
     rows = zip(
         range(first, first + count),
-        np.repeat(np.array(eliminations, np.int64), strikes.struck).tolist(),
+        np.repeat(np.array(eliminations, np.int64), result.eliminated).tolist(),
         cells.tolist(),
         columns["groups"].tolist(),
         columns["weights"].tolist() if is_weighted else repeat(None),  # SQLite reads NaN as null
@@ -155,32 +161,32 @@ def write_strikes(
     )
 
 
-def _kept_lists(sizes: Ints, counts: Ints, spared: Ints, references: Ints) -> list[str]:
+def _kept_lists(sizes: Ints, counts: Ints, kept_cells: Ints, references: Ints) -> list[str]:
     """Return the list of each table: 0 for an eliminated cell, else its reference counted from 1; None is an empty
     list.
 
-    `sizes` are the numbers of cells of the tables, `counts` the numbers of cells that are kept. `spared` are the kept
-    cells of all tables with the `references` of their weights.
+    `sizes` are the numbers of cells of the tables, `counts` the numbers of kept cells. `kept_cells` are the
+    kept cells of all tables with the `references` of their weights.
     """
     ends = np.cumsum(sizes)
     whole = np.zeros(int(sizes.sum()), np.int64)
-    whole[np.repeat(ends - sizes, counts) + spared] = np.where(references < 0, -1, references + 1)
+    whole[np.repeat(ends - sizes, counts) + kept_cells] = np.where(references < 0, -1, references + 1)
     return json_lists([json_references(part) for part in np.split(whole, ends[:-1])]) if len(sizes) else []
 
 
 def _are_distances(
-    connection: sqlite3.Connection, attack: int, strikes: ConcatenatedStrikes, cells: Ints, spared: Ints
+    connection: sqlite3.Connection, attack: int, result: ConcatenatedEliminations, cells: Ints, kept_cells: Ints
 ) -> bool:
     """Return whether the weights of all cells are their distances, so that the distances replace them."""
-    columns = strikes.columns
-    if np.isnan(columns["weights"]).any() or np.isnan(columns["spared_weights"]).any():
+    columns = result.columns
+    if np.isnan(columns["weights"]).any() or np.isnan(columns["kept_weights"]).any():
         return False
     distances = read_distances(connection, _scoring(connection, attack))
-    chosen = [distances[table].ravel() for table in strikes.tables.tolist()]
+    chosen = [distances[table].ravel() for table in result.tables.tolist()]
     starts = np.cumsum([0, *map(len, chosen)])[:-1]
     d = np.concatenate([np.zeros(0), *chosen])
-    return np.array_equal(d[np.repeat(starts, strikes.struck) + cells], columns["weights"]) and np.array_equal(
-        d[np.repeat(starts, strikes.spared) + spared], columns["spared_weights"]
+    return np.array_equal(d[np.repeat(starts, result.eliminated) + cells], columns["weights"]) and np.array_equal(
+        d[np.repeat(starts, result.kept) + kept_cells], columns["kept_weights"]
     )
 
 
@@ -189,7 +195,7 @@ def _scoring(connection: sqlite3.Connection, attack: int) -> int:
     return int(scoring)
 
 
-def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
+def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminations | None:
     """Return the members that `attack` eliminated and kept, or None if it changed no distance table."""
     eliminations = connection.execute(
         "select id, distance_table, first, threshold, weighted, suspected, kept from elimination where attack = ? "
@@ -216,20 +222,20 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
         raise damaged(f"attack {attack} is on other cells than those of its distance tables")
     is_kept = np.flatnonzero(references != 0)
     ends = np.cumsum(sizes)
-    spared_place = np.searchsorted(ends, is_kept, side="right")
-    spared = is_kept - (ends - sizes)[spared_place]
+    kept_place = np.searchsorted(ends, is_kept, side="right")
+    kept_cells = is_kept - (ends - sizes)[kept_place]
     weights: Floats = found[:, 4]
-    spared_weights: Floats
+    kept_weights: Floats
     if any(weighted):
         (base,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
-        spared_weights = read_numbers(connection, base, references[is_kept] - 1)
+        kept_weights = read_numbers(connection, base, references[is_kept] - 1)
     else:
         all_d = read_distances(connection, _scoring(connection, attack))
         d = np.concatenate([np.zeros(0), *(all_d[number].ravel() for number in order.tolist())])
-        weights, spared_weights = d[(ends - sizes)[place] + cells], d[is_kept]
+        weights, kept_weights = d[(ends - sizes)[place] + cells], d[is_kept]
     limits = np.array([np.nan if limit is None else limit for limit in thresholds], np.float64)
     of_table, numbers_of = np.array(of, np.int64), np.array(first, np.int64)
-    return Strikes(
+    return Eliminations(
         tables=of_table[place],
         rows=cells // widths[place],
         cols=cells % widths[place],
@@ -238,10 +244,10 @@ def read_strikes(connection: sqlite3.Connection, attack: int) -> Strikes | None:
         suspicions=found[:, 5] if any(suspected) else weights,
         thresholds=limits[place],
         weights=weights,
-        spared_tables=of_table[spared_place],
-        spared_rows=spared // widths[spared_place],
-        spared_cols=spared % widths[spared_place],
-        spared_weights=spared_weights,
+        kept_tables=of_table[kept_place],
+        kept_rows=kept_cells // widths[kept_place],
+        kept_cols=kept_cells % widths[kept_place],
+        kept_weights=kept_weights,
     )
 
 
@@ -256,7 +262,7 @@ def _places(values: Ints, among: Ints) -> Ints:
     return places
 
 
-def read_struck(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, int, int, int]]:
+def read_eliminated(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield the cells that `attack` eliminated: number of the table in its scoring, row, column and round."""
     yield from connection.execute(
         "select t.number, x.cell / t.columns, x.cell % t.columns, x.finding - e.first + 1 from attack a "

@@ -9,9 +9,21 @@ from decloak.store.relations import NODES, Scope
 from decloak.store.sandbox import quoted
 
 __all__ = [
-    "FindingOrigin", "JudgedCell", "ScoredItem", "anchor_scores", "attackable", "cells_named", "contexts",
-    "fact", "facts_sql", "find_finding", "finding_sentences", "node_name", "reason_sentence", "rule_text",
-    "strikes_named",
+    "FindingOrigin",
+    "JudgedCell",
+    "ScoredItem",
+    "anchor_scores",
+    "attackable",
+    "cells_named",
+    "contexts",
+    "eliminations_named",
+    "fact",
+    "facts_sql",
+    "find_finding",
+    "finding_sentences",
+    "node_name",
+    "reason_sentence",
+    "rule_text",
 ]  # fmt: skip
 
 
@@ -23,7 +35,7 @@ def rule_text(connection: sqlite3.Connection, attack: int) -> str:
 
 
 class JudgedCell(NamedTuple):
-    """A cell an attack judged: struck as some finding, or spared with some weight."""
+    """A cell an attack judged: eliminated as some finding, or kept with some weight."""
 
     scoring: int
     distance_table: int
@@ -69,7 +81,7 @@ def _judgement(
     return found or kept or (None, None)
 
 
-def strikes_named(
+def eliminations_named(
     connection: sqlite3.Connection, attack: int, relation: str, transaction: str, item: str
 ) -> list[tuple[str, int | None]]:
     """Return the generalised items of a transaction that can replace an item. Each has the finding that eliminates the

@@ -57,6 +57,9 @@ FIGURES = {
 }
 """The keys of figures in stores before version 10, and the keys since."""
 
+RULE_KEYS = {"strike: coin": "eliminate: random", "strike: ": "eliminate: "}
+"""The keys of rule texts in stores before version 14, and the keys since."""
+
 
 def _rename_figures(database: "Database") -> None:
     """Give the figures of `database` their keys of today, so that old runs show all that they measured."""
@@ -120,13 +123,15 @@ def _seal_findings(database: "Database") -> None:
 
 
 def _answer_questions(database: "Database") -> None:
-    """Add the views to `database` that answer the questions of people by names."""
+    """Add the views to `database` that answer the questions of people by names; rename keys of its rule texts."""
     from decloak.store.documentation import schema_statements
 
     views = dict(schema_statements("VIEW"))
     for name in QUESTION_VIEWS:
         database.conn.execute(f"drop view if exists {name}")
         database.conn.execute(views[name])
+    for old, new in RULE_KEYS.items():
+        database.conn.execute("update rule set text = replace(text, char(10) || ?, char(10) || ?)", (old, new))
 
 
 MIGRATIONS: Mapping[int, Migration] = {

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
 from decloak.store.distance_tables import read_distances
-from decloak.store.eliminations import read_strikes
+from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged, read_lists
 from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, extent, read_marked, read_origins, read_records
-from decloak.store.relations import STRIKES, Derives
+from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.store.sandbox import quoted
 
 __all__ = [
@@ -39,8 +39,8 @@ class TableOutcome(NamedTuple):
     """The result of an attack on one distance table; arrays of its shape."""
 
     table: TrueTable
-    order: Ints  # when the cell was struck, from 0; -1 where it was spared
-    weight: Floats  # the weight of the cells spared
+    order: Ints  # when the cell was eliminated, from 0; -1 where it was kept
+    weight: Floats  # the weight of the cells kept
 
 
 def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
@@ -127,16 +127,16 @@ def _table(
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
-    strikes = read_strikes(connection, attack)
-    if strikes is None:
+    eliminations = read_eliminations(connection, attack)
+    if eliminations is None:
         return
-    struck, left = _by_table(strikes.tables), _by_table(strikes.spared_tables)
+    eliminated, left = _by_table(eliminations.tables), _by_table(eliminations.kept_tables)
     for table in tables:
         order, weight = np.full(table.scored.shape, -1, np.int64), np.full(table.scored.shape, np.nan)
-        places, others = struck.get(table.id, _NONE), left.get(table.id, _NONE)
+        places, others = eliminated.get(table.id, _NONE), left.get(table.id, _NONE)
         try:
-            order[strikes.rows[places], strikes.cols[places]] = np.arange(len(places))
-            weight[strikes.spared_rows[others], strikes.spared_cols[others]] = strikes.spared_weights[others]
+            order[eliminations.rows[places], eliminations.cols[places]] = np.arange(len(places))
+            weight[eliminations.kept_rows[others], eliminations.kept_cols[others]] = eliminations.kept_weights[others]
         except IndexError:
             raise damaged(f"attack {attack} is on other cells than those of its distance tables") from None
         yield TableOutcome(table, order, weight)
@@ -161,7 +161,7 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
         "on x.finding = f.id where f.attack = ? order by f.id",
         (attack,),
     )
-    struck = _by_number(np.array(facts.fetchall(), np.int64).reshape(-1, 4))
+    eliminated = _by_number(np.array(facts.fetchall(), np.int64).reshape(-1, 4))
     for number, (generalised, txns) in enumerate(_occurrences(connection, release)):
         members = np.array(_members(connection, generalised), np.int64)
         table = TrueTable(
@@ -169,7 +169,7 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
             _names(connection, generalised), whole=True,
         )  # fmt: skip
         order = np.full(table.scored.shape, -1, np.int64)
-        held = struck.get(generalised, _NO_FACTS)
+        held = eliminated.get(generalised, _NO_FACTS)
         by_item = np.argsort(members)
         columns = by_item[np.searchsorted(members, held[:, 1], sorter=by_item)]
         order[np.searchsorted(txns, held[:, 0]), columns] = held[:, 2] - 1
@@ -220,15 +220,15 @@ def exposure(connection: sqlite3.Connection, attack: int, derives: Derives, most
         "select a.release, a.scoring, r.dataset from attack a join release r on r.id = a.release where a.id = ?",
         (attack,),
     ).fetchone()
-    facts = STRIKES.issubset(derives.columns)
+    facts = ELIMINATION_COLUMNS.issubset(derives.columns)
     if not knows_originals(connection, release) or (scoring is None and not facts):
         return None
     if facts:
-        struck = fact_outcomes(connection, attack, derives.name)
+        eliminated = fact_outcomes(connection, attack, derives.name)
     else:
-        struck = outcomes(connection, attack, true_tables(connection, scoring))
+        eliminated = outcomes(connection, attack, true_tables(connection, scoring))
     records, items = Counter[int](), Counter[str]()
-    for outcome in struck:
+    for outcome in eliminated:
         right = (outcome.order >= 0) & ~outcome.table.original
         records.update(dict(zip(outcome.table.places.tolist(), right.sum(axis=1).tolist(), strict=True)))
         items.update(dict(zip(outcome.table.members, right.sum(axis=0).tolist(), strict=True)))

@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["COVER_COLUMNS", "NODES", "RELATIONS", "STRIKES", "Derives", "Relation", "Scope", "taken"]
+__all__ = ["COVER_COLUMNS", "ELIMINATION_COLUMNS", "NODES", "RELATIONS", "Derives", "Relation", "Scope", "taken"]
 
 
 class Relation(NamedTuple):
@@ -25,7 +25,7 @@ class Derives(NamedTuple):
     columns: tuple[str, ...]
 
 
-STRIKES = frozenset({"txn", "generalised", "item"})
+ELIMINATION_COLUMNS = frozenset({"txn", "generalised", "item"})
 """The columns of a relation whose facts say that an item is not what is meant by a generalised one in a transaction."""
 NODES = {"item": "name", "txn": "label", "generalised": "label"}
 """The kinds of nodes that columns hold the numbers of, and the column that names a node of each kind."""

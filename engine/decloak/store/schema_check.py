@@ -30,7 +30,7 @@ _FACTS = re.compile(
 )
 """The table of a rule's facts, as decloak makes it: columns without types."""
 _RETIRED = {
-    "contains_item", "published_as_generalised", "finding_attack", "struck_cell", "assigned_txn", "subrecord_chunk",
+    "contains_item", "published_as_generalised", "finding_attack", "eliminated_cell", "assigned_txn", "subrecord_chunk",
 }  # fmt: skip
 """Indexes that versions before 9 have."""
 _FAMILIES = {"found_": "table", "why_": "view", "start_": "view"}

@@ -1,17 +1,17 @@
 """Advantage of attacks over the random baseline, with confidence intervals that few eliminations or tables do not
 narrow.
 
-The *advantage* is c / s - e / s: of s strikes (eliminations or assignments) c are right, and e are expected to be right
+The *advantage* is c / s - e / s: of s claims (eliminations or assignments) c are right, and e are expected to be right
 at random. Over repetitions it is paired: the baseline of each repetition with the result of the attack there, with
 Student's interval, on the scale of `statistics`. For one release its m tables (or clusters) are resampled, each left
 out once. L is the advantage of all, and L_i the advantage without table i. The variance is (m - 1) / m times the sum of
-(L_i - L)^2, and the interval is Wilson's for the equivalent number of independent strikes. It is valid for releases of
+(L_i - L)^2, and the interval is Wilson's for the equivalent number of independent claims. It is valid for releases of
 data sets of one kind, of which the tables of this release are a sample. For further releases of the same data set it is
 wider than needed.
 
-Few strikes that all happen to be right do not differ from each other, which proves little. So each half width is at
-least that of the same number of independent strikes with two right and two wrong ones added. But strikes of one table
-are drawn without replacement, so s strikes count as s (1 + s / 50), over repetitions as s (1 + s / 20).
+Few claims that all happen to be right do not differ from each other, which proves little. So each half width is at
+least that of the same number of independent claims with two right and two wrong ones added. But claims of one table
+are drawn without replacement, so s claims count as s (1 + s / 50), over repetitions as s (1 + s / 20).
 
 Two attacks are compared by the hidden members that they recovered beyond the baseline: of h hidden members, (c - e) /
 h. The difference is paired, by repetition or, for one release, by table. D is the difference of all tables and D_i the
@@ -35,7 +35,7 @@ from decloak.measure.kernels.statistics import (
 
 __all__ = [
     "Advantage",
-    "StrikeCounts",
+    "ClaimCounts",
     "advantage_over_repetitions",
     "difference_over_repetitions",
     "jackknife_advantage",
@@ -49,10 +49,10 @@ __all__ = [
 MOST_REPETITIONS = 1000
 """Repetitions that decloak recommends, at most."""
 SHRINKAGE_OF_REPETITIONS, SHRINKAGE_OF_TABLES = 20.0, 50.0
-"""How many strikes are few, over repetitions and in one release."""
+"""How many claims are few, over repetitions and in one release."""
 
 
-class StrikeCounts(NamedTuple):
+class ClaimCounts(NamedTuple):
     """Numbers of eliminations or assignments: all, the right ones, and those expected to be right at random."""
 
     tried: float
@@ -66,7 +66,7 @@ class StrikeCounts(NamedTuple):
 
 
 class Advantage(NamedTuple):
-    """Right strikes beyond the expected ones, and the number of hidden members (the denominator of `share`)."""
+    """Right claims beyond the expected ones, and the number of hidden members (the denominator of `share`)."""
 
     beyond: float
     hidden: float
@@ -77,15 +77,15 @@ class Advantage(NamedTuple):
         return self.beyond / self.hidden if self.hidden else None
 
 
-def total(claims: Sequence[StrikeCounts]) -> StrikeCounts:
+def total(claims: Sequence[ClaimCounts]) -> ClaimCounts:
     """Return the sum of all `claims`."""
-    return StrikeCounts(*map(math.fsum, zip(*claims, strict=True))) if claims else StrikeCounts(0.0, 0.0, 0.0)
+    return ClaimCounts(*map(math.fsum, zip(*claims, strict=True))) if claims else ClaimCounts(0.0, 0.0, 0.0)
 
 
-def advantage_over_repetitions(repetitions: Sequence[StrikeCounts], level: float = 0.95) -> Interval:
-    """Return the mean advantage over `repetitions` with an interval at `level`; one without a strike is missing.
+def advantage_over_repetitions(repetitions: Sequence[ClaimCounts], level: float = 0.95) -> Interval:
+    """Return the mean advantage over `repetitions` with an interval at `level`; one without a claim is missing.
 
-    >>> counts = [StrikeCounts(100, 90, 60), StrikeCounts(90, 85, 54), StrikeCounts(110, 96, 66)]
+    >>> counts = [ClaimCounts(100, 90, 60), ClaimCounts(90, 85, 54), ClaimCounts(110, 96, 66)]
     >>> [round(x, 2) for x in advantage_over_repetitions(counts)[:3]]
     [0.31, 0.17, 0.36]
     """
@@ -100,12 +100,12 @@ def advantage_over_repetitions(repetitions: Sequence[StrikeCounts], level: float
 
 
 def _bounds_of_mean(
-    made: Sequence[StrikeCounts], advantage: float, s: float, n: int, tail: float
+    made: Sequence[ClaimCounts], advantage: float, s: float, n: int, tail: float
 ) -> tuple[float, float]:
     """Return the bounds of a mean advantage over n repetitions, some of which were made."""
     tried, right, _ = total(made)
     each = n / len(made)
-    # Two right and two wrong strikes are added (Agresti and Coull): few strikes that are all right prove little.
+    # Two right and two wrong claims are added (Agresti and Coull): few claims that are all right prove little.
     smoothed = (right * each + 2) / (tried * each + 4)
     least = quantile(math.inf, tail) * math.sqrt(
         smoothed * (1 - smoothed) / effective_sample_size(tried * each, SHRINKAGE_OF_REPETITIONS)
@@ -118,38 +118,38 @@ def _bounds_of_mean(
     return transformed_interval(advantage, half, Bounds(-chance, 1 - chance))
 
 
-def jackknife_advantage(units: Sequence[StrikeCounts], level: float = 0.95) -> Interval:
+def jackknife_advantage(units: Sequence[ClaimCounts], level: float = 0.95) -> Interval:
     """Return the advantage over all tables, or clusters, of one release with an interval at `level`.
 
-    Each of `units` is left out once; those without a strike are missing.
+    Each of `units` is left out once; those without a claim are missing.
 
-    >>> counts = [StrikeCounts(40, 37, 24), StrikeCounts(30, 26, 20), StrikeCounts(50, 44, 31)]
+    >>> counts = [ClaimCounts(40, 37, 24), ClaimCounts(30, 26, 20), ClaimCounts(50, 44, 31)]
     >>> [round(x, 2) for x in jackknife_advantage(counts)[:3]]
     [0.27, 0.08, 0.34]
     """
-    tail, struck = tail_of(level), [claims for claims in units if claims.tried]
-    whole, m = total(struck), len(struck)
+    tail, made = tail_of(level), [claims for claims in units if claims.tried]
+    whole, m = total(made), len(made)
     missing = len(units) - m
     if whole.advantage is None or m < 2:
         return Interval(whole.advantage, None, None, m, missing)
     right, chance = whole.right / whole.tried, whole.expected / whole.tried
     k = quantile(math.inf, tail) ** 2 / effective_sample_size(whole.tried, SHRINKAGE_OF_TABLES)
     if 0 < right < 1:
-        apart = math.fsum((_advantage_without(whole, claims) - whole.advantage) ** 2 for claims in struck)
+        apart = math.fsum((_advantage_without(whole, claims) - whole.advantage) ** 2 for claims in made)
         k = max(k, quantile(m - 1, tail) ** 2 * apart * (m - 1) / m / (right * (1 - right)))
     low, high = wilson(right, k)
     return Interval(whole.advantage, low - chance, high - chance, m, missing)
 
 
-def _advantage_without(whole: StrikeCounts, part: StrikeCounts) -> float:
+def _advantage_without(whole: ClaimCounts, part: ClaimCounts) -> float:
     return (whole.right - part.right - whole.expected + part.expected) / (whole.tried - part.tried)
 
 
 def effective_sample_size(tried: float, few: float) -> float:
-    """Return the number of independent trials that `tried` strikes are worth; `few` strikes are worth twice their
+    """Return the number of independent trials that `tried` claims are worth; `few` claims are worth twice their
     number.
 
-    Strikes of one table are drawn without replacement, so n strikes count as n (1 + n / few).
+    Claims of one table are drawn without replacement, so n claims count as n (1 + n / few).
     """
     return tried * (1 + tried / few)
 
@@ -162,7 +162,7 @@ def wilson(share: float, k: float) -> tuple[float, float]:
 
 
 def repetitions_needed(
-    repetitions: Sequence[StrikeCounts],
+    repetitions: Sequence[ClaimCounts],
     level: float,
     *,
     above: float | None = None,
@@ -172,7 +172,7 @@ def repetitions_needed(
 
     It assumes that further `repetitions` are like these; None if too many would be needed.
 
-    >>> counts = [StrikeCounts(50, 40, 30), StrikeCounts(50, 33, 30), StrikeCounts(50, 46, 30)]
+    >>> counts = [ClaimCounts(50, 40, 30), ClaimCounts(50, 33, 30), ClaimCounts(50, 46, 30)]
     >>> repetitions_needed(counts, 0.95, above=0.0)
     6
     """

@@ -44,8 +44,8 @@ class CandidateIndex:
     """Elements of records: those from `start[record]` to `start[record + 1]`, numbers below `kinds`.
 
     A record may have an item if it has any element from `begin[item]` to `begin[item + 1]` of `source`, unless the item
-    was eliminated there. `struck` are the eliminated items, of the records at the same index of the ascending
-    `struck_of`.
+    was eliminated there. `eliminated` are the eliminated items, of the records at the same index of the ascending
+    `eliminated_of`.
     """
 
     start: Ints
@@ -53,8 +53,8 @@ class CandidateIndex:
     kinds: int
     begin: Ints
     source: Ints
-    struck: Ints = field(default_factory=_no_ints)
-    struck_of: Ints = field(default_factory=_no_ints)
+    eliminated: Ints = field(default_factory=_no_ints)
+    eliminated_of: Ints = field(default_factory=_no_ints)
 
     @classmethod
     def of(cls, records: int, items: int, item: Ints, row: Ints) -> "CandidateIndex":
@@ -82,9 +82,9 @@ class CandidateIndex:
 
     def excluding(self, items: Ints, rows: Ints) -> "CandidateIndex":
         """Return the index without the elimination of each of `items` in the record at the same index of `rows`."""
-        of = np.concatenate((self.struck_of, rows))
+        of = np.concatenate((self.eliminated_of, rows))
         order = np.argsort(of, kind="stable")  # which takes no time where they are ascending
-        return replace(self, struck=np.concatenate((self.struck, items))[order], struck_of=of[order])
+        return replace(self, eliminated=np.concatenate((self.eliminated, items))[order], eliminated_of=of[order])
 
     def blocks(self, itemsets: Ints) -> "Iterator[tuple[int, Ints, Mask]]":
         """Yield the candidates for `itemsets` in blocks of records.
@@ -173,14 +173,14 @@ class CandidateIndex:
         source = self.source[np.repeat(self.begin[items], sizes) + within]
         from_elements, of_element = self._element_words(distinct(source), first, last)
         place = np.full(len(self.begin) - 1, -1, np.int64)
-        if (sizes == 1).all() and not len(self.struck):
+        if (sizes == 1).all() and not len(self.eliminated):
             place[items] = of_element[source]
             return _Window(first, last, from_elements, place, itemsets, left)
         place[items] = np.arange(len(items))
         words = np.zeros((len(items), last - first), "<u8")
         for into, elements in zip(words, np.split(of_element[source], np.cumsum(sizes)[:-1]), strict=True):
             np.bitwise_or.reduce(from_elements[elements], axis=0, out=into)
-        self._strike(words, place, first)
+        self._eliminate(words, place, first)
         return _Window(first, last, words, place, itemsets, left)
 
     def _element_words(self, elements: Ints, first: int, last: int) -> tuple[Words, Ints]:
@@ -196,9 +196,9 @@ class CandidateIndex:
             _set(words, at[at >= 0], record[at >= 0])
         return words, place
 
-    def _strike(self, words: Words, place: Ints, first: int) -> None:
-        part = slice(*np.searchsorted(self.struck_of, np.array([first, first + words.shape[1]]) * 64))
-        at, record = place[self.struck[part]], self.struck_of[part] - first * 64
+    def _eliminate(self, words: Words, place: Ints, first: int) -> None:
+        part = slice(*np.searchsorted(self.eliminated_of, np.array([first, first + words.shape[1]]) * 64))
+        at, record = place[self.eliminated[part]], self.eliminated_of[part] - first * 64
         gone = np.zeros_like(words)
         _set(gone, at[at >= 0], record[at >= 0])
         words &= ~gone

@@ -71,12 +71,12 @@ def eliminations_p(tables: Iterable[Table], right: int) -> float | None:
     >>> round(eliminations_p([Table(4, 1, 2)], 1), 6)
     0.5
     """
-    struck = [table for table in tables if table.eliminated]
-    if not struck:
+    eliminated = [table for table in tables if table.eliminated]
+    if not eliminated:
         return None
-    if sum(table.eliminated for table in struck) > MOST_EXACT:
-        return _normal_tail(right, math.fsum(t.mean for t in struck), math.fsum(t.variance for t in struck))
-    least, share = _right_of_tables(struck)
+    if sum(table.eliminated for table in eliminated) > MOST_EXACT:
+        return _normal_tail(right, math.fsum(t.mean for t in eliminated), math.fsum(t.variance for t in eliminated))
+    least, share = _right_of_tables(eliminated)
     return min(1.0, math.fsum(share[max(0, right - least) :].tolist()))
 
 

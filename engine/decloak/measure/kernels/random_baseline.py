@@ -10,7 +10,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 
-__all__ = ["draws_for", "expected_known", "random_strikes"]
+__all__ = ["draws_for", "expected_known", "random_eliminations"]
 
 
 def expected_known(person: Ints, items: Ints, right: Floats, people: int) -> float:
@@ -39,23 +39,23 @@ def draws_for(people: int) -> int:
     return min(MOST_DRAWS, max(1, DRAWN // max(1, people)))
 
 
-def random_strikes(scored: Sequence[Mask], struck: Sequence[int], people: int) -> Iterator[list[Mask]]:
+def random_eliminations(scored: Sequence[Mask], eliminated: Sequence[int], people: int) -> Iterator[list[Mask]]:
     """Yield for each draw the eliminated cells of every table.
 
-    `scored` has the cells that can be eliminated, `struck` the number of cells to eliminate, and `people` the number of
-    people, which decides the number of draws.
+    `scored` has the cells that can be eliminated, and `eliminated` the number of cells to eliminate. `people`, the
+    number of people, decides the number of draws.
 
-    >>> [[table.sum().item() for table in draw] for draw in random_strikes([np.ones((3, 4), bool)], [5], 500)]
+    >>> [[table.sum().item() for table in draw] for draw in random_eliminations([np.ones((3, 4), bool)], [5], 500)]
     [[5], [5]]
     """
     # The seed depends on the shape of the task alone, so that figures do not change from run to run.
-    seeds = [*(size for table in scored for size in table.shape), *struck]
+    seeds = [*(size for table in scored for size in table.shape), *eliminated]
     rng = np.random.default_rng(seeds or 0)
     for _ in range(draws_for(people)):
-        yield [_struck(table, count, rng) for table, count in zip(scored, struck, strict=True)]
+        yield [_eliminated(table, count, rng) for table, count in zip(scored, eliminated, strict=True)]
 
 
-def _struck(scored: Mask, count: int, rng: np.random.Generator) -> Mask:
+def _eliminated(scored: Mask, count: int, rng: np.random.Generator) -> Mask:
     open_cells = scored.copy()
     if scored.shape[1]:
         # One random cell per row stays, as an attack leaves at least one member.

@@ -34,7 +34,7 @@ class Recovery:
     cells: int = 0
     scored: int = 0
     originals: int = 0
-    struck: int = 0
+    eliminated: int = 0
     correct: int = 0
     scored_added: int = 0
     expected: float = 0.0
@@ -52,7 +52,7 @@ class Recovery:
 
     @property
     def precision(self) -> float | None:
-        return _ratio(self.correct, self.struck)
+        return _ratio(self.correct, self.eliminated)
 
     @property
     def recall(self) -> float | None:
@@ -60,7 +60,7 @@ class Recovery:
 
     @property
     def f(self) -> float | None:
-        return _ratio(2 * self.correct, self.struck + self.added)
+        return _ratio(2 * self.correct, self.eliminated + self.added)
 
     @property
     def density(self) -> float | None:
@@ -70,12 +70,12 @@ class Recovery:
     @property
     def chance_precision(self) -> float | None:
         """Return the baseline: the precision of the same number of random eliminations."""
-        return _ratio(self.expected, self.struck)
+        return _ratio(self.expected, self.eliminated)
 
     @property
     def gain(self) -> float | None:
         """Return the normalised advantage: the share right of what the baseline has wrong; 0 is random."""
-        return _ratio(self.correct - self.expected, self.struck - self.expected)
+        return _ratio(self.correct - self.expected, self.eliminated - self.expected)
 
     @property
     def lift(self) -> float | None:
@@ -122,27 +122,27 @@ def recovery(
     >>> found.precision, found.chance_precision, found.lift, found.auc
     (1.0, 0.25, 4.0, 1.0)
     """
-    struck = order >= 0
-    if not order.shape == original.shape == scored.shape or (struck & ~scored).any():
-        raise ValueError("order, original and scored differ in shape, or an unscored cell was struck")
+    eliminated = order >= 0
+    if not order.shape == original.shape == scored.shape or (eliminated & ~scored).any():
+        raise ValueError("order, original and scored differ in shape, or an unscored cell was eliminated")
     candidates, hidden = int(scored.sum()), ~original & scored
     pairs, concordance = _concordance(_ranks(order[scored], None if weight is None else weight[scored]), hidden[scored])
-    strikes, scored_added = int(struck.sum()), int(hidden.sum())
+    eliminations, scored_added = int(eliminated.sum()), int(hidden.sum())
     # A row with one member left names it: that is what a recipient would read.
-    alone = ((~struck).sum(axis=1) == 1) & whole
+    alone = ((~eliminated).sum(axis=1) == 1) & whole
     return Recovery(
         cells=order.size,
         scored=candidates,
         originals=int(original.sum()),
-        struck=strikes,
-        correct=int((struck & ~original).sum()),
+        eliminated=eliminations,
+        correct=int((eliminated & ~original).sum()),
         scored_added=scored_added,
-        expected=strikes * scored_added / candidates if candidates else 0.0,
+        expected=eliminations * scored_added / candidates if candidates else 0.0,
         pairs=pairs,
         concordance=concordance,
         rows=len(order),
         alone=int(alone.sum()),
-        alone_right=int((original & ~struck)[alone].sum()),
+        alone_right=int((original & ~eliminated)[alone].sum()),
         alone_expected=float(original[alone].mean(axis=1).sum()) if alone.any() else 0.0,
     )
 
@@ -150,15 +150,15 @@ def recovery(
 def _ranks(order: Ints, weight: Floats | None) -> Ints:
     """Return suspicion as whole numbers from 0; ties share one, and neighbours within EPSILON are ties."""
     ranks = np.zeros(order.shape, np.int64)
-    unstruck = order < 0
-    if weight is not None and unstruck.any():
-        w = weight[unstruck]
+    kept = order < 0
+    if weight is not None and kept.any():
+        w = weight[kept]
         ascending = np.argsort(w)
         steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
-        ranks[np.flatnonzero(unstruck)[ascending]] = np.cumsum(steps)
-    # The earlier a cell was struck, the more suspicious it was, and any of them more than those that were left.
-    latest_first = np.unique(-order[~unstruck], return_inverse=True)[1]
-    ranks[~unstruck] = ranks.max(initial=0) + 1 + latest_first
+        ranks[np.flatnonzero(kept)[ascending]] = np.cumsum(steps)
+    # The earlier a cell was eliminated, the more suspicious it was, and any of them more than those that were left.
+    latest_first = np.unique(-order[~kept], return_inverse=True)[1]
+    ranks[~kept] = ranks.max(initial=0) + 1 + latest_first
     return ranks
 
 
@@ -174,7 +174,7 @@ def _concordance(ranks: Ints, hidden: Mask) -> tuple[int, int]:
 def pool(tables: Iterable[Recovery]) -> Recovery:
     """Return the summed counts of `tables`: the precision of the sum is the precision of all eliminations together.
 
-    >>> pool([Recovery(struck=1, correct=1), Recovery(struck=3, correct=0)]).precision
+    >>> pool([Recovery(eliminated=1, correct=1), Recovery(eliminated=3, correct=0)]).precision
     0.25
     """
     counts: dict[str, list[Any]] = {count.name: [] for count in fields(Recovery)}

@@ -18,7 +18,7 @@ from decloak.attacker.controls import MUST_FAIL
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.advantage import (
     Advantage,
-    StrikeCounts,
+    ClaimCounts,
     advantage_over_repetitions,
     difference_over_repetitions,
     jackknife_advantage,
@@ -33,7 +33,7 @@ from decloak.report.wording import interval_of, points
 from decloak.rules.load import parse_rule
 from decloak.scenario.randomness import is_random
 from decloak.store.reading import idle
-from decloak.store.relations import STRIKES
+from decloak.store.relations import ELIMINATION_COLUMNS
 from decloak.store.results import RunAttack, attacks_of, claims_of, recovered_by
 from decloak.store.studies import StudyRun
 
@@ -48,7 +48,7 @@ __all__ = [
     "pair_table",
 ]
 
-Claims = Mapping[int, StrikeCounts]
+Claims = Mapping[int, ClaimCounts]
 """The claims of one attack by scope."""
 Recovered = Mapping[int, Advantage]
 """The recall advantage of one attack by scope."""
@@ -60,7 +60,7 @@ class AttackAdvantage:
 
     variant: str
     attack: str
-    repetitions: tuple[StrikeCounts, ...]
+    repetitions: tuple[ClaimCounts, ...]
     interval: Interval
     random: bool
     """True if a further repetition would draw random numbers again."""
@@ -72,7 +72,7 @@ class AttackAdvantage:
     """The controls which show that the advantage does not depend on learning."""
 
     @property
-    def pooled(self) -> StrikeCounts:
+    def pooled(self) -> ClaimCounts:
         """Return the claims of all repetitions."""
         return total(self.repetitions)
 
@@ -94,7 +94,7 @@ def _makes_claims(connection: sqlite3.Connection, attack: RunAttack) -> bool:
     """Return whether `attack` eliminates or assigns; a query does so if it derived facts of that kind."""
     if attack.form in ("eliminate", "reassociate"):
         return True
-    by_facts = STRIKES.issubset(parse_rule(attack.text).derives.columns)
+    by_facts = ELIMINATION_COLUMNS.issubset(parse_rule(attack.text).derives.columns)
     return by_facts and idle(connection, attack.attack) is None
 
 
@@ -114,7 +114,7 @@ def _advantages(
     connection: sqlite3.Connection, variant: str, runs: Sequence[StudyRun], attacks: Sequence[str], level: float
 ) -> Iterator[AttackAdvantage]:
     claims = [
-        {attack: {scope: StrikeCounts(*counts) for scope, counts in scopes.items()} for attack, scopes in made.items()}
+        {attack: {scope: ClaimCounts(*counts) for scope, counts in scopes.items()} for attack, scopes in made.items()}
         for run in runs
         for made in [claims_of(connection, run.run)]
     ]
@@ -149,7 +149,7 @@ def _survives(claims: Sequence[Mapping[str, Claims]], attack: str, label: str, c
     return control == "order" and low is not None and low > 0
 
 
-def _beyond(attack: Claims, control: Claims) -> dict[int, StrikeCounts]:
+def _beyond(attack: Claims, control: Claims) -> dict[int, ClaimCounts]:
     """Return the claims of an attack, with the precision of its control in place of the baseline."""
     usual = _precision(control[POOLED]) or 0.0
     expected = {scope: _precision(control.get(scope)) for scope in attack}
@@ -159,7 +159,7 @@ def _beyond(attack: Claims, control: Claims) -> dict[int, StrikeCounts]:
     }
 
 
-def _precision(counts: StrikeCounts | None) -> float | None:
+def _precision(counts: ClaimCounts | None) -> float | None:
     return counts.right / counts.tried if counts is not None and counts.tried else None
 
 

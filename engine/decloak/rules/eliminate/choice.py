@@ -52,7 +52,7 @@ class TableChooser:
         """Return the next cell of every table of `batch` whose suspicion exceeds its `threshold`."""
         # Cells that may not go have the lowest weight, so that one argmax finds the next cell of every table.
         w = self._may_go.reshape(batch.size, -1)
-        # argmax of what is equal to the largest is the first of equals, row by row: the tie every strike breaks alike.
+        # argmax gives the first of the cells equal to the largest, row by row. Every elimination breaks ties so.
         cells = (w >= w.max(axis=1, keepdims=True) - EPS).argmax(axis=1)
         heaviest_w = w[np.arange(batch.size), cells]
         suspicion = heaviest_w if self._largest else self._measure(batch, self._everything(batch))

@@ -43,13 +43,13 @@ def estimate_confidence(
     well, badly = int(kind.sum()), int(len(kind) - kind.sum())
     if min(well, badly) < FEWEST:
         return Confidence.unavailable(
-            f"on tables of plain items {well} strikes were right and {badly} wrong: too few for an estimate"
+            f"on tables of plain items {well} eliminations were right and {badly} wrong: too few for an estimate"
         )
     # Whole tables belong to one half: eliminations of one table depend on each other.
     half = np.concatenate([np.full(len(part), table % 2) for table, part in zip(rehearsed, right, strict=True)])
     if len(set(zip(half.tolist(), kind.tolist(), strict=True))) < 4:
         return Confidence.unavailable(
-            "on one half of the tables of plain items all strikes were equal, so an estimate is impossible"
+            "on one half of the tables of plain items all eliminations were equal, so an estimate is impossible"
         )
     classifier = learn_calibrated(_features(list(rehearsed.values())), kind, half, levelled=True)
     return Confidence.of(classifier.probability(_features(list(done.values()))))

@@ -69,20 +69,20 @@ def heaviest(w: Floats) -> Ints:
     return place
 
 
-def inheritance(w: Floats, struck: Ints, q: Floats) -> Floats:
-    """Return the gain of every cell of each group with weights `w` when the cell at index `struck` goes.
+def inheritance(w: Floats, eliminated: Ints, q: Floats) -> Floats:
+    """Return the gain of every cell of each group with weights `w` when the cell at index `eliminated` goes.
 
     `q` is the weight that the cell passes on; the cell is still in `w`.
     """
     group = np.arange(len(w))
     # The eliminated cell is not its own heir.
     heirs = lower_cluster(w)
-    heirs[group, struck] = False
+    heirs[group, eliminated] = False
     count = heirs.sum(axis=1)
     if not count.all():
         (alone,) = (count == 0).nonzero()
         remaining = w[alone]
-        remaining[np.arange(len(alone)), struck[alone]] = np.nan
+        remaining[np.arange(len(alone)), eliminated[alone]] = np.nan
         heirs[alone] = lower_cluster(remaining)
         count[alone] = heirs[alone].sum(axis=1)
     return np.where(heirs, (q / np.maximum(count, 1))[:, None], 0.0)

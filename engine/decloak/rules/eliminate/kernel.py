@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from decloak.arrays import Floats, Ints, Mask
 from decloak.errors import DecloakError
 from decloak.rules.eliminate.choice import LOWEST, LineChooser, TableChooser
-from decloak.rules.eliminate.one_pass import strike_in_one_pass
-from decloak.rules.eliminate.rounds import strike_in_rounds
-from decloak.rules.eliminate.separable import pays_off, strike_large
-from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog, TableColumns, make_batch
+from decloak.rules.eliminate.one_pass import eliminate_in_one_pass
+from decloak.rules.eliminate.rounds import eliminate_in_rounds
+from decloak.rules.eliminate.separable import eliminate_large, pays_off
+from decloak.rules.eliminate.state import Batch, EliminationLog, Remainder, TableColumns, make_batch
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.expression import scores
 
@@ -86,7 +86,7 @@ def eliminate(
     it is after `rounds` eliminations. `accelerated` uses compiled loops for large tables, where weights allow; None: if
     numba is installed and it pays off.
 
-    >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
+    >>> mda = Strategy.build(groups=["table"], suspicion="largest", eliminate="once")
     >>> done, = eliminate([[[0.5, 2.0], [1.0, 0.7]]], mda)
     >>> done.kept.tolist()
     [[True, False], [True, True]]
@@ -102,15 +102,15 @@ def eliminate(
         batch = make_batch([read[number] for number in numbers], np.array(numbers), strategy)
         chooser = (TableChooser if whole else LineChooser)(batch, strategy)
         limit = _thresholds(batch, strategy, chooser.suspicions, threshold, ratio)
-        if strategy.strike != "heaviest":
-            log, remaining = strike_in_one_pass(batch, strategy.strike, limit, seeds, rounds)
+        if strategy.eliminate != "heaviest":
+            log, remaining = eliminate_in_one_pass(batch, strategy.eliminate, limit, seeds, rounds)
         else:
-            struck = strike_large(batch, strategy, limit, rounds, bool(accelerated)) if large else None
-            log, remaining = struck or strike_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
-        for number, delta, strikes in zip(numbers, limit.tolist(), _by_table(log, numbers), strict=True):
+            eliminated = eliminate_large(batch, strategy, limit, rounds, bool(accelerated)) if large else None
+            log, remaining = eliminated or eliminate_in_rounds(batch, chooser, strategy.redistribute, limit, rounds)
+        for number, delta, eliminations in zip(numbers, limit.tolist(), _by_table(log, numbers), strict=True):
             applied = None if delta == LOWEST else delta
             done[number] = _elimination(
-                read[number].d, applied, _steps(strikes, batch, whole, applied), remaining[number]
+                read[number].d, applied, _steps(eliminations, batch, whole, applied), remaining[number]
             )
     return [done[number] for number in range(len(read))]
 
@@ -120,8 +120,8 @@ def _check(strategy: Strategy, threshold: float | None, ratio: float, seeds: Seq
         raise DecloakError(f"the threshold is {threshold}", hint="give a number")
     if not (math.isfinite(ratio) and ratio >= 0):
         raise DecloakError(f"the ratio is {ratio}", hint="give a number of at least 0")
-    if strategy.strike == "coin" and (seeds is None or len(seeds) != tables):
-        raise DecloakError(f"a coin needs a seed per table: {tables}", hint="give seeds")
+    if strategy.eliminate == "random" and (seeds is None or len(seeds) != tables):
+        raise DecloakError(f"a random attack needs a seed per table: {tables}", hint="give seeds")
 
 
 def _read(
@@ -169,7 +169,7 @@ def _slices(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
 
 def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold: float | None, ratio: float) -> Floats:
     """Return the threshold of each table: the given one, or the strategy's own, 0 where that has no value."""
-    if strategy.strike == "coin" or (threshold is None and strategy.threshold is None):
+    if strategy.eliminate == "random" or (threshold is None and strategy.threshold is None):
         return np.full(batch.size, LOWEST)
     if threshold is not None or strategy.threshold is None:
         return np.full(batch.size, threshold, dtype=np.float64)
@@ -184,27 +184,27 @@ def _thresholds(batch: Batch, strategy: Strategy, suspicions: Floats, threshold:
     return ratio * np.where(np.isnan(computed), 0.0, computed)
 
 
-def _by_table(log: Sequence[StrikeLog], number: Sequence[int]) -> Iterator[StrikeLog]:
+def _by_table(log: Sequence[EliminationLog], number: Sequence[int]) -> Iterator[EliminationLog]:
     """Yield the eliminations of each table, in the order of the log."""
-    # An empty entry gives concatenate its types where no table was struck at all.
-    none = StrikeLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
+    # An empty entry gives concatenate its types where no cell was eliminated.
+    none = EliminationLog(*(np.empty(0, dtype=np.intp),) * 3, *(np.empty(0),) * 2)
     columns = [np.concatenate(parts) for parts in zip(none, *log, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     ordered = [column[order] for column in columns]
     first, last = (np.searchsorted(ordered[0], number, side) for side in ("left", "right"))
     for low, high in zip(first.tolist(), last.tolist(), strict=True):
-        yield StrikeLog(*(column[low:high] for column in ordered))
+        yield EliminationLog(*(column[low:high] for column in ordered))
 
 
-def _steps(strikes: StrikeLog, batch: Batch, whole: bool, threshold: float | None) -> Steps:
+def _steps(eliminations: EliminationLog, batch: Batch, whole: bool, threshold: float | None) -> Steps:
     """Return the eliminations of a table, with groups and cells by row and column."""
-    count = len(strikes.cell)
-    row, col = np.divmod(strikes.cell, batch.width)
-    in_col = strikes.group >= batch.height
+    count = len(eliminations.cell)
+    row, col = np.divmod(eliminations.cell, batch.width)
+    in_col = eliminations.group >= batch.height
     kind = np.full(count, _TABLE) if whole else np.where(in_col, _COL, _ROW)
-    group = strikes.group - np.where(in_col, batch.height, 0)
+    group = eliminations.group - np.where(in_col, batch.height, 0)
     limit = np.full(count, np.nan if threshold is None else threshold)
-    return Steps(np.arange(1, count + 1), row, col, kind, group, strikes.suspicion, strikes.weight, limit)
+    return Steps(np.arange(1, count + 1), row, col, kind, group, eliminations.suspicion, eliminations.weight, limit)
 
 
 def _elimination(d: Floats, threshold: float | None, steps: Steps, remaining: Remainder) -> Elimination:

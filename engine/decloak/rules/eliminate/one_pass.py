@@ -3,9 +3,9 @@
     once      the heaviest cell
     all       every cell whose w exceeds the threshold, in descending order
     in_order  the same cells, row by row
-    coin      cells tried at random, none twice, and heads of a fair coin; how often is uniform on 0 ... n cells
+    random    cells drawn without replacement, each eliminated with probability 1/2; 0 to n of them, uniformly
 
-The random generator of coin is splitmix64.
+The generator of random numbers is splitmix64.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,46 +15,46 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.rules.eliminate.groups import heaviest
-from decloak.rules.eliminate.state import EPS, Batch, Remainder, StrikeLog
-from decloak.rules.eliminate.strategy import Strike
+from decloak.rules.eliminate.state import EPS, Batch, EliminationLog, Remainder
+from decloak.rules.eliminate.strategy import Eliminate
 
-__all__ = ["strike_in_one_pass"]
+__all__ = ["eliminate_in_one_pass"]
 
 _MASK = (1 << 64) - 1
 
 
-def strike_in_one_pass(
-    batch: Batch, strike: Strike, threshold: Floats, seeds: Sequence[int] | None, rounds: int | None
-) -> tuple[list[StrikeLog], dict[int, Remainder]]:
-    """Eliminate cells of the tables of `batch` as `strike` says; return the log, and the remainder of each table.
+def eliminate_in_one_pass(
+    batch: Batch, eliminate: Eliminate, threshold: Floats, seeds: Sequence[int] | None, rounds: int | None
+) -> tuple[list[EliminationLog], dict[int, Remainder]]:
+    """Eliminate cells of the tables of `batch` as `eliminate` says; return the log, and the remainder of each table.
 
     `threshold` has a value per table, `seeds` are the seeds of all tables, by number, and `rounds` limits the
     eliminations.
     """
-    log: list[StrikeLog] = []
+    log: list[EliminationLog] = []
     remaining: dict[int, Remainder] = {}
     for index, number in enumerate(batch.number.tolist()):
         w = batch.remainder(index, "none").weight
         seed = 0 if seeds is None else int(seeds[number])
-        tried = _candidates(strike, w.ravel(), float(threshold[index]), seed)
+        tried = _candidates(eliminate, w.ravel(), float(threshold[index]), seed)
         row, col = np.divmod(_eliminate_in_turn(tried, *w.shape)[:rounds], w.shape[1])
         weight, none = w[row, col], np.zeros_like(row)
-        suspicion = np.full_like(weight, np.nan) if strike == "coin" else weight
-        log.append(StrikeLog(none + number, row * batch.width + col, none, suspicion, weight))
+        suspicion = np.full_like(weight, np.nan) if eliminate == "random" else weight
+        log.append(EliminationLog(none + number, row * batch.width + col, none, suspicion, weight))
         w[row, col] = np.nan
         remaining[number] = Remainder(w, None, None)
     return log, remaining
 
 
-def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
+def _candidates(eliminate: Eliminate, w: Floats, threshold: float, seed: int) -> Ints:
     """Return the cells that are tried, in order; `w` is the flat table, NaN where nothing is scored."""
     scored = np.flatnonzero(~np.isnan(w))
-    if strike == "coin":
+    if eliminate == "random":
         return scored[list(_random_candidates(len(scored), seed))]
     above = scored[w[scored] > threshold + EPS]
-    if strike == "in_order" or not above.size:
+    if eliminate == "in_order" or not above.size:
         return above
-    if strike == "once":
+    if eliminate == "once":
         first = scored[heaviest(w[scored][None, :])]
         return first[w[first] > threshold + EPS]
     return above[_descending(w[above])]
@@ -62,15 +62,15 @@ def _candidates(strike: Strike, w: Floats, threshold: float, seed: int) -> Ints:
 
 def _eliminate_in_turn(cells: Ints, rows: int, cols: int) -> Ints:
     """Return the cells that may go at their turn."""
-    # Unscored cells count as items that remain: nobody can strike them.
-    row_left, col_left, struck = [cols] * rows, [rows] * cols, []
+    # Unscored cells count as items that remain: no attack can eliminate them.
+    row_left, col_left, eliminated = [cols] * rows, [rows] * cols, []
     for cell in cells.tolist():
         row, col = divmod(cell, cols)
         if row_left[row] >= 2 and col_left[col] >= 2:
             row_left[row] -= 1
             col_left[col] -= 1
-            struck.append(cell)
-    return np.array(struck, dtype=np.intp)
+            eliminated.append(cell)
+    return np.array(eliminated, dtype=np.intp)
 
 
 def _descending(w: Floats) -> Ints:
@@ -100,7 +100,7 @@ def _repeatedly_largest(positions: list[int], w: Floats) -> list[int]:
 
 
 def _random_candidates(count: int, seed: int) -> Iterator[int]:
-    """Yield the candidates of `count` cells that a coin selects, in the order tried."""
+    """Yield the candidates of `count` cells that a random attack selects, in the order tried."""
     # An own generator, so that draws are the same in every version of numpy.
     draw = _splitmix64(seed)
     # The remainder favours small numbers by less than count / 2^64, which no experiment can see.

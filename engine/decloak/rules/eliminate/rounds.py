@@ -10,22 +10,22 @@ import numpy as np
 from decloak.arrays import Floats
 from decloak.rules.eliminate.choice import Choice, LineChooser, TableChooser
 from decloak.rules.eliminate.groups import inheritance
-from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
+from decloak.rules.eliminate.state import Batch, EliminationLog, Remainder
 from decloak.rules.eliminate.strategy import Redistribute
 
-__all__ = ["strike_in_rounds"]
+__all__ = ["eliminate_in_rounds"]
 
 
-def strike_in_rounds(
+def eliminate_in_rounds(
     batch: Batch, chooser: LineChooser | TableChooser, redistribute: Redistribute, threshold: Floats, rounds: int | None
-) -> tuple[list[StrikeLog], dict[int, Remainder]]:
+) -> tuple[list[EliminationLog], dict[int, Remainder]]:
     """Eliminate cells of the tables of `batch` until each is done; return the log, and the remainder of each table.
 
     `chooser` selects the cells, `redistribute` names the heirs of their weight, `threshold` has a value per table, and
     `rounds` limits the eliminations.
     """
     limit, count = threshold.copy(), np.zeros(batch.size, dtype=np.intp)
-    log: list[StrikeLog] = []
+    log: list[EliminationLog] = []
     remaining: dict[int, Remainder] = {}
     while batch.size:
         if rounds is not None:
@@ -33,8 +33,8 @@ def strike_in_rounds(
         choice = chooser.choose(batch, limit)
         if choice.tables.size:
             count[choice.tables] += 1
-            log.append(_strikes(batch, choice))
-            _strike(batch, chooser, choice, redistribute)
+            log.append(_log_entry(batch, choice))
+            _eliminate(batch, chooser, choice, redistribute)
         # A finished table stays in the batch until the next copy: an infinite threshold keeps it silent.
         limit[~choice.on] = np.inf
         # Copying the batch is put off until it at least halves the work of every further round.
@@ -46,26 +46,26 @@ def strike_in_rounds(
     return log, remaining
 
 
-def _strikes(batch: Batch, choice: Choice) -> StrikeLog:
+def _log_entry(batch: Batch, choice: Choice) -> EliminationLog:
     weight = batch.w[choice.tables * batch.stride + choice.cells]
-    return StrikeLog(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
+    return EliminationLog(batch.number[choice.tables], choice.cells, choice.groups, choice.suspicion, weight)
 
 
-def _strike(batch: Batch, chooser: LineChooser | TableChooser, choice: Choice, redistribute: Redistribute) -> None:
+def _eliminate(batch: Batch, chooser: LineChooser | TableChooser, choice: Choice, redistribute: Redistribute) -> None:
     """Eliminate the chosen cells, and update their crosses."""
     row, col = np.divmod(choice.cells, batch.width)
     in_col, in_row = batch.column(choice.tables, col), batch.row(choice.tables, row)
     cross = np.concatenate([in_col, in_row], axis=1)
-    struck = choice.tables * batch.stride + choice.cells
+    eliminated = choice.tables * batch.stride + choice.cells
     if redistribute == "lower_cluster":
         row_weight, col_weight = batch.columns["row_weight"], batch.columns["col_weight"]
-        row_weight[in_row] += inheritance(batch.w[in_row], col, row_weight[struck])
-        col_weight[in_col] += inheritance(batch.w[in_col], row, col_weight[struck])
-    batch.columns["d"][struck] = np.nan
+        row_weight[in_row] += inheritance(batch.w[in_row], col, row_weight[eliminated])
+        col_weight[in_col] += inheritance(batch.w[in_col], row, col_weight[eliminated])
+    batch.columns["d"][eliminated] = np.nan
     batch.columns["row_left"][in_row] -= 1
     batch.columns["col_left"][in_col] -= 1
     if redistribute == "none":
-        batch.w[struck] = np.nan
+        batch.w[eliminated] = np.nan
         change: Floats = np.zeros(cross.shape)
     else:
         change = batch.weigh_again(choice.tables, cross)

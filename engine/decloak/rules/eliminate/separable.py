@@ -22,11 +22,11 @@ from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.formula import Name, parse
-from decloak.rules.eliminate.state import Batch, Remainder, StrikeLog
+from decloak.rules.eliminate.state import Batch, EliminationLog, Remainder
 from decloak.rules.eliminate.strategy import Redistribute, Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["pays_off", "strike_large"]
+__all__ = ["eliminate_large", "pays_off"]
 
 LARGE, SMALL = 5e6, 1e5
 """Numbers of cells, each counted with the size of its row and column. Above LARGE, all tables together are worth the
@@ -52,7 +52,7 @@ def factors_of(strategy: Strategy) -> Factors | None:
     table = strategy.groups == ("table",) and strategy.suspicion == "largest"
     lines = {*strategy.groups} == {"row", "col"} and strategy.suspicion == "largest_gap"
     d, *factors = strategy.weigh.factors
-    if strategy.strike != "heaviest" or not (table or lines) or d.tree != Name("d"):
+    if strategy.eliminate != "heaviest" or not (table or lines) or d.tree != Name("d"):
         return None
     if strategy.redistribute == "lower_cluster":
         handing = lines and [factor.tree for factor in factors] == HANDED
@@ -74,9 +74,9 @@ def pays_off(shapes: Sequence[tuple[int, ...]]) -> bool:
     return sum(math.prod(shape) * sum(shape) for shape in shapes) >= LARGE
 
 
-def strike_large(
+def eliminate_large(
     batch: Batch, strategy: Strategy, threshold: Floats, rounds: int | None, required: bool
-) -> tuple[list[StrikeLog], dict[int, Remainder]] | None:
+) -> tuple[list[EliminationLog], dict[int, Remainder]] | None:
     """Eliminate cells of the tables of `batch` by compiled loops; return the log and the remainder of each table.
 
     Return None where the loops do not support the `strategy`, do not pay off or do not exist. With `required` they are
@@ -94,8 +94,8 @@ def strike_large(
     log, remaining = [], {}
     for number, table, limit in zip(batch.number.tolist(), tables, threshold.tolist(), strict=True):
         most = table.d.size - max(table.d.shape)
-        struck = table.strike(loops, by_lines, limit, most if rounds is None else min(rounds, most))
-        log.append(table.logged(number, batch, struck))
+        eliminated = table.eliminate(loops, by_lines, limit, most if rounds is None else min(rounds, most))
+        log.append(table.logged(number, batch, eliminated))
         remaining[number] = table.remainder(strategy.redistribute)
     return log, remaining
 
@@ -152,7 +152,7 @@ class _LargeTable:
         last = self.handing or not by_lines or not any(f[:1].any() for f in factors)
         return self.d.size > 0 and bool(grow and last and np.nanmax(self.d, initial=0.0) <= MOST)
 
-    def strike(self, loops: Any, by_lines: bool, threshold: float, most: int, **sizes: int) -> Any:
+    def eliminate(self, loops: Any, by_lines: bool, threshold: float, most: int, **sizes: int) -> Any:
         """Eliminate at most `most` cells with `loops`, above the `threshold`; return the eliminations.
 
         `by_lines` says whether groups are rows and columns, `sizes` are as in `loops.lines`.
@@ -160,20 +160,20 @@ class _LargeTable:
         bars, lines = self.d.shape
         scale = np.ones(lines) if self.handing else np.full(lines, self.of_line[bars])
         table = loops.Large(self.d, self.by_bar, scale, self.of_bar, self.of_line, self.left, self.remaining, self.wide)
-        struck = loops.StrikeColumns(*np.empty((3, most), np.int64), *np.empty((2, most)))
+        eliminated = loops.EliminationColumns(*np.empty((3, most), np.int64), *np.empty((2, most)))
         leaves = 2 * (1 << (bars - 1).bit_length())
         if by_lines:
             ordered = self._ordered_lines(loops, **sizes)
             alike = loops.patterns(self.d, not self.handing)
             keys = loops.Keys(np.full(leaves, loops.LOWEST), np.zeros(bars), np.full(bars, -1, np.int64), alike)
-            count = loops.strike_lines(table, ordered, keys, struck, threshold, most)
+            count = loops.eliminate_lines(table, ordered, keys, eliminated, threshold, most)
             if self.handing:
                 line = np.arange(lines)
                 tag = ordered.blocks["tag"][line, np.maximum(ordered.block, 0)]
                 self.by_line = np.where(ordered.block >= 0, ordered.weight + tag, ordered.weight)
         else:
-            count = loops.strike_table(table, np.full((leaves, lines), -np.inf), struck, threshold, most)
-        return loops.StrikeColumns(*(column[:count] for column in struck))
+            count = loops.eliminate_table(table, np.full((leaves, lines), -np.inf), eliminated, threshold, most)
+        return loops.EliminationColumns(*(column[:count] for column in eliminated))
 
     def _ordered_lines(self, loops: Any, **sizes: int) -> Any:
         a = self.d * (np.maximum(0.0, 1 - self.by_bar) if self.handing else self.of_bar[-1])
@@ -182,15 +182,13 @@ class _LargeTable:
         loops.pack_all(ordered, np.argsort(a, axis=0, kind="stable"), np.count_nonzero(~np.isnan(a), axis=0))
         return ordered
 
-    def logged(self, number: int, batch: Batch, struck: Any) -> StrikeLog:
-        """Return the eliminations `struck`, with cells and groups numbered as in `batch`; `number` is the number of the
-        table.
-        """
-        bar, line, group = (column.astype(np.intp) for column in struck[:3])
+    def logged(self, number: int, batch: Batch, eliminated: Any) -> EliminationLog:
+        """Return the log of `eliminated`, with the cells and groups of `batch`, for the table with `number`."""
+        bar, line, group = (column.astype(np.intp) for column in eliminated[:3])
         row, col = (line, bar) if self.wide else (bar, line)
         first_bar, first_line = (batch.height, 0) if self.wide else (0, batch.height)
         groups = np.where(group >= 0, group + first_bar, -1 - group + first_line)
-        return StrikeLog(np.full_like(bar, number), row * batch.width + col, groups, *struck[3:])
+        return EliminationLog(np.full_like(bar, number), row * batch.width + col, groups, *eliminated[3:])
 
     def remainder(self, redistribute: Redistribute) -> Remainder:
         """Return the remaining weights by rows and columns; `redistribute` says whether weights were passed on."""

@@ -23,7 +23,7 @@ from decloak.formula import Call
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression
 
-__all__ = ["EPS", "Batch", "Remainder", "StrikeLog", "TableColumns", "make_batch"]
+__all__ = ["EPS", "Batch", "EliminationLog", "Remainder", "TableColumns", "make_batch"]
 
 EPS = 1e-9
 """Difference up to which values are equal."""
@@ -37,7 +37,7 @@ class TableColumns:
     further: Mapping[str, Floats]
 
 
-class StrikeLog(NamedTuple):
+class EliminationLog(NamedTuple):
     """Eliminations, an entry each: the table, the cell, and the group whose heaviest cell it was."""
 
     table: Ints

@@ -19,7 +19,7 @@ __all__ = ["GROUP_KINDS", "Strategy"]
 Kind = Literal["table", "row", "col"]
 Redistribute = Literal["none", "all", "lower_cluster"]
 Suspicion = Literal["largest", "largest_gap", "random"]
-Strike = Literal["once", "all", "in_order", "heaviest", "coin"]
+Eliminate = Literal["once", "all", "in_order", "heaviest", "random"]
 
 GROUP_KINDS: tuple[Kind, ...] = get_args(Kind)
 """Kinds of groups; a step stores the index of its kind here."""
@@ -34,7 +34,7 @@ _OWN = _COUNTED | _STORED | _SIZES | {"d"}
 class Strategy:
     """An elimination attack.
 
-    >>> mda = Strategy.build(groups=["table"], suspicion="largest", strike="once")
+    >>> mda = Strategy.build(groups=["table"], suspicion="largest", eliminate="once")
     >>> mda.weigh.text, mda.threshold
     ('d', None)
     """
@@ -44,7 +44,7 @@ class Strategy:
     groups: tuple[Kind, ...]
     suspicion: Suspicion | Expression
     threshold: Expression | None
-    strike: Strike
+    eliminate: Eliminate
 
     @classmethod
     def build(
@@ -52,7 +52,7 @@ class Strategy:
         *,
         groups: Sequence[str],
         suspicion: str,
-        strike: str,
+        eliminate: str,
         weigh: str = "d",
         redistribute: str = "none",
         threshold: str | None = None,
@@ -61,20 +61,20 @@ class Strategy:
     ) -> "Strategy":
         """Check the choices and compile the formulas; return the strategy.
 
-        `groups`, `suspicion`, `strike`, `weigh`, `redistribute` and `threshold` are as in the rule file. `columns` are
-        the further ones that `weigh` may name; `places` has the location of each choice.
+        `groups`, `suspicion`, `eliminate`, `weigh`, `redistribute` and `threshold` are as in the rule file. `columns`
+        are the further ones that `weigh` may name; `places` has the location of each choice.
         """
         place = (places or {}).get
         kinds = tuple(check_choice(group, GROUP_KINDS, place("groups")) for group in groups)
         shared: Redistribute = check_choice(redistribute, get_args(Redistribute), place("redistribute"))
-        struck: Strike = check_choice(strike, get_args(Strike), place("strike"))
+        eliminated: Eliminate = check_choice(eliminate, get_args(Eliminate), place("eliminate"))
         with with_location(place("suspicion")):
             suspected = _suspicion(suspicion)
         with with_location(place("weigh")):
-            weight = _weigh(weigh, struck, columns)
+            weight = _weigh(weigh, eliminated, columns)
         with with_location(place("threshold")):
             limit = _threshold(threshold)
-        built = cls(weight, shared, kinds, suspected, limit, struck)
+        built = cls(weight, shared, kinds, suspected, limit, eliminated)
         for choice, message, hint in _contradictions(built):
             raise DecloakError(message, place(choice), hint)
         return built
@@ -84,14 +84,14 @@ class Strategy:
         return tuple(sorted(self.weigh.names - _OWN))
 
 
-def _weigh(text: str, strike: Strike, columns: Collection[str]) -> Expression:
+def _weigh(text: str, eliminate: Eliminate, columns: Collection[str]) -> Expression:
     clash = sorted(_OWN.intersection(columns) - {"d"})
     if clash:
         raise DecloakError(f"the column {quote(clash[0])} has the name of a quantity of the attack", hint="rename it")
-    if strike != "coin":
+    if eliminate != "random":
         return Expression.build(text, cells=_OWN - _SIZES | set(columns), constants=_SIZES)
     if text != "d":
-        raise DecloakError("a coin takes no notice of weights", hint="leave weigh out, or strike the heaviest")
+        raise DecloakError("a random attack ignores weights", hint="leave weigh out, or write eliminate: heaviest")
     return Expression.build("1", cells=())
 
 
@@ -113,12 +113,12 @@ def _threshold(text: str | None) -> Expression | None:
 
 def _contradictions(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
     """Yield each contradiction between choices: the choice at fault, the problem, and the remedy."""
-    groups, strike, names = strategy.groups, strategy.strike, strategy.weigh.names
+    groups, eliminate, names = strategy.groups, strategy.eliminate, strategy.weigh.names
     if not groups or len(set(groups)) < len(groups) or ("table" in groups and len(groups) > 1):
         yield "groups", "groups are the table, or rows, columns or both", "write [table], [row], [col] or [row, col]"
-    if (strategy.suspicion == "random") != (strike == "coin"):
-        yield "suspicion", "suspicion random and strike coin go together", "choose both or neither"
-    if strike != "heaviest":
+    if (strategy.suspicion == "random") != (eliminate == "random"):
+        yield "suspicion", "suspicion: random and eliminate: random go together", "choose both or neither"
+    if eliminate != "heaviest":
         yield from _one_pass_contradictions(strategy)
     shared = {"all": _COUNTED, "lower_cluster": _STORED}
     for way, quantities in shared.items():
@@ -132,12 +132,16 @@ def _contradictions(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
 
 
 def _one_pass_contradictions(strategy: Strategy) -> Iterator[tuple[str, str, str]]:
-    strike = strategy.strike
+    eliminate = strategy.eliminate
     if strategy.groups != ("table",):
-        yield "groups", f"strike {strike} goes once over the table", "write groups: [table], or strike: heaviest"
+        yield (
+            "groups",
+            f"eliminate: {eliminate} is one pass over the whole table",
+            "write groups: [table], or eliminate: heaviest",
+        )
     if strategy.redistribute != "none":
-        yield "redistribute", f"strike {strike} never weighs again", "write none, or strike: heaviest"
-    if strike == "coin" and strategy.threshold is not None:
-        yield "threshold", "a coin has no threshold", "leave it out"
-    if strike != "coin" and strategy.suspicion != "largest":
-        yield "suspicion", f"strike {strike} goes by the largest weight", "write suspicion: largest"
+        yield "redistribute", f"eliminate: {eliminate} weighs each cell once", "write none, or eliminate: heaviest"
+    if eliminate == "random" and strategy.threshold is not None:
+        yield "threshold", "a random attack has no threshold", "leave it out"
+    if eliminate != "random" and strategy.suspicion != "largest":
+        yield "suspicion", f"eliminate: {eliminate} takes the largest weight first", "write suspicion: largest"

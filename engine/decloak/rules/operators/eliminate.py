@@ -65,19 +65,19 @@ class EliminateRule(RuleModel):
     groups: list[Literal["table", "row", "col"]] = Field(description="which cells are compared with each other")
     suspicion: Formula = Field(description="largest, largest_gap, random, or a formula over w")
     threshold: Formula = Field("none", description="a formula taken once, before the first round, or none")
-    strike: str = Field(
-        description="what goes in a round: once, all, in_order, heaviest, coin; of what is learned also, "
-        "by probability, while precision >= 0.9"
+    eliminate: str = Field(
+        description="the cells eliminated in a round: once, all, in_order, heaviest, random; in a rule that "
+        "learns also, by probability, while precision >= 0.9"
     )
 
     @property
     def is_random(self) -> bool:
-        return self.strike == "coin"
+        return self.eliminate == "random"
 
     @property
     def precision(self) -> float | None:
         """Return the precision that the eliminations together are expected to have; None where the rule sets none."""
-        match = _WHILE.fullmatch(self.strike)
+        match = _WHILE.fullmatch(self.eliminate)
         return None if match is None else float(match[1])
 
 
@@ -94,7 +94,9 @@ class EliminationResult(Result):
         return None if scored else "no cell has a score, so the attack eliminates nothing"
 
     def writer(self) -> Writer:
-        return partial(_write, eliminations.concatenate_strikes([_stored(*table) for table in self.tables.items()]))
+        return partial(
+            _write, eliminations.concatenate_eliminations([_stored(*table) for table in self.tables.items()])
+        )
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
         self.writer()(connection, attack, release)
@@ -132,20 +134,20 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
         columns = sandbox.columns(model.cells, rule.place("cells"))
         rule.require("cells", columns, _CELL)
         if model.precision is not None and (model.learn is None or model.threshold != "none"):
-            hint = "write learn: release and threshold: none, or strike: all"
-            raise rule.source.error(("strike",), "precision is expected of what is learned, with no threshold", hint)
+            hint = "write learn: release and threshold: none, or eliminate: all"
+            raise rule.source.error(("eliminate",), "precision is expected of what is learned, with no threshold", hint)
         if model.learn is not None:
             columns = (*columns, ADDED)
             if ADDED not in str(model.weigh):
                 raise rule.source.error(("weigh",), f"what is learned is not weighed: {ADDED}", f"write weigh: {ADDED}")
-        keys = ("weigh", "redistribute", "groups", "suspicion", "threshold", "strike")
+        keys = ("weigh", "redistribute", "groups", "suspicion", "threshold", "eliminate")
         return Strategy.build(
             weigh=str(model.weigh),
             redistribute=model.redistribute,
             groups=tuple(model.groups),
             suspicion=str(model.suspicion),
             threshold=None if model.threshold == "none" else str(model.threshold),
-            strike="all" if model.precision is not None else model.strike,
+            eliminate="all" if model.precision is not None else model.eliminate,
             columns=[column for column in columns if column not in _CELL],
             places={key: rule.place(key) for key in keys},
         )
@@ -196,13 +198,13 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
             seeds=[settings.seed + table.table for table in tables] if is_random else None,
             further={name: [table.further[name] for table in tables] for name in strategy.further_columns},
         )
-        struck = {cells.table: elimination for cells, elimination in zip(tables, done, strict=True)}
+        eliminated = {cells.table: elimination for cells, elimination in zip(tables, done, strict=True)}
         ignores_distances = is_random or learns
         notes = [
             *([] if selects_distances(rule.model.cells) else _rows_without_scores(rule, tables)),
             *([] if ignores_distances else _equal_distances(tables)),
         ]
-        return EliminationResult(struck, tuple(notes))
+        return EliminationResult(eliminated, tuple(notes))
 
     def confidence(self, rule: _Rule, result: EliminationResult, view: AttackerView, settings: Settings) -> Confidence:
         if rule.traits.ranks_by_probability:
@@ -242,7 +244,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
         return Coverage(items, pairs, Count(known, cast(Published, view.release()).hidden_cells))
 
     def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
-        return Earlier(rule.derives, eliminations.read_struck(connection, attack), ["integer"] * len(self.columns))
+        return Earlier(rule.derives, eliminations.read_eliminated(connection, attack), ["integer"] * len(self.columns))
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return member_comparison(connection, finding)
@@ -270,13 +272,15 @@ def _kept_sentence(cell: JudgedCell, transaction: str, item: str) -> str:
     return f"{kept}: at distance {cell.d:.2f}{weighted} another member was always eliminated first"
 
 
-def _write(struck: eliminations.ConcatenatedStrikes, connection: sqlite3.Connection, attack: int, _: int) -> None:
-    eliminations.write_strikes(connection, attack, struck)
+def _write(
+    eliminated: eliminations.ConcatenatedEliminations, connection: sqlite3.Connection, attack: int, _: int
+) -> None:
+    eliminations.write_eliminations(connection, attack, eliminated)
 
 
-def _stored(table: int, done: Elimination) -> eliminations.TableStrikes:
-    steps, spared = done.steps, (done.kept & done.scored).nonzero()
-    return eliminations.TableStrikes(
+def _stored(table: int, done: Elimination) -> eliminations.TableEliminations:
+    steps, kept = done.steps, (done.kept & done.scored).nonzero()
+    return eliminations.TableEliminations(
         table=table,
         rounds=steps.round,
         rows=steps.row,
@@ -285,9 +289,9 @@ def _stored(table: int, done: Elimination) -> eliminations.TableStrikes:
         suspicions=steps.suspicion,
         threshold=done.threshold,
         weights=steps.weight,
-        spared_rows=spared[0],
-        spared_cols=spared[1],
-        spared_weights=done.weight[spared],
+        kept_rows=kept[0],
+        kept_cols=kept[1],
+        kept_weights=done.weight[kept],
     )
 
 

@@ -17,7 +17,7 @@ from decloak.store import evidence
 from decloak.store.alternatives import COVER, Comparison, cover_comparison
 from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
 from decloak.store.reading import idle
-from decloak.store.relations import RELATIONS, STRIKES, Derives, taken
+from decloak.store.relations import ELIMINATION_COLUMNS, RELATIONS, Derives, taken
 from decloak.store.sandbox import Sandbox, quoted
 from decloak.yaml.source import Source
 
@@ -101,15 +101,14 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         if model.repeat is not None:
             # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
             sandbox.fill(derives.name, derives.columns, ())
-        if model.start is not None:  # before there is a last round, as when it runs
-            rule.require("start", _columns(rule, sandbox, "start", model.start), derives.columns)
             sandbox.fill(LAST_ROUND, derives.columns, ())
-        for key, sql in (("facts", model.facts), ("repeat", model.repeat)):
+        parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
+        for key, sql in parts.items():
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
 
     def relations_read(self, rule: _Rule, view: AttackerView) -> frozenset[str]:
-        return rule.reads | (_NEEDED_TO_CHECK if STRIKES.issubset(rule.derives.columns) else frozenset())
+        return rule.reads | (_NEEDED_TO_CHECK if ELIMINATION_COLUMNS.issubset(rule.derives.columns) else frozenset())
 
     def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> QueryFacts:
         model, derives, places = rule.model, rule.derives, _places(rule)
@@ -121,8 +120,8 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
             assert model.start is not None
             assert model.repeat is not None
             facts = fixpoint(view.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
-        if STRIKES.issubset(derives.columns):
-            _check_strikes(rule, view.sandbox, [fact.values for fact in facts])
+        if ELIMINATION_COLUMNS.issubset(derives.columns):
+            _check_eliminations(rule, view.sandbox, [fact.values for fact in facts])
         return QueryFacts(derives, facts, notes if notes or facts else _nothing_to_read(rule, view.sandbox))
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
@@ -131,9 +130,9 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
     def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
         """Yield the facts about an item in a transaction, for a rule whose facts eliminate items."""
         connection, attack, derives, transaction, item, sentence_of = request
-        if not STRIKES.issubset(derives.columns) or idle(connection, attack.attack) is not None:
+        if not ELIMINATION_COLUMNS.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # the rule had nothing to read, so that it kept the item means nothing
-        for label, finding in evidence.strikes_named(connection, attack.attack, derives.name, transaction, item):
+        for label, finding in evidence.eliminations_named(connection, attack.attack, derives.name, transaction, item):
             kept = f"{item} was not eliminated from {transaction_phrase(transaction)}: no fact is against it there"
             sentence = kept if finding is None else sentence_of(finding)
             yield Explanation(attack.label, finding, sentence, None, None, label, ())
@@ -179,9 +178,9 @@ _NEEDED_TO_CHECK = frozenset({"published_as", "member_of"})
 _ELIMINATED = ("txn", "generalised", "item")
 
 
-def _check_strikes(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Value, ...]]) -> None:
+def _check_eliminations(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Value, ...]]) -> None:
     """Raise an error for facts that eliminate members the release does not show: the figures would count them."""
-    name = "struck by facts"  # no step can be called so
+    name = "eliminated by facts"  # no step can be called so
     sandbox.fill(name, rule.derives.columns, facts)
     wrong = sandbox.select(
         f"select s.txn, s.generalised, s.item from {quoted(name)} s "
@@ -190,8 +189,8 @@ def _check_strikes(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Value, .
         "where p.txn is null or m.item is null limit 1"
     )[1]
     if wrong:
-        struck = ", ".join(f"{name} {quote(str(value))}" for name, value in zip(_ELIMINATED, wrong[0], strict=True))
-        message = f"it eliminates {struck}, which the release does not show"
+        eliminated = ", ".join(f"{name} {quote(str(value))}" for name, value in zip(_ELIMINATED, wrong[0], strict=True))
+        message = f"it eliminates {eliminated}, which the release does not show"
         hint = "eliminate members of generalised items in transactions that show these"
         raise rule.source.error(("derives",), message, hint)
 
@@ -202,8 +201,6 @@ def _columns(rule: _Rule, sandbox: Sandbox, key: str, sql: str) -> tuple[str, ..
     try:
         return sandbox.columns(sql, rule.place(key))
     except DecloakError as error:
-        if error.message.lower().endswith(LAST_ROUND) and key == "start":
-            raise rule.source.error((key,), f"the start reads {LAST_ROUND}", "read it under repeat:") from None
         if f"no such table: {relation}" in error.message and key == "notes":
             hint = "write notes over relations and steps: they run before the facts are there"
             raise rule.source.error((key,), f"the notes read what the rule derives: {relation}", hint) from None

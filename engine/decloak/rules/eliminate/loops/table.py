@@ -4,19 +4,19 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.compiled import compiled, inner
-from decloak.rules.eliminate.loops.strikes import StrikeColumns
+from decloak.rules.eliminate.loops.by_lines import EliminationColumns
 from decloak.rules.eliminate.loops.suspicions import Large
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["strike_table"]
+__all__ = ["eliminate_table"]
 
 
 @compiled
-def strike_table(g: Large, tree: Floats, struck: StrikeColumns, threshold: float, rounds: int) -> int:
+def eliminate_table(g: Large, tree: Floats, eliminated: EliminationColumns, threshold: float, rounds: int) -> int:
     """Eliminate the heaviest cell of the table `g` again and again; return the number of eliminations.
 
-    `tree` has, for each line, the largest d times the factor of its bar below every node; bars are its leaves. `struck`
-    receives the eliminations, above the `threshold` and at most `rounds`.
+    `tree` has, for each line, the largest d times the factor of its bar below every node; bars are its leaves.
+    `eliminated` receives the eliminations, above the `threshold` and at most `rounds`.
     """
     half = len(tree) // 2
     for i in range(len(g.left)):
@@ -31,8 +31,8 @@ def strike_table(g: Large, tree: Floats, struck: StrikeColumns, threshold: float
         w = g.d[i, c] * line * bar if g.lines_first else g.d[i, c] * bar * line
         if w <= threshold + EPS:
             return now
-        struck.bar[now], struck.line[now], struck.group[now] = i, c, 0
-        struck.suspicion[now] = struck.weight[now] = w
+        eliminated.bar[now], eliminated.line[now], eliminated.group[now] = i, c, 0
+        eliminated.suspicion[now] = eliminated.weight[now] = w
         g.d[i, c] = np.nan
         g.left[i] -= 1
         g.remaining[c] -= 1

@@ -29,13 +29,13 @@ from decloak.rules.eliminate.loops.suspicions import (
 )
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["StrikeColumns", "strike_lines"]
+__all__ = ["EliminationColumns", "eliminate_lines"]
 
 PARTS = "d3213fc1c8c6faaa"
 """A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 
-class StrikeColumns(NamedTuple):
+class EliminationColumns(NamedTuple):
     """Eliminations in order: bar, line, group (a bar, or -1 - line), suspicion and weight."""
 
     bar: Ints
@@ -46,10 +46,12 @@ class StrikeColumns(NamedTuple):
 
 
 @compiled
-def strike_lines(g: Large, t: Lines, keys: Keys, struck: StrikeColumns, threshold: float, rounds: int) -> int:
+def eliminate_lines(
+    g: Large, t: Lines, keys: Keys, eliminated: EliminationColumns, threshold: float, rounds: int
+) -> int:
     """Eliminate the heaviest cell of the most suspicious group again and again; return the number of eliminations.
 
-    `g` is the table, `t` its lines, `keys` the keys of its bars. `struck` receives the eliminations, above the
+    `g` is the table, `t` its lines, `keys` the keys of its bars. `eliminated` receives the eliminations, above the
     `threshold` and at most `rounds`.
     """
     w, drift = np.empty(len(g.scale)), 0.0
@@ -70,14 +72,14 @@ def strike_lines(g: Large, t: Lines, keys: Keys, struck: StrikeColumns, threshol
             weigh(g, t, i, w)
         if v <= threshold + EPS:
             return now
-        struck.bar[now], struck.line[now], struck.group[now] = i, c, chosen
-        struck.suspicion[now], struck.weight[now] = v, w[c]
-        drift += _strike(g, t, keys, i, c, v, w)
+        eliminated.bar[now], eliminated.line[now], eliminated.group[now] = i, c, chosen
+        eliminated.suspicion[now], eliminated.weight[now] = v, w[c]
+        drift += _eliminate(g, t, keys, i, c, v, w)
     return rounds
 
 
 @inner
-def _strike(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> float:
+def _eliminate(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> float:
     """Eliminate a cell of a bar of these weights; return the largest change of other bars."""
     handing = g.handed.size > 0
     if handing:
