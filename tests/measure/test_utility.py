@@ -1,6 +1,8 @@
 """The utility family: golden estimates and errors, naive twins, and the figures of every form."""
 
+import gzip
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,11 @@ from scipy import sparse
 
 import decloak
 import naive_counts as naive
+from decloak.anonymisers.kernels.frequent_sets import Grown, grown_sets
+from decloak.anonymisers.kernels.itemset_table import publishable_sets
 from decloak.counting.itemsets import coded_items
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.itemset_table import ItemsetTable
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.classify import class_of, classified, joint_counts
 from decloak.measure.kernels.estimate.counts import (
@@ -23,6 +28,7 @@ from decloak.measure.kernels.estimate.counts import (
     kept_itemsets,
     plain_records,
 )
+from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.known import signatures
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "safe-disassociation.json").read_text())
@@ -185,3 +191,56 @@ def test_constraints_and_classes_have_figures(tmp_path, monkeypatch):
         "s.yaml", store="s.db", overrides=["measure=[{exposure: {control: held_out}}, {utility: {classify: flue}}]"]
     ).variants
     assert any("nothing is classified: no record has 'flue'" in note for note in other.notes)
+
+
+def test_an_unpublished_triple_is_estimated_by_its_pairs_and_is_below_k():
+    supports = {"a": 500, "b": 400, "c": 200, "ab": 200, "ac": 100, "bc": 80}
+    table = ItemsetTable(1000, tuple(map(tuple, supports)), tuple(supports.values()), 11, 3)
+    estimator = TableEstimates.of(table, {"a": 0, "b": 1, "c": 2})
+    assert estimator.supports(np.array([[0], [1], [2]])).tolist() == [10.0]
+    table = ItemsetTable(1000, tuple(map(tuple, supports)), tuple(supports.values()), 51, 3)
+    assert TableEstimates.of(table, {"a": 0, "b": 1, "c": 2}).supports(np.array([[0], [1], [2]])).tolist() == [40.0]
+
+
+def errors_of_triples(records, published):
+    """Return the errors of counts of three items with the estimates of a table, and where unpublished ones count 0."""
+    there = [
+        (tuple(row), count)
+        for one in published
+        for row, count in zip(one.itemsets.tolist(), one.supports.tolist(), strict=True)
+    ]
+    names = [str(number) for number in range(records.shape[1])]
+    table = ItemsetTable(
+        records.shape[0], tuple(tuple(map(names.__getitem__, row)) for row, _ in there),
+        tuple(count for _, count in there), 11, 3,
+    )  # fmt: skip
+    number = {item: at for at, item in enumerate(table.items)}
+    coded = np.array([number.get(name, -1) for name in names])
+    drawn = drawn_queries(records, signatures(records), 3, 1_000, 0)
+    true, least = estimates_of(plain_records(records), drawn), 0.001 * records.shape[0]
+    estimated = estimates_of(TableEstimates.of(table, number), coded[drawn])
+    listed = dict(there)
+    as_0 = np.array([listed.get(tuple(sorted(triple)), 0) for triple in drawn.T.tolist()], float)
+    return [float(count_errors(of, true, least).mean()) for of in (estimated, as_0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "expected"),
+    [
+        ("groceries.tsv", False, (0.184, 0.448)),
+        ("groceries.tsv", True, (0.189, 0.464)),
+        pytest.param("bms_webview1.dat", False, (0.041, 0.071), marks=pytest.mark.slow),
+        pytest.param("bms_webview1.dat", True, (0.124, 0.212), marks=pytest.mark.slow),
+    ],
+)
+def test_errors_of_unpublished_triples(shared_data, name, cells, expected):
+    with gzip.open(shared_data / f"{name}.gz", "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t")[-1].split("|" if "tsv" in name else " ") for line in lines]
+    random.Random(1).shuffle(rows)
+    records, _ = coded_items(rows[: len(rows) // 2])
+    if cells:
+        published = publishable_sets(records, 11, 3, zeros=False)
+    else:
+        grown = grown_sets(records, 11, 3, lambda one: one.supports >= 11)
+        published = [Grown(one.itemsets[one.supports >= 11], one.supports[one.supports >= 11]) for one in grown]
+    assert errors_of_triples(records, published) == pytest.approx(expected, abs=0.02)

@@ -68,7 +68,7 @@ def _disassociated(records: int) -> Iterator[Candidate]:
                 settings = {
                     "method": "disassociation", "k": k, "m": 2, "max_cluster": size, "cover": "cure", "totals": True,
                 }  # fmt: skip
-                yield Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "random")
+                yield Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "cover")
 
 
 def _cut(inputs: Inputs) -> Iterator[Candidate]:

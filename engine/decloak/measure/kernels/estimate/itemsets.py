@@ -1,12 +1,13 @@
 """Estimates from an itemset table.
 
-s(K) is the published support of K, N the number of records. A table of itemsets of up to m items with supports of at
-least k says of an unpublished pair or triple, as far as it publishes that size, that few records have it:
+s(K) is the published support of K, N the number of records. A table has itemsets of up to m items with supports of at
+least k. An unpublished pair or triple counts as one of fewer records, if the table has itemsets of that size:
 
     pair      min(k - 1, s(a) s(b) / N)
     triple    min(k - 1, N s(ab) s(ac) s(bc) / (s(a) s(b) s(c)))
 
-The supports of pairs are estimates where they are unpublished. Larger itemsets are estimated by naive Bayes: the last
+A table without small cells also leaves out some of k or more records, and they are underestimated. The supports of
+pairs are estimates where they are unpublished. Larger itemsets are estimated by naive Bayes: the last
 item is taken for independent of the others but pair by pair. No record is anybody's, so every weight is 0.
 """
 
