@@ -18,6 +18,7 @@ from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
 from decloak.anonymisers.kernels.raised_cut import ncp, ranks
 from decloak.counting.violations import violations
+from decloak.data.generators.baskets import baskets
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from trees import loss, tree_of
@@ -312,3 +313,25 @@ def test_curing_leaves_no_more_nodes_than_there_are(case):
     whole = naive.Heuristic(naive.Tree(parent), data, 1).count_tree(range(1, m + 1))
     for walked in (apriori.aa, apriori.da):
         assert walked(tree, tree.code(data), k, m).tree_nodes <= len(whole)
+
+
+@settings(max_examples=100)
+@given(naive.cases())
+def test_the_built_tree_has_the_itemsets_under_the_cut_with_which_the_last_size_begins(case):
+    parent, data, k, m = case
+    tree, twin = Hierarchy.from_parents(parent), naive.Tree(parent)
+    records = tree.code(data)
+    m = max(1, min(m, max((len(set(row)) for row in data), default=1)))
+    before = naive.aa(twin, data, k, m - 1)
+    assert apriori.aa(tree, records, k, m, built=True).tree_nodes == len(before.count_tree(range(1, m + 1)))
+    bottom = naive.Heuristic(twin, data, k)
+    assert apriori.da(tree, records, k, m, built=True).tree_nodes == len(bottom.count_tree(range(1, m + 1)))
+
+
+@pytest.mark.parametrize(("items", "m", "direct", "step_by_step"), [(40, 4, 225_327, 309), (50, 3, 41_512, 534)])
+def test_the_built_trees_of_generated_baskets(items, m, direct, step_by_step):
+    data = baskets(10_000, items, 4, seed=1)
+    tree = Hierarchy.balanced(sorted(data.items), 4)
+    records = tree.code(data)
+    assert apriori.aa(tree, records, 100, m, built=True).tree_nodes == step_by_step
+    assert apriori.da(tree, records, 100, m, built=True).tree_nodes == direct

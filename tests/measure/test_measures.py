@@ -59,7 +59,7 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
     Path("sets.yaml").write_text(
         "scenario: x\ndata: {file: original.txt, format: basket}\nattack: [km_violation]\n"
         "anonymise: {method: cut, k: 2, m: 2, hierarchy: {by: names, fanout: 3}}\n"
-        "measure: [{loss: {optimum: true}}, cost, mining]\n"
+        "measure: [{loss: {optimum: true}}, {cost: {built: true}}, mining]\n"
     )
     decloak.run("sets.yaml", store="s.db")
     decloak.run("sets.yaml", store="s.db", overrides=["anonymise.method=aa"])

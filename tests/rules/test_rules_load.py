@@ -142,6 +142,15 @@ FAULTS = {
     ),
     "random": (QUERY, "count(*) as n", "random() as n", "6:9: a rule may not call random\\(\\): the same run must"),
     "reads itself": (QUERY, "select txn, n from held", "select txn, n from mine", "7:8: the rule reads itself: mine; "),
+    "start joins the last round": (
+        QUERY, "facts: select txn, n from held",
+        "start: select txn, n from (select 1 as txn, 1 as n where 0) natural full join last_round\nrepeat: select * from held",
+        "7:8: the start reads last_round; read it under repeat:",
+    ),
+    "start reads the last round": (
+        QUERY, "facts: select txn, n from held", "start: select * from temp.Last_Round\nrepeat: select * from held",
+        "7:8: the start reads last_round; read it under repeat:",
+    ),
     "unknown evidence": (QUERY, "evidence: [held]", "evidence: [hold]", "8:11: no step named 'hold'; did you mean 'h"),
     "unknown column in the sentence": (QUERY, "{n}", "{m}", "9:10: the sentence names 'm', which is no column; "),
     "attribute in the sentence": (QUERY, "{n}", "{n.real}", "9:10: the sentence names 'n.real', which is no column"),

@@ -25,7 +25,8 @@ JOINS = (
 WHOLE = ("natural full join", "natural right join", "natural join", "full join", "right join")
 """Those by which a select without rows brings all rows of a table to light."""
 SHAPES = ("{}", "{}", "{}", "{}", "main.{}", "temp.{}", '"{}"', "[{}]", "{} as txn", "{} as a", "{} as truth_cell")
-PARTS = ("let", "facts", "start", "repeat", "notes", "cells", "of")
+PARTS = ("let", "facts", "start", "repeat", "notes", "cells", "of", "supports", "least")
+"""The places of SQL in rules of every form."""
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -168,6 +169,19 @@ class Generated:
         if part == "of":
             shape = "size: 1..2\nsupport: 1..2\n"
             return f"{head}form: itemsets\nof: |\n  {self.select(['set', 'item'])}\n{shape}{tail}"
+        if part in ("supports", "least"):
+            supports = "select 1 as \"set\", 5 as support, 'milk' as item union all select 2, 3, null"
+            least = "select 3 as k"
+            # A claim needs whole numbers, which most columns are not.
+            if part == "supports":
+                supports = 'select "set", {} as support, item from ({})'.format(
+                    self._rng.choice(("length(support)", "length(support)", "support")),
+                    self.select(["set", "support", "item"]),
+                )
+            else:
+                least = f"select {self._rng.choice(('length(k)', 'k'))} as k from ({self.select(['k'])})"
+            shape = f"of: |\n  {supports}\nleast: |\n  {least}\nsize: 2\ngroups: 5\n"
+            return f"{head}form: claims\n{shape}{tail}"
         head += f"form: query\nderives: {relation}(a, b)\n"
         plain = "select txn as a, 0 as b from txn where position < 2"
         facts = {"facts": plain}

@@ -8,15 +8,16 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import checked, parse_rule
-from decloak.rules.model import Settings
+from decloak.rules.model import Settings, Sql
 from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.registry import OPERATORS
 from decloak.store import attackers_database
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.documentation import schema_tables
@@ -276,6 +277,7 @@ def test_a_rule_finds_the_same_whatever_the_truth_is(stores, tries, few_steps):
         assert all(one == outcomes[0] for one in outcomes), (SEED, number, text, sql)
         (way, said), (way_directly, _) = outcomes[0]
         seen[way] += 1
+        seen[part, way] += 1
         seen[f"{way_directly} directly"] += 1
         seen["with rows"] += way == "found" and "Derived" in said
         # What a rule may name where it is checked is there where it runs.
@@ -284,6 +286,23 @@ def test_a_rule_finds_the_same_whatever_the_truth_is(stores, tries, few_steps):
     assert seen["with rows"] > LEAST / 50, seen
     assert seen["checked"] > LEAST / 5, seen
     assert seen["found directly"] > LEAST / 10, seen
+    assert all(seen[part, "found"] for part in PARTS), seen
+
+
+def test_every_sql_of_a_rule_is_tried():
+    """Rules with SQL of random choices have every form, and each of its keys that are SQL."""
+    generated, keys = Generated(random.Random(SEED)), set()
+    for part in PARTS:
+        model = parse_rule(generated.rule(part, "got")).model
+        keys |= {(model.form, key) for key in model.model_fields_set}
+    expected = {
+        (form, key)
+        for form, operator in OPERATORS.items()
+        for key, hint in get_type_hints(operator.model, include_extras=True).items()
+        if repr(Sql) in repr(hint)
+    }
+    assert len(expected) == 9
+    assert expected <= keys
 
 
 _FILES: dict[tuple[str, Scope], bytes] = {}

@@ -1,17 +1,48 @@
 """Cost of making a release."""
 
+from collections.abc import Callable
+
+from decloak.data.dataset import Dataset
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
-from decloak.releases.stored import StoredRelease
+from decloak.releases.stored import UNKNOWN, StoredSetRelease
+from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY"]
+__all__ = ["FAMILY", "CostSettings"]
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+class CostSettings(ConfigSection):
+    """Cost of making a release."""
+
+    built: bool = False
+    """If true, decloak also counts the nodes of the tree that the papers build. This can take longer than the method.
+    """
+
+
+def _measure(attacked: AttackResult[StoredSetRelease], *, built: bool) -> MetricResult:
     making = attacked.release.making.loss
     names = [metric.key for metric in FAMILY.metrics if metric.key in making]
     figures: list[MetricValue] = [(POOLED, name, making[name], None, None) for name in names]
+    if built and "tree_nodes" in making:
+        original = attacked.release.behind
+        if original is None:
+            return figures, UNKNOWN.format("the tree that is built")
+        figures.append((POOLED, "built_nodes", _built_nodes(attacked.release, original), None, None))
     return figures, None if figures else "what making the release took is not known"
+
+
+def _built_nodes(release: StoredSetRelease, original: Dataset) -> float | None:
+    """Return the nodes of the count tree as the papers build it for `release` of `original`."""
+    from decloak.anonymisers.kernels.apriori import aa, da
+    from decloak.anonymisers.kernels.lra_vpa import lra, vpa
+    from decloak.anonymisers.kernels.raised_cut import Walked
+    from decloak.anonymisers.kernels.release import Local
+
+    method, settings, _ = release.making
+    assert release.tree is not None
+    finds: dict[str, Callable[..., Walked | Local]] = {"aa": aa, "da": da, "lra": lra, "vpa": vpa}
+    options = {name: value for name, value in settings.items() if name != "order"}  # of the published records
+    return finds[method](release.tree, release.tree.code(original), **options, built=True).tree_nodes
 
 
 FAMILY = Family(
@@ -20,5 +51,6 @@ FAMILY = Family(
     metrics=metrics_of("cost"),
     measure=_measure,
     fits=SETS,
+    settings=CostSettings,
     of_release=True,
 )

@@ -7,7 +7,7 @@ choice of nodes (`cure`). One pass over a tree suffices: what was passed has k r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from decloak.lazy import sparse
 __all__ = ["aa", "da"]
 
 
-def da(tree: Hierarchy, records: sparse.csr_array, k: int, m: int) -> Walked:
+def da(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, built: bool = False) -> Walked:
     """Return the cut of direct anonymisation of `records` in `tree` for `k` and `m`, with the size of its count tree.
+
+    If `built` is true, the size is that of the tree as the papers build it, before anything is cured.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in da(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
@@ -30,13 +32,16 @@ def da(tree: Hierarchy, records: sparse.csr_array, k: int, m: int) -> Walked:
     """
     check_km(k, m)
     check_feasible(records, k)
-    return _Search(tree, records, k).raised_by([longest(records, m)])
+    return _Search(tree, records, k).raised_by([longest(records, m)], built)
 
 
-def aa(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, start: Ints | None = None) -> Walked:
+def aa(
+    tree: Hierarchy, records: sparse.csr_array, k: int, m: int, start: Ints | None = None, built: bool = False
+) -> Walked:
     """Return the cut of apriori-based anonymisation of `records` in `tree` for `k` and `m`, and its largest count tree.
 
-    It starts from the leaves, or from the cut `start`.
+    It starts from the leaves, or from the cut `start`. If `built` is true, the size is that of the tree of m items as
+    the papers build it, under the cut that the smaller itemsets have left.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> [tree.labels[node] for node in aa(tree, tree.code([["a1", "b"], ["a2", "b"]]), 2, 2).cut]
@@ -44,7 +49,7 @@ def aa(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, start: Ints |
     """
     check_km(k, m)
     check_feasible(records, k)
-    return _Search(tree, records, k, start).raised_by(range(1, longest(records, m) + 1))
+    return _Search(tree, records, k, start).raised_by(range(1, longest(records, m) + 1), built)
 
 
 class _Search:
@@ -58,18 +63,24 @@ class _Search:
         counts = tree.occurrences(records)
         self._raised = Raised(tree, counts, None if start is None else tree.above(start))
 
-    def raised_by(self, sizes: Iterable[int]) -> Walked:
-        """Return the cut after a walk for each of `sizes`."""
-        largest = max((self._walk(size) for size in sizes), default=0)
-        return Walked(self._raised.cut, largest)
+    def raised_by(self, sizes: Sequence[int], built: bool) -> Walked:
+        """Return the cut after a walk for each of `sizes`, with the largest tree walked, or the last one if `built`."""
+        walked = [self._walk(size) for size in sizes[:-1]]
+        # A walk that cures nothing meets the whole tree.
+        whole = self._walk(sizes[-1], cured_below=0) if built and sizes else 0
+        walked += [self._walk(size) for size in sizes[-1:]]
+        return Walked(self._raised.cut, whole if built else max(walked, default=0))
 
-    def _walk(self, size: int) -> int:
-        """Cure the itemsets of at most `size` nodes that a walk meets; return the number of nodes of its tree."""
+    def _walk(self, size: int, cured_below: int | None = None) -> int:
+        """Cure the itemsets of at most `size` nodes that a walk meets; return the number of nodes of its tree.
+
+        An itemset is cured if fewer than `cured_below` records have it, k by default.
+        """
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[~dead & (nodes > 0)]
         counted = CountTree(self._tree, self._holding, usable)
-        for itemset in counted.breaches(self._raised, self._k, size):
+        for itemset in counted.breaches(self._raised, self._k if cured_below is None else cured_below, size):
             for node in cure(self._raised, self._rank, itemset, self._k, self._support):
                 self._raised.commit(node)
         return counted.nodes

@@ -38,12 +38,13 @@ def vpa(
     parts: int = 3,
     level: int = 1,
     processes: int = 1,
+    built: bool = False,
 ) -> Walked:
     """Return the cut of vertical partitioning of `records` in `tree` for `k` and `m`, with the size of the largest
     count tree.
 
     AA runs on each of the `parts` of the items, of one `level`, in several `processes`; then on all from the results of
-    the parts.
+    the parts. `built` is passed to it.
     """
     check_km(k, m)
     check_whole(1, parts=parts, processes=processes)
@@ -51,11 +52,11 @@ def vpa(
     check_feasible(records, k)
     shares = [_of_items(records, first, end) for first, end in runs_of_classes(tree, parts, level)]
     # What fewer than k records hold anything of, no rule cures: it is left to the walk over all items.
-    tasks = [(tree, share, k, m) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
+    tasks = [(tree, share, k, m, None, built) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
     walks = map_tasks(aa, tasks, processes)
     covers = [tree.above(walk.cut) for walk in walks]
     # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
-    last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)))
+    last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)), built)
     return Walked(last.cut, largest_tree([*walks, last]))
 
 
@@ -92,12 +93,13 @@ def lra(
     parts: int = 3,
     flexibility: int = 10,
     processes: int = 1,
+    built: bool = False,
 ) -> Local:
     """Return a cut for each part of the `records`, neighbours in Gray code order, found by AA (`tree`, `k`, `m`) on the
     part alone.
 
     A border between `parts` may move by `flexibility` records to where two neighbours differ most. `processes` work in
-    parallel.
+    parallel. `built` is passed to AA.
     """
     check_km(k, m)
     check_whole(1, parts=parts, processes=processes)
@@ -109,7 +111,7 @@ def lra(
     part = np.empty(records.shape[0], np.int64)
     for number, chunk in enumerate(chunks):
         part[chunk] = number
-    tasks = [(tree, records[chunk], k, m) for chunk in chunks]
+    tasks = [(tree, records[chunk], k, m, None, built) for chunk in chunks]
     walks = map_tasks(aa, tasks, processes)
     return Local(part, tuple(walk.cut for walk in walks), largest_tree(walks))
 

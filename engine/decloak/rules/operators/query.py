@@ -101,9 +101,10 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         if model.repeat is not None:
             # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
             sandbox.fill(derives.name, derives.columns, ())
+        if model.start is not None:  # before there is a last round, as when it runs
+            rule.require("start", _columns(rule, sandbox, "start", model.start), derives.columns)
             sandbox.fill(LAST_ROUND, derives.columns, ())
-        parts: Mapping[str, str | None] = {"facts": model.facts, "start": model.start, "repeat": model.repeat}
-        for key, sql in parts.items():
+        for key, sql in (("facts", model.facts), ("repeat", model.repeat)):
             if sql is not None:
                 rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
 
@@ -201,6 +202,8 @@ def _columns(rule: _Rule, sandbox: Sandbox, key: str, sql: str) -> tuple[str, ..
     try:
         return sandbox.columns(sql, rule.place(key))
     except DecloakError as error:
+        if error.message.lower().endswith(LAST_ROUND) and key == "start":
+            raise rule.source.error((key,), f"the start reads {LAST_ROUND}", "read it under repeat:") from None
         if f"no such table: {relation}" in error.message and key == "notes":
             hint = "write notes over relations and steps: they run before the facts are there"
             raise rule.source.error((key,), f"the notes read what the rule derives: {relation}", hint) from None
