@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decloak.report.ci import Expected, junit, markdown, sarif
+from decloak.report.ci import Expected, annotation, junit, markdown, sarif
 
 JUDGED = (
     Expected("a < 1", True, "passed: a = 0 < 1", "s.yaml", 7, 3),
@@ -46,7 +46,10 @@ def test_hostile_text_stays_text(holds):
     assert "\n#" not in text
     assert "<script" not in text.replace("\\<", "")
     assert "](" not in text
-    for written in (junit(HOSTILE, judged), sarif(judged), text):
+    (line,) = annotation(judged[0]).splitlines()
+    assert line.startswith("::error file=<script>]]>&amp%3B"[:24])
+    assert line.count("::") == 2
+    for written in (junit(HOSTILE, judged), sarif(judged), text, line):
         assert not set("\x1b\x9b\u202e\u2066") & set(written)
 
 
@@ -147,3 +150,87 @@ def test_an_interrupted_run_leaves_no_older_file_that_passed(call, example, monk
     monkeypatch.setattr("decloak.pipeline.run.run", interrupted)
     assert call("run", example / "scenario.yaml", "--junit", example / "j.xml").code == 130
     assert ElementTree.parse(example / "j.xml").getroot()[0][0].get("message") == "interrupted"
+
+
+def test_a_forge_gets_an_annotation_for_each_failure_and_no_command_from_a_name(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tmp_path / "d.txt").write_text("::error::a, b\n::error::a, b\n::warning file=x::c\n")
+    done = call("check", tmp_path / "d.txt", "--input", "basket", "--k", 2, "--m", 1)
+    assert done.code == 3
+    first, *_ = lines = done.err.splitlines()
+    token = first.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    (again,) = [number for number, line in enumerate(lines) if line == f"::{token}::"]
+    assert not any(line.startswith("::") for line in lines[1:again])
+    (error,) = lines[again + 1 :]
+    assert error.startswith(f"::error file={tmp_path}/d.txt,line=1,col=1,title=k = 2%2C m = 1%3A 1 item::")
+    assert "::stop-commands::" not in done.out
+    monkeypatch.setenv("GITHUB_ACTIONS", "false")
+    assert "::error f" not in call("check", tmp_path / "d.txt", "--input", "basket", "--k", 2, "--m", 1).err
+
+
+def test_an_error_is_an_annotation_at_its_place(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tmp_path / "s.yaml").write_text(SCENARIO.rstrip() + "\nunknown: 1\n")
+    err = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
+    assert f"\n::error file={tmp_path}/s.yaml,line=11,col=1," in err
+
+
+def cases(path):
+    return {case.get("name"): [child.tag for child in case] for case in ElementTree.parse(path).getroot()}
+
+
+def test_a_check_has_a_case_for_each_class_of_violations(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_text("a, b\na, c\nb, c\nb, c\na, c\n")
+    asked = ("check", "d.txt", "--input", "basket", "--k", 2, "--m", 3, "--junit", "j.xml")
+    assert call(*asked).code == 3
+    assert cases("j.xml") == {"k = 2, m = 3: 1 item": [], "k = 2, m = 3: 2 items": ["failure"]}
+    assert call(*asked, "--most", 1).code == 3
+    # One line shows one class. No line says that the other has no violation.
+    assert cases("j.xml") == {"k = 2, m = 3: 1 item": ["error"], "k = 2, m = 3: 2 items": ["failure"]}
+    (tmp_path / "c.yaml").write_text("{k: 3, privacy: [[a, b], [c]], utility: [[a, b]]}")
+    (tmp_path / "p.txt").write_text("(a, b), (c, d)\n" * 3)
+    assert call("check", "p.txt", "--input", "published", "--constraints", "c.yaml", "--junit", "j.xml").code == 3
+    named = {name.rpartition(": ")[2]: found for name, found in cases("j.xml").items()}
+    assert named == {"privacy": [], "utility": ["failure"]}
+
+
+RELEASES = {
+    "coat": (
+        "{method: coat, k: 2, privacy: [[a, b], [c]], utility: [[a, b, c, d]]}",
+        "{rule: km_violation, k: 2, m: 1}",
+    ),
+    "da": ("{method: da, k: 2, m: 2, hierarchy: {by: names, fanout: 2}}", "km_violation"),
+    "disassociation": ("{method: disassociation, k: 2, m: 2}", "random"),
+    "sets": ("{method: sets, sets: [[a, b]]}", "{rule: km_violation, k: 2, m: 1}"),
+    "itemsets": ("{method: itemsets, k: 2, m: 2, zeros: allow}", "certain"),
+}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_is_checked_by_its_scenario_without_the_originals(call, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    anonymise, rule = RELEASES[name]
+    (tmp_path / "original.txt").write_text("a, b, c\na, b, d\nb, c, d\na, c, d\na, b\nc, d\n")
+    (tmp_path / "s.yaml").write_text(
+        f"scenario: checked\ndata: {{file: original.txt, format: basket}}\nanonymise: {anonymise}\nattack: [{rule}]\n"
+    )
+    assert call("run", "s.yaml", "--brief").code == 0
+    assert call("publish", "last", "release.jsonl").code == 0
+    for path in ("original.txt", "store.db"):
+        (tmp_path / path).unlink()
+    done = call("check", "release.jsonl", "--constraints", "s.yaml", "--junit", "j.xml")
+    assert done.code == 0
+    assert done.err.splitlines()[-1].startswith("the guarantee is met: ")
+    assert set(map(tuple, cases("j.xml").values())) == {()}
+
+
+def test_a_cache_key_changes_with_a_file_a_setting_and_nothing_else(call, example):
+    key = call("validate", "--key", example / "scenario.yaml").out
+    assert len(key.strip()) == 64
+    (example / "unrelated.txt").write_text("x")
+    assert call("validate", "--key", example / "scenario.yaml").out == key
+    other = call("validate", "--key", example / "scenario.yaml", "--set", "attacker.context=2").out
+    (example / "scores.csv").write_text((example / "scores.csv").read_text().replace("0.56", "0.57"))
+    assert len({key, other, call("validate", "--key", example / "scenario.yaml").out}) == 3

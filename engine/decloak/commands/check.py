@@ -1,7 +1,7 @@
 """`check`: verify what a release promises, or a guarantee of a data file."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from decloak.report.terminal import say
 from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
-    from decloak.counting.guarantees import FirstViolations, Guarantee
+    from decloak.counting.guarantees import FirstViolations, Guarantee, Row
     from decloak.library.checking import AnyRelease
 
 __all__ = ["check_command"]
@@ -112,12 +112,14 @@ def check_command(
         if isinstance(release, Generalised) and not options.repeats:
             # Groups of equal records are what is promised of whole records, and what releases are made of.
             check_written_once(release.rows, location(source), ordered=whole or kind not in FORMATS)
-        verdict, holds = _print_verdict(guarantee, release, most, form)
+        rows = _print_verdict(guarantee, release, most, form)
+        judged = list(_judged(guarantee, release, rows, most, file))
     except RepeatedRecords as error:
-        verdict, holds = f"the guarantee fails: {error}", False
+        verdict = f"the guarantee fails: {error}"
         say(verdict, err=True)
-    write_ci(file.name, [], [Expected(checked, holds, verdict, file.as_posix())], junit, sarif)
-    return 0 if holds else EXIT_EXPECTATION
+        judged = [Expected(checked, False, verdict, file.as_posix())]
+    write_ci(file.name, [], judged, junit, sarif)
+    return 0 if all(entry.holds for entry in judged) else EXIT_EXPECTATION
 
 
 def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int | None) -> None:
@@ -127,16 +129,36 @@ def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
 
 
-def _print_verdict(guarantee: "Guarantee[Any]", release: "AnyRelease", most: int, form: str) -> tuple[str, bool]:
-    """Print the first violations, and the verdict on stderr; what it says, and whether the guarantee holds."""
+def _print_verdict(guarantee: "Guarantee[Any]", release: "AnyRelease", most: int, form: str) -> "list[Row]":
+    """Print the first violations of `release`, and the verdict on stderr; return these violations."""
     listed = _listed(release)
     first = guarantee.first(release, most)
     if first.rows or form != "table":
         emit(guarantee.columns, [tuple(map(listed, row)) for row in first.rows], form)
         sys.stdout.flush()  # counting all of them takes longer than finding these
-    verdict = _counted(first) if first.rows else f"the guarantee is met: {guarantee.statement}"
-    say(verdict, err=True)
-    return verdict, not first.rows
+    say(_counted(first) if first.rows else f"the guarantee is met: {guarantee.statement}", err=True)
+    return first.rows
+
+
+def _judged(
+    guarantee: "Guarantee[Any]", release: "AnyRelease", rows: "list[Row]", most: int, file: Path
+) -> Iterator[Expected]:
+    """Yield an expectation for each class of violations: no violation in `rows`, the first `most`, belongs to it."""
+    listed = _listed(release)
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(guarantee.class_of(row), []).append(row)
+    for name in dict.fromkeys((*guarantee.classes(release), *found)):
+        holds: bool | None = True
+        said = "no violation"
+        if name in found:
+            cells = zip(guarantee.columns, map(listed, found[name][0]), strict=True)
+            example = ", ".join(f"{column}: {cell}" for column, cell in cells if cell is not None)
+            count = len(found[name])
+            holds, said = False, f"{count} violation{'s' * (count > 1)} listed, the first: {example}"
+        elif len(rows) == most:
+            holds, said = None, f"unknown: the first {most} violations are of other classes; add --most {10 * most}"
+        yield Expected(f"{guarantee.statement}: {name}", holds, said, file.as_posix())
 
 
 def _counted(first: "FirstViolations") -> str:

@@ -1,9 +1,11 @@
-"""Files for build servers: JUnit, SARIF and summaries."""
+"""Results for build servers: JUnit, SARIF, summaries and annotations."""
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,18 @@ from typing import Any
 import click
 
 from decloak.errors import DecloakError
-from decloak.report.ci import Expected, junit, markdown, sarif
+from decloak.report.ci import Expected, annotation, junit, markdown, sarif
+from decloak.report.terminal import say
 
 __all__ = ["ci_options", "write_ci"]
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable that names the file which a build server shows as the summary of a step."""
+
+FORGE = "GITHUB_ACTIONS"
+"""The variable that is "true" where a forge turns lines such as `::error file=…::` into annotations."""
+JUDGED = "decloak.judged"
+"""The key of the judged expectations in the context of a command."""
 
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 """A file, a line and a column, as errors name their place."""
@@ -27,17 +35,37 @@ def ci_options(command: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(command)
     def reported(*arguments: Any, junit: Path | None, sarif: Path | None, **further: Any) -> int:
-        try:
-            return command(*arguments, junit=junit, sarif=sarif, **further)
-        except (Exception, KeyboardInterrupt) as error:
-            subject = Path(further.get("scenario") or further["file"])
-            with suppress(DecloakError, OSError):  # the error itself matters more
-                write_ci(subject.name, [], [_failure(subject, error)], junit, sarif)
-            raise
+        with _annotated():
+            try:
+                return command(*arguments, junit=junit, sarif=sarif, **further)
+            except (Exception, KeyboardInterrupt) as error:
+                subject = Path(further.get("scenario") or further["file"])
+                with suppress(DecloakError, OSError):  # the error itself matters more
+                    write_ci(subject.name, [], [_failure(subject, error)], junit, sarif)
+                raise
 
     kind = click.Path(path_type=Path)
     option = click.option("--sarif", type=kind, help="Write failed expectations as SARIF.")
     return click.option("--junit", type=kind, help="Write the expectations as JUnit XML.")(option(reported))
+
+
+@contextmanager
+def _annotated() -> Iterator[None]:
+    """On a forge, print an annotation for each expectation that failed; take no other line as a command of the forge.
+
+    Names of items are hostile. The forge ignores all commands until it sees the random token again.
+    """
+    if os.environ.get(FORGE) != "true":
+        yield
+        return
+    token, judged = secrets.token_hex(16), list[Expected]()
+    click.get_current_context().meta[JUDGED] = judged
+    say(f"::stop-commands::{token}", err=True)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        say("\n".join([f"::{token}::", *(annotation(entry) for entry in judged if entry.holds is not True)]), err=True)
 
 
 def _failure(subject: Path, error: BaseException) -> Expected:
@@ -51,9 +79,10 @@ def _failure(subject: Path, error: BaseException) -> Expected:
 def write_ci(
     title: str, sentences: Sequence[str], judged: Sequence[Expected], junit_file: Path | None, sarif_file: Path | None
 ) -> None:
-    """Write what was asked for; each run replaces these files. The summary of a step is added to."""
+    """Write the results in `judged` to the given files, and annotate them. Add them to the summary of a step."""
     from decloak.data.formats.writing import report_write_errors, write_text
 
+    click.get_current_context().meta.get(JUDGED, []).extend(judged)
     if junit_file is not None:
         write_text(junit(title, judged), junit_file)
     if sarif_file is not None:

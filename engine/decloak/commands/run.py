@@ -19,6 +19,7 @@ from decloak.commands.options import (
     told_of_originals,
 )
 from decloak.data.formats.lines import location
+from decloak.data.formats.writing import write_text
 from decloak.data.repeats import WARNING
 from decloak.errors import DecloakError, quote
 from decloak.report.ci import Expected
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
     from decloak.report.account import Account
+    from decloak.report.compare.previous import Comparison
 
 
 __all__ = ["run_command", "set_option"]
@@ -116,6 +118,15 @@ set_option = click.option(
 @click.option("-k", "only", metavar="TEXT", help="Run only the variants whose name contains TEXT.")
 @click.option("--brief", is_flag=True, help="Print only the line RESULT, warnings and expectations.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the seconds of each stage.")
+@click.option("--figures", type=click.Path(path_type=Path), help="Write the figures as JSON Lines, for --against.")
+@click.option("--against", metavar="FILE|RUN", help="Compare with earlier figures: no figure may be worse.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Accept figures that are worse by up to this share (--against).",
+)
 @ci_options
 @form_option
 def run_command(
@@ -130,6 +141,9 @@ def run_command(
     only: str | None,
     brief: bool,
     verbose: bool,
+    figures: Path | None,
+    against: str | None,
+    tolerance: float,
     junit: Path | None,
     sarif: Path | None,
     form: str,
@@ -139,18 +153,25 @@ def run_command(
     decloak prints the verdict, the people exposed and a row for each attack. The store keeps the results, and decloak
     runs only stages that changed. `decloak show --help` lists the meaning of each figure.
 
-    Exit codes: 0 success; 2 invalid input, or a variant without a release; 3 an expectation failed or has no figure.
+    --against prints one line for each figure of exposure or loss that is worse than before, the worst first. FILE was
+    written by --figures. RUN is a number, the name of a variant, or last. A tolerance of 0.01 accepts one point of a
+    share, 1% of the people, and 1% of any other figure.
+
+    Exit codes: 0 success; 2 invalid input, or a variant without a release; 3 an expectation failed or has no figure, or
+    a figure is worse.
     """
     from decloak.memory import read_size
     from decloak.parallel import cores
     from decloak.pipeline.run import run
     from decloak.report.account import account_of
+    from decloak.report.compare.previous import earlier_figures, figures_text, not_worse
 
     if brief and verbose:
         raise DecloakError("--brief and --verbose exclude each other", hint="give one")
     if dry_run:
         print_dry_run(scenario, store, overrides, allow_send, only, form)
         return 0
+    earlier = None if against is None else earlier_figures(against, store)
     with told_of_originals(store):
         with _progress(brief, verbose) as progress:
             done = run(
@@ -165,16 +186,47 @@ def run_command(
                 dask=dask,
             )
         account = account_of(done.store, [variant.run for variant in done.variants])
-        _print(done, account, form, brief)
+        comparison = None if earlier is None else not_worse(earlier, done.measures, tolerance, some=only is not None)
+        _print(done, account, comparison, form, brief)
         _talk(done, brief)
+        if figures is not None:
+            write_text(figures_text(done.measures), figures)
         judged = [_judged(verdict, scenario) for verdict in done.verdicts]
         judged += [Expected(f"{_titled(entry)}: release", None, f"no release: {entry.reason}", scenario.as_posix())
                    for entry in done.missing]  # fmt: skip
+        if comparison is not None:
+            _tell_worse(comparison, str(against), tolerance)
+            judged += _not_worse(done, comparison, str(against), scenario)
         write_ci(done.scenario, [account.verdict.text], judged, junit, sarif)
-    return EXIT_EXPECTATION if not all(verdict.holds for verdict in done.verdicts) else 0 if done.ok else EXIT_INPUT
+    worse = comparison is not None and comparison.worse
+    if worse or not all(verdict.holds for verdict in done.verdicts):
+        return EXIT_EXPECTATION
+    return 0 if done.ok else EXIT_INPUT
 
 
-def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
+def _tell_worse(comparison: "Comparison", against: str, tolerance: float) -> None:
+    """Print the figures that are worse than those of `against` on stderr, the worst first."""
+    names = dict.fromkeys(line.variant for line in comparison.worse)
+    titles = dict(zip(names, short_titles(list(names)), strict=True))
+    for line in comparison.worse:
+        where = f" ({quote(titles[line.variant])[1:-1]})" if len(names) > 1 else ""
+        say(filled(f"{quote(line.text, 300)[1:-1]}{where}", "  "), err=True)
+    name = quote(against, 300)[1:-1]
+    worse = f"{len(comparison.worse)} lines are worse" if comparison.worse else "no figure is worse"
+    say(f"Compared {comparison.compared:,} figures of exposure or loss with {name}: {worse} (tolerance {tolerance:g}).",
+        err=True)  # fmt: skip
+
+
+def _not_worse(done: "Run", comparison: "Comparison", against: str, scenario: Path) -> Iterator[Expected]:
+    """Yield an expectation for each variant: no figure is worse than in `against`."""
+    variants = [*(variant.name for variant in done.variants), *(line.variant for line in comparison.worse)]
+    for variant in dict.fromkeys(variants):
+        lines = [line.text for line in comparison.worse if line.variant == variant]
+        said = "; ".join(lines) or "no figure is worse"
+        yield Expected(f"{variant}: not worse than {against}", not lines, said, scenario.as_posix())
+
+
+def _print(done: "Run", account: "Account", comparison: "Comparison | None", form: str, brief: bool) -> None:
     """Print the result: for people the verdict, people exposed and strongest attacks; otherwise all figures."""
     from decloak.commands.risk_card import print_cards
     from decloak.pipeline.run import Measure
@@ -182,7 +234,8 @@ def _print(done: "Run", account: "Account", form: str, brief: bool) -> None:
     if form == "json":
         cards = [card.as_json() for card in (*account.cards, *account.pooled)]
         pairs = [pair.as_json() for pair in account.pairs]
-        emit_json({"verdict": account.verdict.as_json(), "cards": cards, "pairs": pairs} | _as_json(done))
+        worse = {} if comparison is None else {"worse": [line._asdict() for line in comparison.worse]}
+        emit_json({"verdict": account.verdict.as_json(), "cards": cards, "pairs": pairs} | _as_json(done) | worse)
         return
     if form != "table":
         emit(Measure._fields, done.measures, form)

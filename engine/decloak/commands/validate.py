@@ -15,15 +15,27 @@ __all__ = ["validate_command"]
 @click.command("validate")
 @click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
 @set_option
-def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
-    """Check scenarios without running them: every key, rule and variant, and that the files are there."""
+@click.option("--key", is_flag=True, help="Print only the cache key of a store with the results.")
+def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...], key: bool) -> None:
+    """Check scenarios without running them: every key, rule and variant, and that the files are there.
+
+    --key prints a digest of the scenarios, of all files that they read, and of the code of decloak that they need. A
+    store that was saved under an equal key has all results. With another key, decloak reuses each stage that is the
+    same.
+    """
+    from decloak.digest import digest
     from decloak.pipeline.validate import plans
     from decloak.scenario.document import load
     from decloak.scenario.randomness import identical_repetitions
 
+    runs = list[str]()
     for scenario in scenarios:
         document = load(scenario, overrides)
-        count = len(plans(document))
+        planned = plans(document)
+        runs += [plan.run for plan in planned]
         for warning in identical_repetitions(document):
             say(f"{WARNING}{quote(warning, 300)[1:-1]}", err=True)
-        say(f"{scenario}: valid, {count} {'run' if count == 1 else 'runs'}")
+        if not key:
+            say(f"{scenario}: valid, {len(planned)} {'run' if len(planned) == 1 else 'runs'}")
+    if key:
+        say(digest(runs))

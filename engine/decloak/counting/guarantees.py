@@ -63,6 +63,8 @@ class Guarantee(ABC, Generic[ReleaseT]):
     """The form of releases that it is about. Generalised items count as labels without a name."""
     columns: ClassVar[tuple[str, ...]]
     """The columns of a violation. A tuple in its rows is a set of items or labels."""
+    parts: ClassVar[tuple[str, ...]] = ("violations",)
+    """The parts of the guarantee. If there are several, the first column of a violation names one."""
 
     @property
     @abstractmethod
@@ -72,6 +74,14 @@ class Guarantee(ABC, Generic[ReleaseT]):
     @abstractmethod
     def violations(self, release: ReleaseT) -> Iterable[Row]:
         """Yield the violations in `release`, none if it meets the guarantee."""
+
+    def classes(self, release: ReleaseT) -> Sequence[str]:
+        """Return the classes of violations that `release` may have: the parts of the guarantee."""
+        return self.parts
+
+    def class_of(self, row: Row) -> str:
+        """Return the class of the violation `row`."""
+        return str(row[0]) if len(self.parts) > 1 else self.parts[0]
 
     def first(self, release: ReleaseT, most: int) -> "FirstViolations":
         """Return the first `most` violations in `release`, as soon as they are found."""
@@ -119,6 +129,13 @@ class KmAnonymity(_OfItemsets[Generalised]):
     """k^m-anonymity: m labels that some transaction has together occur together in at least k transactions."""
 
     columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
+
+    def classes(self, release: Generalised) -> Sequence[str]:
+        longest = min(self.m, max(map(len, release.transactions), default=0))
+        return [_of_size(size) for size in range(1, longest + 1)]
+
+    def class_of(self, row: Row) -> str:
+        return _of_size(sum(len(part) for part in row if isinstance(part, tuple)))
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         return self._listed(RareSets(release.rows, self.k, self.m), None)
@@ -206,6 +223,7 @@ class CoatConstraints(Guarantee[Generalised]):
     """
 
     columns: ClassVar = ("broken", "itemset", "support", "constraint")
+    parts: ClassVar = ("privacy", "utility")
 
     k: int
     privacy: tuple[tuple[str, ...], ...]
@@ -242,6 +260,7 @@ class WholeSets(Guarantee[Generalised]):
     """
 
     columns: ClassVar = ("broken", "itemset")
+    parts: ClassVar = ("in two sets", "shown plain as well", "not a listed set", "a set of one item")
 
     sets: tuple[tuple[str, ...], ...] | None = None
     """The sets, None if they were drawn at random."""
@@ -272,6 +291,16 @@ class Disassociation(_OfItemsets[Disassociated]):
 
     form: ClassVar = FormName.DISASSOCIATED
     columns: ClassVar[tuple[str, ...]] = ("kind", "cluster", "chunk", "itemset", "support", "what is wrong")
+    parts: ClassVar[tuple[str, ...]] = (
+        "support",
+        "size",
+        "empty",
+        "outside",
+        "repeated",
+        "overlap",
+        "records",
+        "enumeration",
+    )
 
     def violations(self, release: Disassociated) -> Iterable[Row]:
         stated = replace(release, k=self.k, m=self.m)
@@ -311,6 +340,10 @@ class CellSupports(Guarantee[ItemsetTable]):
 
     def inapplicable_reason(self, release: ItemsetTable) -> str | None:
         return None if release.itemsets else "the table has no itemsets"
+
+
+def _of_size(size: int) -> str:
+    return f"{size} item{'s' * (size != 1)}"
 
 
 def shown_items(release: Generalised) -> frozenset[str]:

@@ -65,6 +65,7 @@ class Coherence(_AboutSensitive):
     """(h, k, p)-coherence: `h` is the largest confidence, `k` the least support, `p` the number of known items."""
 
     columns: ClassVar[tuple[str, ...]] = ("violated", "known", "sensitive item", "have it", "of")
+    parts: ClassVar = ("disguised", "support", "confidence")
 
     h: float
     k: int

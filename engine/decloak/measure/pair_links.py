@@ -18,6 +18,7 @@ class PairLinks(Disassociation):
     """
 
     columns: ClassVar = ("cluster", "itemset", "by the release", "knowing the algorithm", "standard error")
+    parts: ClassVar = ("violations",)
 
     @property
     def statement(self) -> str:

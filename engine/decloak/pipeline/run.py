@@ -1,7 +1,7 @@
 """Runs of a scenario: every variant, its figures, and the expectations that hold."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -36,7 +36,7 @@ from decloak.store.sandbox_guard import one_process
 from decloak.store.writing import write_requests
 from decloak.yaml.tree import Location
 
-__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "run"]
+__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run"]
 
 
 class Measure(NamedTuple):
@@ -243,7 +243,7 @@ def _summed_up(
     *,
     whole: bool,
 ) -> Run:
-    measures = tuple(_over_repetitions(runs))
+    measures = tuple(over_repetitions(runs))
     written = document.source.root.children.get("expect")
     spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
     variants = {plan.variant.name: plan for plan in planned}
@@ -293,7 +293,8 @@ def _shares(measures: Sequence[Measure]) -> dict[tuple[str, str], float | None]:
     }
 
 
-def _over_repetitions(runs: Iterable[RunVariant]) -> Iterable[Measure]:
+def over_repetitions(runs: Iterable[RunVariant]) -> Iterator[Measure]:
+    """Yield the figures of `runs`, which are sorted by variant, as means over the repetitions of each variant."""
     titles = metrics_by_key()
     for name, group in groupby(runs, key=lambda run: run.name):
         repetitions = list(group)

@@ -1,4 +1,4 @@
-"""Write expectations for build servers: JUnit XML, SARIF 2.1.0, and Markdown for the summary of a step.
+"""Write expectations for build servers: JUnit XML, SARIF 2.1.0, annotations, and Markdown for the summary of a step.
 
 An expectation without a figure is an error, never a pass.
 """
@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from decloak.errors import MARKS
+from decloak.errors import MARKS, escape_control
 from decloak.report.table import markdown_text
 from decloak.version import __version__
 
-__all__ = ["SIGNS", "Expected", "junit", "markdown", "sarif"]
+__all__ = ["SIGNS", "Expected", "annotation", "junit", "markdown", "sarif"]
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SEPARATORS = ":,"
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
@@ -83,6 +84,23 @@ def _result(entry: Expected) -> dict[str, object]:
         "message": {"text": f"{entry.name}: {entry.said}"},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": entry.file}, "region": region}}],
     }
+
+
+def annotation(entry: Expected) -> str:
+    """Return the line by which GitHub and Forgejo show `entry` at its place in the file.
+
+    >>> print(annotation(Expected("50%", False, "a\\nb", "s,1.yaml", 7)))
+    ::error file=s%2C1.yaml,line=7,col=1,title=50%25::a%0Ab
+    """
+    properties = {"file": entry.file, "line": entry.line, "col": entry.column, "title": entry.name}
+    named = ",".join(f"{key}={_escaped(value, _SEPARATORS)}" for key, value in properties.items())
+    return f"::error {named}::{_escaped(entry.said)}"
+
+
+def _escaped(value: object, further: str = "") -> str:
+    """Return `value` as text of an annotation. The characters that its syntax uses are escaped, with `further` ones."""
+    text = escape_control(value, keep="\r\n")
+    return "".join(f"%{ord(char):02X}" if char in f"%\r\n{further}" else char for char in text)
 
 
 def markdown(title: str, sentences: Sequence[str], judged: Sequence[Expected]) -> str:
