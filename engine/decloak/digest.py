@@ -1,9 +1,16 @@
-"""The digest of everything that is keyed by its configuration: SHA-256 of canonical JSON."""
+"""Configurations, and the digest of everything that is keyed by one: SHA-256 of canonical JSON."""
 
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["digest"]
+__all__ = ["Config", "JsonObject", "digest"]
+
+Config = Mapping[str, Any]
+"""Settings by key, of any depth, as YAML and JSON have them."""
+JsonObject = dict[str, Any]
+"""A JSON object, of any depth."""
 
 
 def digest(value: object) -> str:

@@ -8,14 +8,14 @@ the method.
 import os
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from decloak.compiled import compile_seconds
-from decloak.counting.guarantees import Guarantee
+from decloak.counting.guarantees import AnyGuarantee
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.folder import Folder
@@ -24,6 +24,7 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED, Order, RowIndices, SortedRelease, shuffle_equal_rows, sort_records
 from decloak.data.published import Published
+from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigSection
@@ -33,7 +34,7 @@ __all__ = [
     "Stopwatch", "StoredContent",
 ]  # fmt: skip
 
-MethodOptions = Mapping[str, Any]
+MethodOptions = Config
 StoredContent = Published | Disassociated | ItemsetTable
 """The content of a release as the store keeps it."""
 
@@ -62,8 +63,8 @@ class NewRelease(Generic[ContentT_co]):
     release: ContentT_co
     """The published data, in the type of its form."""
     method: str
-    parameters: Mapping[str, Any]
-    loss: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Config
+    loss: Config = field(default_factory=dict)
     tree: Hierarchy | None = None
     marked: Sequence[tuple[str, str]] = ()
     suppressed: Sequence[str] = ()
@@ -168,11 +169,11 @@ class Method(ConfigSection):
         """The function of the method."""
         return next(anonymiser for anonymiser in self.anonymisers if anonymiser.name == self.method)
 
-    guarantee_type: ClassVar[type[Guarantee[Any]] | None] = None
+    guarantee_type: ClassVar[type[AnyGuarantee] | None] = None
     """The guarantee of every release, with settings of the same names; None if a release alone cannot show it."""
 
     @property
-    def guarantee(self) -> Guarantee[Any]:
+    def guarantee(self) -> AnyGuarantee:
         """The guarantee with its settings, to be checked from a release alone. Raises an error if that is
         impossible.
         """

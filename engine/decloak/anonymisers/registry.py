@@ -3,9 +3,9 @@
 A new method is a class like theirs, and a line here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import MISSING, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, overload
+from typing import TYPE_CHECKING, Annotated, Literal, Union, cast, get_args, overload
 
 from pydantic import Discriminator
 
@@ -22,7 +22,7 @@ from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
 from decloak.anonymisers.suppression import SuppressionMethod
 from decloak.anonymisers.synthetic import SyntheticMethod
-from decloak.counting.guarantees import Guarantee
+from decloak.counting.guarantees import AnyGuarantee
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
@@ -31,6 +31,7 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import Order, check_order
 from decloak.data.published import Published
 from decloak.data.synthetic import Synthetic
+from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = ["CHOICES", "METHODS", "ONE_CUT", "PARTS", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
@@ -217,7 +218,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: ob
     return cast(Release, replace(release, method=method, parameters=parameters))
 
 
-def published_parameters(method: str, parameters: Mapping[str, Any]) -> dict[str, str | bool | int | float]:
+def published_parameters(method: str, parameters: Config) -> dict[str, str | bool | int | float]:
     """Return the public `parameters` of a release by `method`: its settings, and the lengths of lists. Seeds and losses
     are left out.
 
@@ -227,7 +228,7 @@ def published_parameters(method: str, parameters: Mapping[str, Any]) -> dict[str
     return _parameters({name: value for name, value in parameters.items() if name in public})
 
 
-def guarantee_of(method: str, parameters: Mapping[str, Any]) -> Guarantee[Any]:
+def guarantee_of(method: str, parameters: Config) -> AnyGuarantee:
     """Return the guarantee of `method` for the stated `parameters`; raise an error if they do not determine it."""
     if method not in PARTS:
         raise DecloakError(f"the guarantee of the method {quote(method)} is unknown", hint="give --k and --m")
@@ -243,7 +244,7 @@ def guarantee_of(method: str, parameters: Mapping[str, Any]) -> Guarantee[Any]:
     return guarantee_type(**stated)
 
 
-def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(options: Config) -> JsonObject:
     """Return the public parameters. A list is replaced by its length, because it may name hidden items."""
     counted = {name: len(value) if isinstance(value, list | Set) else value for name, value in options.items()}
     return {name: value for name, value in counted.items() if isinstance(value, str | bool | int | float)}

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,7 +23,7 @@ from decloak.report.terminal import say
 from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
-    from decloak.counting.guarantees import FirstViolations, Guarantee, Row
+    from decloak.counting.guarantees import AnyGuarantee, FirstViolations, Row
     from decloak.library.checking import AnyRelease
 
 __all__ = ["check_command"]
@@ -129,7 +129,7 @@ def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
 
 
-def _print_verdict(guarantee: "Guarantee[Any]", release: "AnyRelease", most: int, form: str) -> "list[Row]":
+def _print_verdict(guarantee: "AnyGuarantee", release: "AnyRelease", most: int, form: str) -> "list[Row]":
     """Print the first violations of `release`, and the verdict on stderr; return these violations."""
     listed = _listed(release)
     first = guarantee.first(release, most)
@@ -141,7 +141,7 @@ def _print_verdict(guarantee: "Guarantee[Any]", release: "AnyRelease", most: int
 
 
 def _judged(
-    guarantee: "Guarantee[Any]", release: "AnyRelease", rows: "list[Row]", most: int, file: Path
+    guarantee: "AnyGuarantee", release: "AnyRelease", rows: "list[Row]", most: int, file: Path
 ) -> Iterator[Expected]:
     """Yield an expectation for each class of violations: no violation in `rows`, the first `most`, belongs to it."""
     listed = _listed(release)

@@ -1,7 +1,7 @@
 """The command `import`: read a data file into the store."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -10,6 +10,7 @@ from decloak.commands.reading import HEADED, look_reading, plain_options, read_p
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.report.terminal import say
 
@@ -80,7 +81,7 @@ def import_command(file: Path, form: str | None, store: Path, as_said: bool, **o
         _import_data(_read(source, form, said, as_said), form, file, store)
 
 
-def _read(file: FilePath, form: str, options: dict[str, Any], as_said: bool) -> "Dataset":
+def _read(file: FilePath, form: str, options: JsonObject, as_said: bool) -> "Dataset":
     from decloak.data.text.notes import read_text
     from decloak.data.text.searchlog import read_searchlog
 

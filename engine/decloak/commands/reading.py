@@ -2,12 +2,13 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.record import Options
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError
 from decloak.report.terminal import say
 
@@ -47,7 +48,7 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-def plain_options(parameters: dict[str, Any]) -> Options:
+def plain_options(parameters: JsonObject) -> Options:
     return Options(**{name: value for name, value in parameters.items() if name in Options._fields and value})
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from decloak.checks import check_km, check_whole
 from decloak.counting.constraints import broken_privacy, broken_utility
@@ -26,6 +26,7 @@ from decloak.data.release import Release
 from decloak.errors import DecloakError, quote
 
 __all__ = [
+    "AnyGuarantee",
     "CellSupports",
     "CoatConstraints",
     "Disassociation",
@@ -103,6 +104,10 @@ class Guarantee(ABC, Generic[ReleaseT]):
     def notes(self, release: ReleaseT) -> Iterable[str]:
         """Yield remarks about the result for `release`."""
         return ()
+
+
+AnyGuarantee = Guarantee[Any]
+"""A guarantee of releases of any form."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from decloak.data.forms import FormName
 from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels, select_labels
+from decloak.digest import Config
 
 __all__ = ["Published", "read_published"]
 
@@ -37,7 +38,7 @@ class Published(Represented, SetContent):
     names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """Names of generalised items, where they have a name next to their members."""
     method: str = field(default="unknown", compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Config = field(default_factory=dict, compare=False)
 
     def summary(self) -> Summary:
         """Return the release in short."""

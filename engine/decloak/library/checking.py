@@ -6,14 +6,14 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from decloak.attacker.written_order import order_notes
 from decloak.counting.guarantees import (
+    AnyGuarantee,
     CellSupports,
     Disassociation,
     FirstViolations,
-    Guarantee,
     KAnonymity,
     KmAnonymity,
     NegativeKnowledge,
@@ -144,7 +144,7 @@ def _in_memory(release: object) -> AnyRelease:
     raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
 
 
-def _stated(release: Release, k: int | None, m: int | None) -> Guarantee[Any] | None:
+def _stated(release: Release, k: int | None, m: int | None) -> AnyGuarantee | None:
     """Return the guarantee of the method that made `release`; None if the release alone does not determine it."""
     from decloak.anonymisers.registry import guarantee_of
 
@@ -162,7 +162,7 @@ def fitting_guarantee(
     *,
     flag: str = "--",
     **bounds: int | None,
-) -> Guarantee[Any]:
+) -> AnyGuarantee:
     """Return the guarantee to check in `release`, which was read from `file`; raise an error if it does not fit.
 
     It is that of a file of `constraints`, or of `bounds` k and m, given or stated by the release, or of the manifest
@@ -181,7 +181,7 @@ def _guarantee(
     constraints: str | Path | None,
     flag: str,
     bounds: Mapping[str, int | None],
-) -> Guarantee[Any]:
+) -> AnyGuarantee:
     from decloak.anonymisers.registry import guarantee_of
     from decloak.data.formats.manifest_file import manifest_path, read_manifest
     from decloak.measure.pair_links import PairLinks

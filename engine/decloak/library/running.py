@@ -12,6 +12,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
 from decloak.data.frames import SHAPES, is_frame
 from decloak.data.release import Release
+from decloak.digest import Config
 from decloak.errors import DecloakError
 from decloak.library.notebook import notebook_progress
 from decloak.library.results import Run
@@ -70,7 +71,7 @@ def run(
     return done
 
 
-def _dataset(data: Any, scenario: str | Path | Mapping[str, Any]) -> Dataset:
+def _dataset(data: Any, scenario: str | Path | Config) -> Dataset:
     """Return `data` as a data set; the `scenario` says how to read a frame."""
     if not is_frame(data):
         return Dataset.of(data)

@@ -47,7 +47,7 @@ class _Section:
             return _Section(self._values.setdefault(name, {}), keys[name], f"{self._place}.{name}")
         return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         keys = self._keys()
         if name not in keys:
             raise self._unknown(name, keys)
@@ -78,17 +78,17 @@ class Scenario(_Section):
         self,
         scenario: str = "scenario",
         *,
-        data: Mapping[str, Any] | None = None,
-        anonymise: Mapping[str, Any] | None = None,
-        relate: Mapping[str, Any] | None = None,
-        attacker: Mapping[str, Any] | None = None,
-        attack: str | Iterable[str | Mapping[str, Any]] | None = None,
-        measure: Iterable[str | Mapping[str, Any]] | None = None,
-        vary: Mapping[str, Iterable[Any]] | None = None,
+        data: Mapping[str, object] | None = None,
+        anonymise: Mapping[str, object] | None = None,
+        relate: Mapping[str, object] | None = None,
+        attacker: Mapping[str, object] | None = None,
+        attack: str | Iterable[str | Mapping[str, object]] | None = None,
+        measure: Iterable[str | Mapping[str, object]] | None = None,
+        vary: Mapping[str, Iterable[object]] | None = None,
         repeat: Mapping[str, int] | None = None,
         expect: Iterable[str] | None = None,
-        report: Mapping[str, Any] | None = None,
-        figure: Mapping[str, Any] | None = None,
+        report: Mapping[str, object] | None = None,
+        figure: Mapping[str, object] | None = None,
     ) -> None:
         sections = {
             "scenario": scenario, "data": data, "anonymise": anonymise, "relate": relate, "attacker": attacker,
@@ -110,9 +110,9 @@ class Scenario(_Section):
         return made
 
     @property
-    def value(self) -> dict[str, Any]:
+    def value(self) -> dict[str, object]:
         """The scenario as plain values, without empty sections."""
-        return dict(_pruned(self._values))
+        return {key: _pruned(inner) for key, inner in self._values.items() if inner != {}}
 
     def check(self) -> int:
         """Check all variants and return their number; raise the errors that `decloak validate` prints."""
@@ -146,7 +146,7 @@ def _schema() -> Schema:
     return scenario_schema()
 
 
-def _allows(kind: Schema, values: Mapping[str, Any]) -> bool:
+def _allows(kind: Schema, values: Mapping[str, object]) -> bool:
     """Say whether a mapping of this kind may have the `values` of the keys that name a kind."""
     for key, part in kind.get("properties", {}).items():
         choices = [part["const"]] if "const" in part else part.get("enum")
@@ -155,13 +155,13 @@ def _allows(kind: Schema, values: Mapping[str, Any]) -> bool:
     return not set(values).difference(kind.get("properties", {}))
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list | tuple | set) else value
 
 
-def _pruned(value: Any) -> Any:
+def _pruned(value: object) -> object:
     """Return `value` without the empty sections that reading an attribute made."""
     if not isinstance(value, dict):
         return value

@@ -3,8 +3,8 @@
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.exposure_links import links_of
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.releases.stored import UNKNOWN, StoredRelease
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.releases.stored import UNKNOWN
 from decloak.store.probabilities import no_probabilities, probabilities
 
 __all__ = ["FAMILY"]
@@ -12,7 +12,7 @@ __all__ = ["FAMILY"]
 NOTHING = "calibration cannot be measured: {}"
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def _measure(attacked: Attacked) -> MetricResult:
     from decloak.measure.kernels.certainty import brier, miscalibration, reliability_bins
 
     if probabilities(attacked.connection, attacked.number) is None:

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.releases.stored import StoredRelease
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.store.reading import coverage_of
 from decloak.yaml.section import ConfigSection
 
@@ -58,7 +57,7 @@ def _reason(name: str, share: float, least: float) -> str:
     return f"not tested, because its attacker has scores for {known} of the {name} (at least {least:.0%} are needed)"
 
 
-def _measure(attacked: AttackResult[StoredRelease], *, least: float) -> MetricResult:
+def _measure(attacked: Attacked, *, least: float) -> MetricResult:
     counts = coverage_of(attacked.connection, attacked.number)
     if not counts:
         return [], None

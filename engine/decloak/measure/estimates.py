@@ -5,12 +5,12 @@ A further form is a function registered with `published_by`, and a module of `ke
 
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Ints, Mask
-from decloak.measure.family import AttackResult
+from decloak.measure.family import Attacked
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator
@@ -34,7 +34,7 @@ class EliminatedCells(NamedTuple):
     rows: Ints
 
 
-def eliminations_of(held: StoredSetRelease, attacked: AttackResult[Any]) -> tuple[list[TrueTable], list[Mask]] | None:
+def eliminations_of(held: StoredSetRelease, attacked: Attacked) -> tuple[list[TrueTable], list[Mask]] | None:
     """Return the tables of an attack and its eliminated members; None for an idle attack or another kind."""
     if attacked.idle:
         return None
@@ -117,7 +117,7 @@ def _row_of(held: StoredRelease) -> Ints:
     return row_of
 
 
-def after_attack(held: StoredRelease, attacked: AttackResult[Any]) -> Published | None:
+def after_attack(held: StoredRelease, attacked: Attacked) -> Published | None:
     """Return the release without the members that an attack eliminated, or None if it eliminated none."""
     done = eliminations_of(held, attacked) if isinstance(held, StoredSetRelease) else None
     if done is None:

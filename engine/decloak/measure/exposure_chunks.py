@@ -8,7 +8,6 @@ anchor and the assigned ones.
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from decloak.arrays import Ints
 from decloak.counting.ascending import among
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
-from decloak.measure.family import AttackResult
+from decloak.measure.family import Attacked
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.chunk_guesses import (
     Candidates,
@@ -39,7 +38,7 @@ from decloak.store.probabilities import probabilities
 __all__ = ["exposure_of_chunks"]
 
 
-def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) -> RecordExposure:
+def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
     """Measure a release, and an attack on it; return an empty result without ground truth."""
     people = held.cached(_people)
     if people is None:
@@ -50,7 +49,7 @@ def exposure_of_chunks(held: StoredDisassociation, attacked: AttackResult[Any]) 
     return people.exposure(given, _probable_candidates(people.rows, given, attacked))
 
 
-def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: AttackResult[Any]) -> Candidates | None:
+def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: Attacked) -> Candidates | None:
     """Return what an attack has `given` to `rows` as candidates, as far as its probability is known; None of none."""
     p = probabilities(attacked.connection, attacked.number)
     places = read_places(attacked.connection, attacked.number)

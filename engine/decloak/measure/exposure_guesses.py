@@ -20,7 +20,7 @@ from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, after_attack, published_by, with_exclusive
-from decloak.measure.family import POOLED, AttackResult, MetricResult, MetricValue
+from decloak.measure.family import POOLED, Attacked, MetricResult, MetricValue
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.estimate.counts import plain_records
 from decloak.measure.kernels.estimate.estimator import Matrix
@@ -71,9 +71,7 @@ class ExposureSettings(ConfigSection):
         return () if self.control == "held_out" else tuple(super().files_of(key))
 
 
-def measure(
-    attacked: AttackResult[StoredRelease], *, targets: int | Literal["all"], control: object, seed: int
-) -> MetricResult:
+def measure(attacked: Attacked, *, targets: int | Literal["all"], control: object, seed: int) -> MetricResult:
     """Return the figures of guesses for the release that was attacked, and a note.
 
     `attacked` is the attack. `targets` is the number of people, `control` says whether people outside the data are

@@ -7,9 +7,8 @@ assigns to a row, right if the record of the row has it.
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.measure.family import POOLED, AttackResult, MetricResult
+from decloak.measure.family import POOLED, Attacked, MetricResult
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_given
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
@@ -27,7 +26,7 @@ Identical rows share a link: it is right for the share of them that truly has it
 """
 
 
-def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links | None:
+def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     """Return the links of an attack with a probability of at least `least`.
 
     Return None if the attack gives no probabilities, or the release has no ground truth.
@@ -58,7 +57,7 @@ def links_of(attacked: AttackResult[StoredRelease], least: float = 0.0) -> Links
     return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.assigned_units(links).row
 
 
-def measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def measure(attacked: Attacked) -> MetricResult:
     """Count the links that are certain and right, and the people with one."""
     links = None if attacked.idle else links_of(attacked, CERTAIN)
     if links is None or attacked.release.original is None:

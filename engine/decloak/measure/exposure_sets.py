@@ -7,7 +7,7 @@ People are rows of the release, and items have numbers. The item `item` of the r
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from decloak.counting.ascending import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.estimates import EliminatedCells, eliminated_cells, eliminations_of
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
-from decloak.measure.family import AttackResult
+from decloak.measure.family import Attacked
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.equivalence_classes import classes_of
@@ -29,7 +29,7 @@ from decloak.store.outcomes import TrueTable
 __all__ = ["RawExposure", "exposure_of_sets"]
 
 
-def exposure_of_sets(held: StoredSetRelease, attacked: AttackResult[Any]) -> RecordExposure:
+def exposure_of_sets(held: StoredSetRelease, attacked: Attacked) -> RecordExposure:
     """Measure a release, and an attack on it."""
     people = held.cached(_People.of)
     done = eliminations_of(held, attacked)

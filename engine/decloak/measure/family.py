@@ -26,6 +26,7 @@ __all__ = [
     "POOLED",
     "SETS",
     "AttackResult",
+    "Attacked",
     "Family",
     "MetricLine",
     "MetricResult",
@@ -159,3 +160,7 @@ class AttackResult(Generic[Held]):
     @cached_property
     def assignments(self) -> AssignmentList:
         return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned
+
+
+Attacked = AttackResult[StoredRelease]
+"""The result of an attack on a release of any form."""

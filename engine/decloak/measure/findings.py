@@ -2,8 +2,7 @@
 
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
-from decloak.releases.stored import StoredRelease
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.store.probabilities import findings_count
 from decloak.store.reading import hides_nothing, lacks_context
 
@@ -13,7 +12,7 @@ BARE = "no record contains a generalised item, so the attack had nothing to elim
 HIDDEN = "no record with a generalised item has a published item, so the attack has no evidence: no cell has a score"
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def _measure(attacked: Attacked) -> MetricResult:
     """How much an attack found, and why it can have found nothing."""
     count = findings_count(attacked.connection, attacked.number)
     note = attacked.idle

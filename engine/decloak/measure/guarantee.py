@@ -1,19 +1,17 @@
 """The guarantee of a release: checked by code that shares nothing with the code that makes releases."""
 
-from typing import Any
-
 from decloak.anonymisers.registry import PARTS
-from decloak.counting.guarantees import Disassociation, Guarantee, KmAnonymity
+from decloak.counting.guarantees import AnyGuarantee, Disassociation, KmAnonymity
 from decloak.data.forms import FormName
 from decloak.data.release import Release
 from decloak.figures import metrics_of
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def _measure(attacked: Attacked) -> MetricResult:
     held = attacked.release
     method = PARTS.get(held.making.method)
     if method is not None and method.guarantee_type is None:
@@ -35,7 +33,7 @@ def _violations(held: StoredRelease, k: int, m: int) -> int | None:
     return _first(KmAnonymity(k, m), held.labels) if isinstance(held, StoredSetRelease) else None
 
 
-def _first(stated: Guarantee[Any], release: Release) -> int | None:
+def _first(stated: AnyGuarantee, release: Release) -> int | None:
     return None if stated.inapplicable_reason(release) else len(stated.first(release, 1).rows)
 
 

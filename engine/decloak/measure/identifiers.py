@@ -6,8 +6,8 @@ from decloak.attacker.written_order import MEMBERS_BY_ORDER
 from decloak.data.forms import FormName
 from decloak.data.rows import RowLabels
 from decloak.figures import metrics_of
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.releases.stored import StoredRelease, StoredSetRelease
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.releases.stored import StoredSetRelease
 from decloak.store.record_links import read_origins
 
 __all__ = ["FAMILY"]
@@ -17,7 +17,7 @@ BY_CHANCE = 1.0
 """Rows that a random order leaves at their places, on average, whatever the number of rows."""
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def _measure(attacked: Attacked) -> MetricResult:
     held = attacked.release
     if not isinstance(held, StoredSetRelease):
         ordered = held.making.parameters.get("order") == "sorted"  # chunks carry no ids

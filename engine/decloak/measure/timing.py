@@ -5,15 +5,15 @@ from time import process_time
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.breach import FAMILY as BREACH
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.releases.stored import StoredDisassociation, StoredRelease
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.releases.stored import StoredDisassociation
 from decloak.store.reading import read_covers, seconds_of
 from decloak.store.writing import attacker_of, read_knowledge
 
 __all__ = ["FAMILY"]
 
 
-def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
+def _measure(attacked: Attacked) -> MetricResult:
     taken = seconds_of(attacked.connection, attacked.number)
     figures: list[MetricValue] = []
     if "cpu_seconds" in taken:
@@ -24,7 +24,7 @@ def _measure(attacked: AttackResult[StoredRelease]) -> MetricResult:
     return figures, None if taken else "what the attack took is not known: an older version of decloak ran it"
 
 
-def _detection(attacked: AttackResult[StoredRelease], release: StoredDisassociation) -> float | None:
+def _detection(attacked: Attacked, release: StoredDisassociation) -> float | None:
     """Return CPU seconds of the search for cover problems, with the attacker's knowledge."""
     from decloak.attacker.breach import breach_total
     from decloak.attacker.cover import build_covers

@@ -12,7 +12,7 @@ from decloak.data.forms import FormName
 from decloak.errors import quote
 from decloak.figures import metrics_of
 from decloak.measure.estimates import Published, published_by, with_exclusive
-from decloak.measure.family import POOLED, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
 
@@ -48,7 +48,7 @@ class UtilitySettings(ConfigSection):
 
 
 def _measure(
-    attacked: AttackResult[StoredRelease],
+    attacked: Attacked,
     *,
     top: int,
     queries: int,

@@ -24,7 +24,7 @@ from decloak.releases.knowledge import Knowledge
 from decloak.releases.stored import StoredRelease
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["Form", "Publishing", "StoredRow"]
+__all__ = ["AnyForm", "Form", "Publishing", "StoredRow"]
 
 Held = TypeVar("Held", bound=StoredRelease)
 Content = TypeVar("Content", bound=StoredContent, contravariant=True)
@@ -143,3 +143,7 @@ class Form(ABC, Generic[Held, Content]):
     @abstractmethod
     def counts(self, release: Any) -> Mapping[str, int]:
         """Return the numbers of transactions and items in `release`, and similar counts, by name."""
+
+
+AnyForm = Form[Any, Any]
+"""One of the published forms."""

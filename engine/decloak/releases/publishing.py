@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
-from decloak.releases.form import Form, Publishing
+from decloak.releases.form import AnyForm, Publishing
 from decloak.releases.leak_check import HiddenFacts, Leak, find_leaks, manifest_leaks
 from decloak.releases.public_store import STORE, STORES, store_leaks
 from decloak.releases.registry import form_of
@@ -89,7 +89,7 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
     return PublishedFiles(tuple(goals), manifest.warnings)
 
 
-def _choose_format(form: Form[Any, Any], file: Path, wish: Publishing) -> ReleaseFileFormat:
+def _choose_format(form: AnyForm, file: Path, wish: Publishing) -> ReleaseFileFormat:
     if file.suffix not in STORES:
         file_format = form.file_format(file, wish)
         if file.suffix.lower() in file_format.wrong_suffixes:
@@ -126,7 +126,7 @@ def _items_of_labels(release: Generalised) -> Iterator[str]:
 
 
 def _manifest(
-    form: Form[Any, Any],
+    form: AnyForm,
     file_format: ReleaseFileFormat,
     release: AnyRelease,
     wish: Publishing,

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from abc import ABC
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 from decloak.data.rows import select_labels
 from decloak.data.synthetic import Synthetic
+from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
 from decloak.store.itemset_tables import read_itemset_table
@@ -54,8 +55,8 @@ class Making(NamedTuple):
     """The making of a release: the method, its settings, and its notes on loss and cost."""
 
     method: str
-    parameters: Mapping[str, Any]
-    loss: Mapping[str, Any]
+    parameters: Config
+    loss: Config
 
 
 class Rows(NamedTuple):
@@ -114,7 +115,7 @@ class StoredRelease(ABC):
         return None
 
 
-def _settings(text: str) -> dict[str, Any]:
+def _settings(text: str) -> JsonObject:
     """Read a JSON object, perhaps from a foreign store."""
     with suppress(ValueError, RecursionError):
         if isinstance(value := json.loads(text), dict):

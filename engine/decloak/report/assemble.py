@@ -1,10 +1,11 @@
 """Assemble the page about some runs from the store, in the order of a decision."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from decloak.digest import Config, JsonObject
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
@@ -119,7 +120,7 @@ def facts_of(study: Study, people: int | None) -> list[tuple[str, str]]:
     ]
 
 
-def _methods(config: Mapping[str, Any], study: Study) -> str:
+def _methods(config: Config, study: Study) -> str:
     configs = [run.config.get("anonymise") or {} for run in study.runs]
     return ", ".join(dict.fromkeys(str(one["method"]) for one in configs if one.get("method")))
 
@@ -274,7 +275,7 @@ def _findings(connection: sqlite3.Connection, run: int) -> Findings:
     return Findings(f"{said}.", ("attack", "finding", "because"), listed)
 
 
-def _figures(study: Study) -> dict[str, Any]:
+def _figures(study: Study) -> JsonObject:
     """Return every figure of every run, as numbers."""
     columns = ["run", "variant", "repetition", "attack", *study.measures]
     rows = [

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 from importlib import import_module
-from typing import Any
 
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.measure.registry import metrics_by_key
@@ -154,7 +154,7 @@ def grid(panels: Sequence[dict[str, object]], columns: int = 3) -> dict[str, obj
     return {"concat": list(panels), "columns": columns, "spacing": 24}
 
 
-def drawn(spec: dict[str, Any], kind: str, *, image: bool = False) -> bytes:
+def drawn(spec: JsonObject, kind: str, *, image: bool = False) -> bytes:
     """Draw `spec` as svg, png or pdf. An SVG has the colour of its page.
 
     With `image` it is a separate small file, dark on white, without a description.

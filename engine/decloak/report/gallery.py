@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from decloak.digest import digest
+from decloak.digest import Config, digest
 from decloak.errors import DecloakError, quote, suggest
 from decloak.files import bundled
 from decloak.measure.kernels.statistics import interval
@@ -317,7 +317,7 @@ class FigureOutcome:
         return {"verdict": self.verdict} | asdict(self) | {"trends": [trend._asdict() for trend in self.trends]}
 
     @classmethod
-    def of_json(cls, kept: Mapping[str, Any]) -> "FigureOutcome":
+    def of_json(cls, kept: Config) -> "FigureOutcome":
         return cls(kept["digest"], kept["variants"], tuple(Judged(**trend) for trend in kept["trends"]))
 
 
@@ -352,7 +352,7 @@ def _entry(path: Path) -> Entry | None:
     return Entry(name, path, str(source.value.get("scenario", "")), figure, plots or (), _digest(source.value))
 
 
-def _digest(said: Mapping[str, Any]) -> str:
+def _digest(said: Config) -> str:
     """Return the digest of the settings in `said` that decide an outcome: new titles and words keep it."""
     figure = {key: value for key, value in said["figure"].items() if key not in WORDS}
     figure["trends"] = [{key: value for key, value in one.items() if key != "says"} for one in figure["trends"]]

@@ -6,6 +6,7 @@ Columns without values are left out. A family with equal values for every attack
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from decloak.digest import JsonObject
 from decloak.figures import Metric
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES
@@ -85,7 +86,7 @@ def _in_people(metric: Metric, figures: Figures, attack: str) -> str | None:
 
 def _rows(family: Family, shown: list[Metric], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:
     """The rows of a table; `shown` is left with the columns that say something."""
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, JsonObject] = {}
     for attack in attacks:
         if any((metric.key, attack) in figures for metric in shown):
             values[attack] = {metric.key: _value(figures.get((metric.key, attack)), metric) for metric in shown}

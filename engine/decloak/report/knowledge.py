@@ -1,9 +1,9 @@
 """Describe the attacker and the attacker's knowledge in a phrase, from the scenario."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.digest import Config
 
 __all__ = ["attacker_phrase", "language_of", "listed"]
 
@@ -33,7 +33,7 @@ _PERSONS = {
 }
 
 
-def attacker_phrase(config: Mapping[str, Any], knows: str = "") -> str:
+def attacker_phrase(config: Config, knows: str = "") -> str:
     """Describe the attacker by a knowledge level, or by all related items if the level is not recorded."""
     knowledge_levels = (
         set(knows.split(" + ")) if knows else {knowledge_level for knowledge_level, _ in _related(config)}
@@ -58,7 +58,7 @@ def language_of(config: Mapping[str, object]) -> list[str]:
     return list(dict.fromkeys(phrases))
 
 
-def _related(config: Mapping[str, Any]) -> Iterator[tuple[KnowledgeLevel, str]]:
+def _related(config: Config) -> Iterator[tuple[KnowledgeLevel, str]]:
     """Return the knowledge level of each measure, and its description."""
     if (config.get("data") or {}).get("distances"):
         yield KnowledgeLevel.LANGUAGE, "has tables of how far items are apart"

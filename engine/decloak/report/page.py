@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -17,6 +17,7 @@ from importlib.resources import files
 from math import ceil
 from typing import Any, NamedTuple
 
+from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError
 from decloak.extras import install
 
@@ -159,7 +160,7 @@ class Page:
     expectations: Sequence[tuple[str, str]] = ()
     tiles: Sequence[Tile] = ()
     sections: Sequence[Section] = ()
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Config = field(default_factory=dict)
     findings: Findings | None = None
     shows: str = ""
 
@@ -167,7 +168,7 @@ class Page:
 def rendered(page: Page) -> str:
     """Return `page` as HTML; equal pages give equal texts."""
     environment, script, style = _templates()
-    island: dict[str, Any] = {"name": page.name, "figures": page.figures}
+    island: JsonObject = {"name": page.name, "figures": page.figures}
     if page.findings is not None:
         island["findings"] = page.findings.rows
     text: str = environment.get_template("page.html").render(

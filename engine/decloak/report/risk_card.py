@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from decloak.digest import JsonObject
 from decloak.figures import Bounds
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.statistics import Interval, interval
@@ -150,12 +151,12 @@ class ExposureCard:
         low, high = self.bounds_of(count.mean)
         return count._replace(low=low, high=high)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         cells = {figure: self._plain(cell) for figure, cell in self.cells.items()}
         whose = {"variant": self.variant, "people": self.people, "records": self.records, "data_sets": self.data_sets}
         return whose | {"hidden": self.hidden, "taken_for_hidden": self.taken_for_hidden} | cells
 
-    def _plain(self, cell: Cell) -> dict[str, Any]:
+    def _plain(self, cell: Cell) -> JsonObject:
         ways = {"release": self.around(cell.release, cell.of), "after": self.around(cell.after, cell.of)}
         bounds = {
             f"{name}{ending}": None if way is None else getattr(way, part)

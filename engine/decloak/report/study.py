@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
@@ -207,7 +208,7 @@ def flat(runs: Numbers) -> list[int]:
     return [run for numbers in runs for run in (numbers if isinstance(numbers, tuple) else (numbers,))]
 
 
-def setting(config: Mapping[str, Any], key: str) -> Any:
+def setting(config: Config, key: str) -> Any:
     """Return the value of a dotted key, or None."""
     value: Any = config
     for name in key.split("."):
@@ -234,7 +235,7 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return list({compact(value): value for value in values}.values())
 
 
-def _differing(configs: Sequence[Mapping[str, Any]], prefix: str = "") -> list[str]:
+def _differing(configs: Sequence[Config], prefix: str = "") -> list[str]:
     """The dotted keys whose values differ, the innermost there are."""
     keys: list[str] = []
     for key in dict.fromkeys(key for config in configs for key in config):

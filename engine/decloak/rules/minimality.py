@@ -5,7 +5,7 @@ original that the labels or chunks allow, and keeps those that the method turns 
 record is fixed if all of these originals agree on it. The list grows exponentially, so only small releases have one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, permutations, product
 from math import comb, factorial, prod
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from decloak.data.content import Chunk, Cluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
+from decloak.digest import Config
 from decloak.errors import DecloakError, quote
 
 __all__ = ["Minimality", "minimality"]
@@ -99,7 +100,7 @@ def _pairs(original: Original) -> frozenset[tuple[int, str]]:
     return frozenset((row, item) for row, items in enumerate(original) for item in items)
 
 
-def _publishes(records: Sequence[tuple[str, ...]], method: str, options: Mapping[str, Any], shown: object) -> bool:
+def _publishes(records: Sequence[tuple[str, ...]], method: str, options: Config, shown: object) -> bool:
     """Return True if `method` publishes exactly what is `shown` of original `records`."""
     try:
         return _content(anonymise(records, method, **options)) == shown

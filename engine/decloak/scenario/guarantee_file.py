@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from decloak.anonymisers.registry import AnyMethod
-from decloak.counting.guarantees import Guarantee
+from decloak.counting.guarantees import AnyGuarantee
 from decloak.counting.sensitive_guarantees import Coherence, Uncertainty
+from decloak.digest import JsonObject
 from decloak.errors import at_location, quote, suggest
 from decloak.yaml.section import ConfigSection, Item
 from decloak.yaml.source import Source, check, read_source
@@ -31,7 +32,7 @@ class _Stated(ConfigSection):
 
     @property
     @abstractmethod
-    def as_guarantee(self) -> Guarantee[Any]:
+    def as_guarantee(self) -> AnyGuarantee:
         """Return the guarantee with its settings."""
 
 
@@ -41,7 +42,7 @@ class _UncertaintyStated(_Stated):
     known: int
 
     @property
-    def as_guarantee(self) -> Guarantee[Any]:
+    def as_guarantee(self) -> AnyGuarantee:
         return Uncertainty(self.sensitive, self.rho, self.known)
 
 
@@ -52,14 +53,14 @@ class _CoherenceStated(_Stated):
     p: int
 
     @property
-    def as_guarantee(self) -> Guarantee[Any]:
+    def as_guarantee(self) -> AnyGuarantee:
         return Coherence(self.sensitive, self.h, self.k, self.p)
 
 
 _STATED: dict[str, type[_Stated]] = {"uncertainty": _UncertaintyStated, "coherence": _CoherenceStated}
 
 
-def guarantee_in(path: Path, **bounds: int | None) -> Guarantee[Any]:
+def guarantee_in(path: Path, **bounds: int | None) -> AnyGuarantee:
     """Read the guarantee that the file at `path` states: of a method (coat if it names none), or of sensitive items.
 
     `bounds` (k and m) replace the bounds of the file. Return the guarantee.
@@ -77,7 +78,7 @@ def guarantee_in(path: Path, **bounds: int | None) -> Guarantee[Any]:
         return method.guarantee
 
 
-def _stated_in(source: Source, bounds: dict[str, int | None]) -> Guarantee[Any]:
+def _stated_in(source: Source, bounds: dict[str, int | None]) -> AnyGuarantee:
     """Return the guarantee about sensitive items that a file states."""
     name = source.root.children[GUARANTEE].value
     model = _STATED.get(str(name))
@@ -88,7 +89,7 @@ def _stated_in(source: Source, bounds: dict[str, int | None]) -> Guarantee[Any]:
         return check(_replaced(source, bounds, ()), model).as_guarantee
 
 
-def _replaced(source: Source, settings: dict[str, Any], at: tuple[str, ...]) -> Source:
+def _replaced(source: Source, settings: JsonObject, at: tuple[str, ...]) -> Source:
     """Return a file with some `settings` of its mapping `at` replaced; None leaves a setting as it is."""
     place = source.root.place
     for name, value in settings.items():

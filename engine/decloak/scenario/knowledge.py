@@ -1,7 +1,6 @@
 """The knowledge of a scenario's attacker: the measures of relatedness that it allows, and contradictions in it."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError
@@ -9,13 +8,13 @@ from decloak.relate.knowledge import measures_for_levels
 from decloak.relate.ngd_sources import SampleSource
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
-from decloak.releases.form import Form
+from decloak.releases.form import AnyForm
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["knowledge_errors", "related_by"]
 
 
-def related_by(relate: Relatedness | None, attacker: Attacker, form: Form[Any, Any]) -> Relatedness | None:
+def related_by(relate: Relatedness | None, attacker: Attacker, form: AnyForm) -> Relatedness | None:
     """Return the measures of relatedness that `attacker` has for the `form`: all of `relate`, or those on its knowledge
     levels.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
@@ -14,7 +14,7 @@ from decloak.measure.registry import default_families, families_for, family_name
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
-from decloak.releases.form import Form
+from decloak.releases.form import AnyForm
 from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, unknown_rule_error
 from decloak.rules.model import is_path
@@ -183,7 +183,7 @@ class Scenario(Varying):
         )
 
     @property
-    def form(self) -> Form[Any, Any]:
+    def form(self) -> AnyForm:
         """The form of the release."""
         return FORMS[published_form(self.data, self.anonymise)]
 

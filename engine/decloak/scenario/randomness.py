@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from decloak.anonymisers.method import Method
 from decloak.anonymisers.registry import AnyMethod
+from decloak.digest import Config
 from decloak.errors import DecloakError
 from decloak.scenario.document import Document
 from decloak.scenario.model import Scenario
@@ -19,7 +19,7 @@ DRAWING = ("moderate", "weak")
 """The attackers whose knowledge of people is random."""
 
 
-def is_random(config: Mapping[str, Any]) -> bool:
+def is_random(config: Config) -> bool:
     """Return True if repetitions of a stored run with the configuration `config` differ."""
     attacker = config.get("attacker") or {}
     steps = attacker.get("knows")

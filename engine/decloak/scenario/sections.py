@@ -5,11 +5,12 @@ The types of measures are made from the registry of families: a name, or a mappi
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import Field, create_model
 
 from decloak.attacker.controls import CONTROLS, Control
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError
 from decloak.measure.family import Family
 from decloak.measure.registry import always_measured, families_with, family_named, metrics_by_key, selectable_families
@@ -77,7 +78,7 @@ def _measure() -> object:
 
 
 def _with_settings(family: Family) -> object:
-    fields: dict[str, Any] = {family.name: (family.settings, Field(description="The settings."))}
+    fields: JsonObject = {family.name: (family.settings, Field(description="The settings."))}
     return create_model(
         f"{family.name.capitalize()}MeasureEntry", __base__=ConfigSection, __doc__=f"{family.about}.", **fields
     )

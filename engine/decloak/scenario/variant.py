@@ -8,9 +8,8 @@ random hierarchy. A further attack changes nothing for the others.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
 
-from decloak.digest import digest
+from decloak.digest import Config, digest
 from decloak.scenario.document import Document
 from decloak.scenario.model import Scenario
 from decloak.scenario.split_by_form import SPLIT
@@ -26,12 +25,12 @@ class Variant:
     """One run: the scenario with one value for each key that varies, and one repetition, counted from 1."""
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Config
     repetition: int
     seed: int
-    config: Mapping[str, Any]
+    config: Config
     scenario: Scenario
-    whole: Mapping[str, Any] = field(default_factory=dict)
+    whole: Config = field(default_factory=dict)
     """The full lists of the document, of which only some entries apply to the form of a variant."""
 
     @property
@@ -103,7 +102,7 @@ def _drop_keys(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def _of_a_kind(key: str, cases: Sequence[Mapping[str, Any]]) -> bool:
+def _of_a_kind(key: str, cases: Sequence[Config]) -> bool:
     """Return True if the data vary only in the data set."""
     if key != "data" or not all(isinstance(case[key], Mapping) for case in cases):
         return False

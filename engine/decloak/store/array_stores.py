@@ -9,11 +9,10 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decloak.arrays import NumberArray
 from decloak.data.read_budget import charge
 from decloak.store.disassociated import write_totals
 from decloak.store.documentation import schema_statements
@@ -33,7 +32,7 @@ _COPIES = 3
 """Copies of an array in memory while it is read: its parts, all of them together, and the numbers."""
 _OWNERS = {"dataset": "extent", "relatedness": "relatedness_extent", "scoring": "scoring_extent"}
 
-Array = NDArray[Any]
+Array = NumberArray
 
 
 def write_lists(connection: sqlite3.Connection) -> None:

@@ -195,7 +195,7 @@ class AttackersDatabase:
         return sorted((place[number], items[item]) for number, item in self._nodes.known)
 
 
-def _of_table(table: str, rows: CodedRows[int], elements: Sequence[int], first: int) -> Rows:
+def _of_table(table: str, rows: CodedRows[int], elements: Sequence[int], first: int) -> Iterator[tuple[int, int, int]]:
     numbers: Ints = np.array(elements, np.int64)
     for begin in range(0, len(rows), BLOCK):
         for into, shown_rows in element_rows(rows, numbers, first, slice(begin, begin + BLOCK)):

@@ -1,10 +1,10 @@
 """Run a query rule's steps in a sandbox: once, or round by round until nothing is new."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.errors import DecloakError, quote
-from decloak.store.relations import taken
+from decloak.store.relations import Row, taken
 from decloak.store.sandbox import Sandbox, quoted
 
 __all__ = ["LAST_ROUND", "THIS_ROUND", "Derived", "derive", "fixpoint", "make_steps"]
@@ -17,7 +17,7 @@ class Derived(NamedTuple):
     """One fact: the round it was derived in, from 1, and its values in the order of the rule's columns."""
 
     round: int
-    values: tuple[Any, ...]
+    values: Row
 
 
 def make_steps(sandbox: Sandbox, steps: Mapping[str, str], places: Mapping[str, str]) -> None:

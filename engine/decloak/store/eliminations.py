@@ -7,12 +7,11 @@ A finding is one eliminated member. Its round is its place in the order: a rule 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Floats, Ints, NumberArray
 from decloak.store.distance_tables import read_distances
 from decloak.store.inserting import insert, next_number
 from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
@@ -78,12 +77,12 @@ class ConcatenatedEliminations(NamedTuple):
     thresholds: Floats
     eliminated: Ints
     kept: Ints
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, NumberArray]
 
 
 def concatenate_eliminations(tables: Sequence[TableEliminations]) -> ConcatenatedEliminations:
     """Return the eliminations of `tables` in a few arrays: many small ones take long to be sent to another process."""
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NumberArray] = {}
     for name in _GATHERED:
         none = np.zeros(0, np.float64 if name in _FLOATS else np.int64)
         columns[name] = np.concatenate([none, *(getattr(table, name) for table in tables)])

@@ -5,7 +5,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
-from decloak.store.relations import NODES, Scope
+from decloak.store.relations import NODES, Scope, SqlValue
 from decloak.store.sandbox import quoted
 
 __all__ = [
@@ -170,7 +170,7 @@ def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
     return number if row is None else row[0]
 
 
-def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, object]:
+def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, SqlValue]:
     cursor = connection.execute(f"select * from {quoted(f'found_{relation}')} where finding = ?", (finding,))
     names = [column[0] for column in cursor.description]
     return dict(zip(names, cursor.fetchone(), strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decloak.errors import DecloakError
 from decloak.store.derivation import Derived
 from decloak.store.inserting import insert, insert_rows, next_number
-from decloak.store.relations import Derives
+from decloak.store.relations import Derives, Row
 from decloak.store.sandbox import quoted
 
 __all__ = [
@@ -139,7 +139,7 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     )
 
 
-def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[object, ...]]:
+def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[Row]:
     """Read the facts that an attack derived, in the order in which it found them."""
     chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
     return connection.execute(

@@ -15,9 +15,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Floats, Ints, NumberArray
 from decloak.data.read_budget import charge
 from decloak.errors import DecloakError
 
@@ -79,9 +78,9 @@ def read_references(texts: Iterable[str], what: str) -> tuple[Ints, Floats]:
     return lengths, values.astype(np.float64)
 
 
-def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NDArray[Any]]:
+def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NumberArray]:
     lengths: list[int] = []
-    parts: list[NDArray[Any]] = [np.zeros(0, np.int64)]
+    parts: list[NumberArray] = [np.zeros(0, np.int64)]
     block: list[str] = []
     for text in chain(texts, (None,)):
         if text is not None:
@@ -96,7 +95,7 @@ def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NDArray[Any]]:
     return np.array(lengths, np.int64), values
 
 
-def _numbers(texts: Sequence[str], what: str) -> NDArray[Any]:
+def _numbers(texts: Sequence[str], what: str) -> NumberArray:
     """Return the numbers of all lists, joined to one text for a single call of the parser."""
     if not all(text.startswith("[") and text.endswith("]") for text in texts):
         raise damaged(f"{what} are no lists of numbers")

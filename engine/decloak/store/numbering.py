@@ -17,11 +17,11 @@ from decloak.store import distance_tables, pair_scores
 from decloak.store.inserting import numbers_by_name
 from decloak.store.lists import damaged, read_lists
 from decloak.store.records import Extent, StoredRecords, extent, read_records
-from decloak.store.relations import NODES, Scope
+from decloak.store.relations import NODES, Row, Scope, SqlValue
 
 __all__ = ["Numbering", "Rows"]
 
-Rows = Iterable[Sequence[Any]]
+Rows = Iterable[Sequence[SqlValue]]
 
 
 class Numbering:
@@ -41,7 +41,7 @@ class Numbering:
             return value + self.extent.first - 1 if 0 < value <= self.extent.records else None
         return self._stored[kind].get(value)
 
-    def facts(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
+    def facts(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[Row]:
         """Translate the numbers of nodes in facts to numbers in the store; refuse unknown numbers.
 
         `nodes` maps the columns that hold nodes to the kinds of the nodes.
@@ -60,7 +60,7 @@ class Numbering:
             raise DecloakError(message, hint=f"select the column {kind} of a relation, or give the column another name")
         return number
 
-    def derived(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[tuple[Any, ...]]:
+    def derived(self, nodes: Mapping[str, str], columns: Sequence[str], rows: Rows) -> Iterator[Row]:
         """Translate the numbers of nodes in stored facts to numbers in this database."""
         kinds = [nodes.get(column) for column in columns]
         for row in rows:

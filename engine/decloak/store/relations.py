@@ -5,7 +5,15 @@
 
 from typing import NamedTuple
 
-__all__ = ["COVER_COLUMNS", "ELIMINATION_COLUMNS", "NODES", "RELATIONS", "Derives", "Relation", "Scope", "taken"]
+__all__ = [
+    "COVER_COLUMNS", "ELIMINATION_COLUMNS", "NODES", "RELATIONS", "Derives", "Relation", "Row", "Scope", "SqlValue",
+    "taken",
+]  # fmt: skip
+
+SqlValue = None | int | float | str | bytes
+"""A value of a relation, as SQLite has it."""
+Row = tuple[SqlValue, ...]
+"""A row of a relation."""
 
 
 class Relation(NamedTuple):

@@ -5,8 +5,9 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.opening import connect_readonly
 
@@ -83,7 +84,12 @@ NOTES = {
     "join json_each(a.parameters, '$.notes') n where r.run = ? order by r.position, n.id",
 }
 """The notes of a run, by their source."""
-Rows = list[tuple[Any, ...]]
+RunRow = tuple[int, str, str, int, str, str]
+"""A run: its number, scenario, variant, repetition, start and attacks."""
+Figure = tuple[str, int, str, float | None, float | None, float | None]
+"""A figure: its attack, table, measure and value, and the counts of the ratio."""
+PairedCounts = list[tuple[str, int, float, float, float]]
+"""Three counts of each attack and scope."""
 
 
 def holds_originals(path: Path) -> bool:
@@ -101,7 +107,7 @@ def holds_originals(path: Path) -> bool:
         return bool(connection.execute(sql).fetchone()[0])
 
 
-def runs(connection: sqlite3.Connection) -> Rows:
+def runs(connection: sqlite3.Connection) -> list[RunRow]:
     """Every run, the newest last."""
     return connection.execute(
         "select r.id, r.scenario, r.variant, r.repetition, r.started, group_concat(a.label, ', ' order by a.position) "
@@ -176,7 +182,7 @@ class RunAttack(NamedTuple):
     text: str
     knows: str
     """The knowledge level of the attacker, empty in a store of an older version."""
-    settings: Mapping[str, Any]
+    settings: Config
     """Return the settings that it ran with."""
 
     @property
@@ -242,7 +248,7 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> Rows:
+def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> list[Figure]:
     """The figures of a run: attack, table, measure, value, and the counts of the ratio."""
     return connection.execute(
         f"select v.attack, {'v.scope' if tables else -1} as scope, v.measure, v.value, v.part, v.whole "
@@ -268,7 +274,7 @@ def recovered_by(connection: sqlite3.Connection, run: int) -> CountsByScope:
     return _by_scope(_paired_counts(connection, run, "baseline", "r.part, b.part, r.whole", recall))
 
 
-def _by_scope(rows: Rows) -> CountsByScope:
+def _by_scope(rows: PairedCounts) -> CountsByScope:
     counts: CountsByScope = {}
     for attack, scope, *three in rows:
         counts.setdefault(attack, {})[scope] = (three[0], three[1], three[2])
@@ -291,7 +297,7 @@ def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
     return [Sureness(*row) for row in _paired_counts(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
 
 
-def _paired_counts(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> Rows:
+def _paired_counts(connection: sqlite3.Connection, run: int, beside: str, counts: str, which: str) -> PairedCounts:
     """Pair the counts of some figures with the figure `beside`, for the same attack and table, where both exist."""
     rows = connection.execute(
         f"select a.label, r.scope, {counts} from run_attack a join measurement m on m.attack = a.attack "

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.inserting import quoted
 from decloak.store.opening import add_functions
-from decloak.store.relations import RELATIONS, taken
+from decloak.store.relations import RELATIONS, Row, SqlValue, taken
 
 __all__ = ["Sandbox", "attackers_file", "explained", "is_denied", "quoted"]
 
@@ -99,7 +98,7 @@ class Sandbox:
         sandbox._shows = shows
         return sandbox
 
-    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[SqlValue]]) -> None:
         """Let rules read `name` with the rows given here: a relation of an empty sandbox, or an additional table."""
         door = next((door for door, shown_as in self._shows.items() if shown_as == name), None)
         into = door or f"temp.{quoted(name)}"
@@ -120,7 +119,7 @@ class Sandbox:
         self.engine(f"create temp table {quoted(name)} as {sql}")
         self._names.add(name)
 
-    def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def select(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], list[Row]]:
         """Run a rule's SELECT; return its column names and rows."""
         columns, rows = self.stream(sql, place)
         held = list(islice(rows, _MOST_ROWS + 1))
@@ -128,7 +127,7 @@ class Sandbox:
             raise DecloakError(f"the SQL gives over {_MOST_ROWS} rows", place, "let it come to an end")
         return columns, held
 
-    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[Row]]:
         """The same, each row when it is asked for."""
         cursor = self._run(sql, place)
         return tuple(column[0] for column in cursor.description or ()), self._rows(cursor, place)
@@ -155,11 +154,11 @@ class Sandbox:
             chosen = ", ".join(quoted(column[1]) for column in columns[:4])
             self._connection.execute(f"create index temp.{quoted('index of ' + name)} on {quoted(name)} ({chosen})")
 
-    def engine(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def engine(self, sql: str, values: Sequence[SqlValue] = ()) -> list[Row]:
         """Run SQL of the rule engine itself on the temporary tables."""
         return list(self.engine_stream(sql, values))
 
-    def engine_stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def engine_stream(self, sql: str, values: Sequence[SqlValue] = ()) -> Iterator[Row]:
         """The same, each row when it is asked for; the SQL has run when this returns."""
         with self._ours():
             return iter(self._connection.execute(sql, values))
@@ -195,7 +194,7 @@ class Sandbox:
         with self._explaining(place):
             return self._connection.execute(sql)
 
-    def _rows(self, cursor: sqlite3.Cursor, place: str | None) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, cursor: sqlite3.Cursor, place: str | None) -> Iterator[Row]:
         with self._explaining(place):
             yield from cursor
 

@@ -16,9 +16,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.store import sandbox_frames as frames
 from decloak.store.opening import connect_readonly
+from decloak.store.relations import Row
 from decloak.store.sandbox import Sandbox, explained
 
 __all__ = ["serve"]
@@ -44,7 +46,7 @@ def serve(memory: int) -> None:
         server.answer(requests.get())
 
 
-def _listen(requests: "SimpleQueue[dict[str, Any]]") -> NoReturn:
+def _listen(requests: "SimpleQueue[JsonObject]") -> NoReturn:
     """Take requests, also while SQLite works, for the end of decloak shows here and nowhere else."""
     while (request := frames.read_frame(sys.stdin.buffer)) is not None:
         requests.put(request)
@@ -74,7 +76,7 @@ class _Server:
         self._clock = _Clock()
         self._room = 0
 
-    def answer(self, request: dict[str, Any]) -> None:
+    def answer(self, request: JsonObject) -> None:
         """Do what is asked for; columns and rows go while they come, the message after them ends the answer."""
         self._room = request["room"] * _MEGABYTE
         self._clock.start(request["seconds"])
@@ -105,7 +107,7 @@ class _Server:
             return self._send((), self._sandbox.engine_stream(*arguments))
         return _CALLS[call](self._sandbox, *arguments)
 
-    def _send(self, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> None:
+    def _send(self, columns: Sequence[str], rows: Iterator[Row]) -> None:
         """Send columns and rows; only once the first batch is there, so that an early error comes alone."""
         batches = self._batches(rows)
         batch = next(batches, None)
@@ -150,7 +152,7 @@ def _opened(call: str, *arguments: Any) -> Sandbox:
     return Sandbox.empty(*arguments or ({},))
 
 
-def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[Row]]:
     """Run a user's SELECT, which may read all of a store; its columns, and its rows, each when it is asked for."""
     connection = connect_readonly(path)
     connection.execute("pragma query_only = on")
@@ -162,7 +164,7 @@ def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[t
     return tuple(column[0] for column in cursor.description), _rows_of(connection, cursor)
 
 
-def _rows_of(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[object, ...]]:
+def _rows_of(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[Row]:
     try:
         with _explaining():
             yield from cursor

@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Sequence
 from typing import IO, Any
 
+from decloak.digest import JsonObject
+
 __all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read_frame", "write_frame", "write_rows"]
 
 SLACK = 2
@@ -84,7 +86,7 @@ def _as_text(value: object) -> dict[str, str]:
     return {"bytes": base64.b64encode(value).decode("ascii")}
 
 
-def _as_bytes(value: dict[str, Any]) -> Any:
+def _as_bytes(value: JsonObject) -> Any:
     return base64.b64decode(value["bytes"]) if value.keys() == {"bytes"} else value
 
 

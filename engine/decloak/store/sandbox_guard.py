@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from decloak.errors import DecloakError
 from decloak.store.opening import unusable
+from decloak.store.relations import Row, SqlValue
 from decloak.store.sandbox import Sandbox
 from decloak.store.sandbox_process import Limits, Process, Statement
 
@@ -70,7 +71,7 @@ def empty_sandbox(relations: Mapping[str, Sequence[str]], untrusted_name: str | 
 
 
 @contextmanager
-def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
+def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, ...], Iterator[Row]]]:
     """Run a user's SELECT on a store; its columns and rows. `held` is true if all rows are in memory."""
     limits = Limits.current()
     process = Process(limits)
@@ -132,13 +133,13 @@ class GuardedSandbox(Sandbox):
             self._process.end()
             raise
 
-    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[SqlValue]]) -> None:
         self._value("fill", name, list(columns), list(rows))
 
     def keep(self, name: str, sql: str) -> None:
         self._value("keep", name, sql)
 
-    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[Row]]:
         answer = self._answer("select", sql, place=place)
         return next(answer), chain.from_iterable(answer)
 
@@ -151,7 +152,7 @@ class GuardedSandbox(Sandbox):
     def index(self, name: str) -> None:
         self._value("index", name)
 
-    def engine_stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def engine_stream(self, sql: str, values: Sequence[SqlValue] = ()) -> Iterator[Row]:
         answer = self._answer("engine", sql, list(values))
         next(answer)
         return chain.from_iterable(answer)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.store import sandbox_frames as frames
 
@@ -130,7 +131,7 @@ class Process:
     def usable(self) -> bool:
         return self._popen.poll() is None
 
-    def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, dict[str, Any]]:
+    def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, JsonObject]:
         """Columns and then lists of rows where there are some; returned is the message that ends them.
 
         The replies of the process are untrusted: they are plain values, and printed text is escaped.
@@ -162,7 +163,7 @@ class Process:
         with suppress(BrokenPipeError):  # it has ended: reading tells how
             frames.write_frame(self._popen.stdin, request)
 
-    def _next(self, statement: Statement) -> frames.Rows | dict[str, Any]:
+    def _next(self, statement: Statement) -> frames.Rows | JsonObject:
         assert self._popen.stdout is not None
         try:
             message = frames.read_frame(self._popen.stdout)

@@ -3,9 +3,10 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from decloak.digest import Config, JsonObject
 from decloak.store.results import find_run
 
 __all__ = ["StudyRun", "chosen_runs", "read_runs", "sweep_of"]
@@ -23,7 +24,7 @@ class StudyRun(NamedTuple):
     repetition: int
     seed: int
     started: str
-    config: Mapping[str, Any]
+    config: Config
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -61,12 +62,12 @@ def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
     return sorted(newest.values(), key=lambda other: other.run)
 
 
-def _fixed(run: StudyRun) -> dict[str, Any]:
+def _fixed(run: StudyRun) -> JsonObject:
     """Return the configuration without the varied keys."""
     return dict(_drop_keys(run.config, [tuple(key.split(".")) for key in run.keys]))
 
 
-def _drop_keys(config: Mapping[str, Any], paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+def _drop_keys(config: Config, paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
     for key, value in config.items():
         inside = [path[1:] for path in paths if path[0] in (key, "*")]
         if () in inside:

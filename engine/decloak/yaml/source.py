@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core.core_schema import ErrorType
 
+from decloak.digest import Config
 from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.files import file_to_read
 from decloak.yaml.messages import ANY, Schema, Wording, branches, described, fields, part
@@ -158,7 +159,7 @@ def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
 
 
 def validated(
-    source: Source, model: type[Model], loc: Loc = (), context: Mapping[str, Any] | None = None
+    source: Source, model: type[Model], loc: Loc = (), context: Config | None = None
 ) -> tuple[Model | None, list[Fault]]:
     """Validate the value at `loc` of `source` with `model`; return it, or None, and all errors, each once. Validators
     receive `context`.

@@ -9,10 +9,9 @@ release, which has its own counting.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.anonymisers.kernels.records import Records, entries_of, matrix_of, starts
 from decloak.arrays import Ints, Mask
@@ -156,7 +155,7 @@ def node_supports(tree: Hierarchy, records: sparse.csr_array) -> Ints:
     return total[ends(tree)] - total[:-1]
 
 
-def _lowest_common(tree: Hierarchy) -> Callable[[NDArray[Any], NDArray[Any]], Ints]:
+def _lowest_common(tree: Hierarchy) -> Callable[[Ints, Ints], Ints]:
     """Return a function for the lowest common ancestor of leaf positions a < b: the minimum over the neighbours from a
     to b.
 
@@ -168,7 +167,7 @@ def _lowest_common(tree: Hierarchy) -> Callable[[NDArray[Any], NDArray[Any]], In
         half = 1 << (row - 1)
         table[row, :-half] = np.minimum(table[row - 1, :-half], table[row - 1, half:])
 
-    def lowest(a: NDArray[Any], b: NDArray[Any]) -> Ints:
+    def lowest(a: Ints, b: Ints) -> Ints:
         row = np.frexp(b - a)[1] - 1
         least: Ints = np.minimum(table[row, a], table[row, b - (1 << row)])
         return least

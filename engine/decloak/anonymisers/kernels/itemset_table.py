@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from decloak.lazy import sparse
 __all__ = ["publishable_sets"]
 
 
-def publishable_sets(records: sparse.csr_array[Any], k: int, m: int, *, zeros: bool) -> list[Grown]:
+def publishable_sets(records: sparse.csr_array, k: int, m: int, *, zeros: bool) -> list[Grown]:
     """Return for each size up to `m` the itemsets of `records` to publish, with their supports, for `k`.
 
     With `zeros`, a cell may be empty. Without, every cell has at least `k` records.

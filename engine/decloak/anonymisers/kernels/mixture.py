@@ -10,7 +10,7 @@ with item i, the probabilities are
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Mixture(NamedTuple):
     probabilities: Floats
 
 
-def fit_mixture(records: sparse.csr_array[Any], parts: int, seed: int, rounds: int = ROUNDS) -> Mixture:
+def fit_mixture(records: sparse.csr_array, parts: int, seed: int, rounds: int = ROUNDS) -> Mixture:
     """Return a mixture of `parts` fitted to `records`; `seed` decides the first shares."""
     rng = np.random.default_rng(seed)
     common = np.bincount(records.indices, minlength=records.shape[1]) / max(1, records.shape[0])
@@ -49,12 +49,12 @@ def fit_mixture(records: sparse.csr_array[Any], parts: int, seed: int, rounds: i
     return mixture
 
 
-def _blocks(records: sparse.csr_array[Any]) -> Iterator[sparse.csr_array[Any]]:
+def _blocks(records: sparse.csr_array) -> Iterator[sparse.csr_array]:
     matrix = sparse.csr_array((np.ones(records.nnz), records.indices, records.indptr), records.shape)
     return (matrix[first : first + BLOCK] for first in range(0, records.shape[0], BLOCK))
 
 
-def _probabilities(common: Floats, parts: int, shares: Iterator[tuple[sparse.csr_array[Any], Floats]]) -> Mixture:
+def _probabilities(common: Floats, parts: int, shares: Iterator[tuple[sparse.csr_array, Floats]]) -> Mixture:
     """Return the mixture with these shares of records in parts."""
     held, sizes = np.zeros((len(common), parts)), np.zeros(parts)
     for block, share in shares:
@@ -64,7 +64,7 @@ def _probabilities(common: Floats, parts: int, shares: Iterator[tuple[sparse.csr
     return Mixture(sizes / max(1e-300, sizes.sum()), np.clip(probabilities, LOWEST, HIGHEST))
 
 
-def _shares(mixture: Mixture, block: sparse.csr_array[Any]) -> Floats:
+def _shares(mixture: Mixture, block: sparse.csr_array) -> Floats:
     """Return the shares of records in parts, by their likelihood in each part."""
     absent = np.log1p(-mixture.probabilities)
     likelihood: Floats = block @ (np.log(mixture.probabilities) - absent)
@@ -75,7 +75,7 @@ def _shares(mixture: Mixture, block: sparse.csr_array[Any]) -> Floats:
     return likelihood
 
 
-def draw_records(mixture: Mixture, count: int, seed: int) -> sparse.csr_array[Any]:
+def draw_records(mixture: Mixture, count: int, seed: int) -> sparse.csr_array:
     """Return `count` records drawn from a mixture with `seed`, a matrix of records × items."""
     rng = np.random.default_rng([seed, 1])
     sizes = rng.multinomial(count, mixture.weights / mixture.weights.sum())

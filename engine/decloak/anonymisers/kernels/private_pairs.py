@@ -10,7 +10,7 @@ A record gets the items along the forest, each with its probability given the it
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class _Counts(NamedTuple):
     scale: float
 
 
-def draw_private(records: sparse.csr_array[Any], epsilon: float, seed: int | None) -> sparse.csr_array[Any]:
+def draw_private(records: sparse.csr_array, epsilon: float, seed: int | None) -> sparse.csr_array:
     """Return records drawn with differential privacy for `epsilon`, a matrix of records × items.
 
     `seed` decides noise and records. Without it both come from the operating system, as the guarantee requires.
@@ -59,7 +59,7 @@ def _laplace(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> 
     return noise
 
 
-def _noisy_counts(records: sparse.csr_array[Any], epsilon: float, rng: np.random.Generator) -> _Counts:
+def _noisy_counts(records: sparse.csr_array, epsilon: float, rng: np.random.Generator) -> _Counts:
     count = max(1, records.shape[0] + int(_laplace(rng, (), 1 / (SHARES["records"] * epsilon))))
     lengths = np.bincount(np.minimum(np.diff(records.indptr), LONGEST), minlength=LONGEST + 1)
     within = np.cumsum(lengths + _laplace(rng, lengths.shape, 1 / (SHARES["lengths"] * epsilon))) >= LONG * count
@@ -73,7 +73,7 @@ def _noisy_counts(records: sparse.csr_array[Any], epsilon: float, rng: np.random
     return _Counts(count, np.clip(items, 0, count), pairs + pairs.T, scale)
 
 
-def _shortened(records: sparse.csr_array[Any], most: int, rng: np.random.Generator) -> sparse.csr_array[Any]:
+def _shortened(records: sparse.csr_array, most: int, rng: np.random.Generator) -> sparse.csr_array:
     """Return `records` with at most so many items each, chosen at random."""
     row = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     order = np.lexsort((rng.random(len(row)), row))
@@ -82,7 +82,7 @@ def _shortened(records: sparse.csr_array[Any], most: int, rng: np.random.Generat
     return sparse.csr_array(sparse.coo_array(entries, records.shape))
 
 
-def _draw(counts: _Counts, rng: np.random.Generator) -> sparse.csr_array[Any]:
+def _draw(counts: _Counts, rng: np.random.Generator) -> sparse.csr_array:
     parents, order = _forest(counts)
     rows: dict[int, Ints] = {}
     for item in order.tolist():

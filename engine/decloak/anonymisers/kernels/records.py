@@ -5,7 +5,7 @@ The labels of record r are `held[start[r]:start[r + 1]]`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,14 +116,14 @@ def _equal(records: Records, like: Ints) -> Mask:
     return same
 
 
-def starts(lengths: NDArray[Any] | list[int]) -> Ints:
+def starts(lengths: Ints | Mask | list[int]) -> Ints:
     """Return the starts of runs of these `lengths`, and the end of the last one."""
     start = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=start[1:])
     return start
 
 
-def entries_of(start: NDArray[Any], lengths: NDArray[Any]) -> Ints:
+def entries_of(start: Ints, lengths: Ints) -> Ints:
     """Return the numbers from `start` to start + length - 1 of every run, by `lengths`, one run after the other."""
     begin = starts(lengths)
     return np.arange(begin[-1]) + np.repeat(start - begin[:-1], lengths)

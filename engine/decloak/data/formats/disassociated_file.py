@@ -27,6 +27,7 @@ from decloak.data.formats.release_header import (
     whole_number,
 )
 from decloak.data.formats.writing import write_lines
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = ["DISASSOCIATION", "disassociated_schema", "parse_chunk_content", "write_disassociated"]
@@ -78,7 +79,7 @@ class _Reader:
         _check_apart(line, [*(chunk.items for chunk in chunks), terms])
         return Cluster(size, chunks, terms)
 
-    def _joint(self, line: Line, value: dict[str, Any]) -> JointCluster:
+    def _joint(self, line: Line, value: JsonObject) -> JointCluster:
         fields = _object(line, value, "joint cluster")
         members = _list(line, "joint", fields["joint"])
         for number in members:
@@ -154,7 +155,7 @@ def write_disassociated(release: ChunkContent, path: FilePath) -> None:
     write_lines(lines, path, longest=LONGEST_RELEASE, remedy=STORE_REMEDY)
 
 
-def _objects(release: ChunkContent) -> Iterable[dict[str, Any]]:
+def _objects(release: ChunkContent) -> Iterable[JsonObject]:
     yield Header(DISASSOCIATION, release.k, release.m, release.cover).value
     for cluster in release.clusters:
         chunks = list(map(_chunk_object, cluster.record_chunks))
@@ -165,11 +166,11 @@ def _objects(release: ChunkContent) -> Iterable[dict[str, Any]]:
         yield {"totals": dict(release.totals)}
 
 
-def _chunk_object(chunk: Chunk) -> dict[str, Any]:
+def _chunk_object(chunk: Chunk) -> JsonObject:
     return {"items": list(chunk.items), "subrecords": list(map(list, chunk.subrecords))}
 
 
-def _object(line: Line, value: Any, kind: str, name: str = "") -> dict[str, Any]:
+def _object(line: Line, value: Any, kind: str, name: str = "") -> JsonObject:
     """Return `value` if it is an object of a kind with exactly its keys."""
     what = name or f"a {kind}"
     if not isinstance(value, dict):
@@ -209,7 +210,7 @@ def _check_inside(line: Line, name: str, items: tuple[str, ...], subrecords: tup
                 raise line.error(message, suggest(item, items) or "add it to the items of the chunk")
 
 
-def disassociated_schema() -> dict[str, Any]:
+def disassociated_schema() -> JsonObject:
     """Return the JSON Schema of one line: a header, a cluster or a joint cluster."""
     whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     items = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
@@ -218,7 +219,7 @@ def disassociated_schema() -> dict[str, Any]:
     members = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "uniqueItems": True}
     header = {key: {"const": value} for key, value in Header(DISASSOCIATION).value.items()}
     header |= {"k": whole, "m": whole, "cover": {"enum": list(COVERS)}}
-    kinds: dict[str, dict[str, Any]] = {
+    kinds: dict[str, JsonObject] = {
         "header": header,
         "cluster": {"size": whole, "record_chunks": chunks, "term_chunk": items},
         "joint cluster": {"joint": members, "shared_chunks": chunks},

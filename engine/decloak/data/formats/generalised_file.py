@@ -10,7 +10,6 @@ transaction is one whose items were all suppressed, or that held none.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from decloak.data.content import LabelContent
 from decloak.data.formats.jsonvalue import json_text, json_value
@@ -26,6 +25,7 @@ from decloak.data.formats.release_header import (
     header_of,
 )
 from decloak.data.formats.writing import write_lines
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, at_location, quote, suggest
 
 __all__ = ["GENERALISATION", "generalised_schema", "parse_label_content", "write_generalised"]
@@ -51,7 +51,7 @@ class _Reader:
         else:
             self._transaction(line, value)
 
-    def _label(self, line: Line, value: dict[str, Any]) -> None:
+    def _label(self, line: Line, value: JsonObject) -> None:
         if self.transactions:
             raise line.error("a label after a transaction", "write all labels first")
         if value.keys() != {"label", "items"}:

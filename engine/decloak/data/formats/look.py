@@ -23,6 +23,7 @@ from decloak.data.formats.published import parse_set_content
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import reading_file
 from decloak.data.repeats import RepeatedRecords
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 
 __all__ = ["FileCounts", "Look", "Reading", "look"]
@@ -111,7 +112,7 @@ class Look:
         return not self.unsure and self.problem is None
 
     @property
-    def value(self) -> dict[str, Any]:
+    def value(self) -> JsonObject:
         """The description as a JSON object."""
         readings = [{"format": reading.format, **reading.settings} for reading in (self.reading, *self.alternatives)]
         counts = None if self.counts is None else self.counts._asdict()
@@ -163,7 +164,7 @@ def _look(path: FilePath) -> Look:
     )  # fmt: skip
 
 
-def _columns_left_out(best: Guess) -> dict[str, Any]:
+def _columns_left_out(best: Guess) -> JsonObject:
     """Return the columns of a table that are not read."""
     read_here = {best.options.item, *best.options.columns, best.options.transaction if best.format != "basket" else ""}
     here = best.header[1:] if best.options.ids else best.header
@@ -225,7 +226,7 @@ def _readable(sample: FileSample) -> ReadFile:
     return ReadFile(sample.path, "".join(f"{line.text}\n" for line in sample.lines).encode("utf-8", "replace"))
 
 
-def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: list[str]) -> dict[str, Any]:
+def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: list[str]) -> JsonObject:
     rows: Sequence[tuple[str, ...]] = dataset.transactions
     occurrences = sum(map(len, rows))
     all_read = reading.format in FORMATS and (sample.readable or sample.binary is not None)

@@ -1,9 +1,10 @@
 """The first line of every release file: its method, and the k and m that it states."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.data.formats.jsonvalue import json_value
 from decloak.data.formats.lines import Line
+from decloak.digest import JsonObject
 from decloak.errors import quote, suggest
 
 __all__ = [
@@ -88,7 +89,7 @@ def whole_number(line: Line, name: str, value: object) -> int:
     return value
 
 
-def closed_object_schema(title: str, fields: dict[str, Any]) -> dict[str, Any]:
+def closed_object_schema(title: str, fields: JsonObject) -> JsonObject:
     """Return the JSON Schema `title` of an object with exactly the keys of `fields`. Only k and m are optional."""
     required = [key for key in fields if key not in OPTIONAL]
     return {
