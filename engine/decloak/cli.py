@@ -56,6 +56,7 @@ GROUPS = {
         "sql": "Query the store with SQL (read-only).",
         "serve": "Show the store in a browser.",
         "graph": "Export a release and its findings as a graph.",
+        "plugins": "List the installed plugins.",
         "completion": "Print the completion script of a shell.",
     },
 }
@@ -180,7 +181,11 @@ def _unforeseen(error: Exception, store: Path | None) -> int:
     if mendable is not None:
         _print_error(str(mendable))
         return EXIT_INPUT
-    _print_error(f"a fault inside decloak: {type(error).__name__}: {quote(error, 200)}; "
+    from decloak.plugins import plugin_at_fault
+
+    plugin = plugin_at_fault(error)
+    where = f"the plugin {plugin.package} {plugin.version}" if plugin else "decloak"
+    _print_error(f"a fault inside {where}: {type(error).__name__}: {quote(error, 200)}; "
          "set DECLOAK_DEBUG=1 to see where, and report it")  # fmt: skip
     return EXIT_INTERNAL
 

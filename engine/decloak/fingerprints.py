@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
-from importlib.util import cache_from_source
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,8 +51,8 @@ Sources = Mapping[str, Source]
 def fingerprint(modules: Iterable[str], unfollowed: Collection[str] = ()) -> str:
     """Return the fingerprint of the closure of `modules`.
 
-    A module in one of `unfollowed` counts only with its own text. A module outside decloak counts with the text of its
-    file.
+    A module in one of `unfollowed` counts only with its own text. A module outside decloak counts with all files of its
+    package, and with all sources of decloak, because its imports are not followed.
     """
     return _fingerprint(frozenset(modules), frozenset(unfollowed))
 
@@ -62,7 +62,8 @@ def _fingerprint(modules: frozenset[str], unfollowed: frozenset[str]) -> str:
     sources = _sources()
     ours = {name for name in modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
     lines = [f"{name} {sources[name].digest}" for name in sorted(closure(sources, ours, unfollowed))]
-    lines += [f"{name} {_digest_of_other(name)}" for name in sorted(modules - ours)]
+    if others := {name.partition(".")[0] for name in modules - ours}:
+        lines += [whole_fingerprint(), *(f"{name} {_digest_of_other(name)}" for name in sorted(others))]
     return _digest("\n".join(lines).encode())
 
 
@@ -91,13 +92,16 @@ def whole_fingerprint() -> str:
     return fingerprint(_sources())
 
 
-def _digest_of_other(name: str) -> str:
-    import sys
-
-    file = getattr(sys.modules.get(name), "__file__", None)
-    with suppress(OSError, TypeError):
-        return _digest(_normal(Path(file).read_bytes()))  # type: ignore[arg-type]
-    return ""
+def _digest_of_other(package: str) -> str:
+    """Return the digest of the files of a `package` outside decloak, or of the module with this name."""
+    try:
+        found = find_spec(package)
+    except ValueError:  # a module that is run, or typed in
+        found = None
+    if found is None or not (places := found.submodule_search_locations or [found.origin or ""]):
+        return ""
+    files = sorted(path for place in map(Path, places) for path in (place, *place.rglob("*")) if path.is_file())
+    return _digest(b"".join(_digest_bytes(_normal(file.read_bytes())) for file in files if file.suffix != ".pyc"))
 
 
 def _digest(content: bytes) -> str:

@@ -1,6 +1,6 @@
 """All anonymisation methods, as scenarios name them and as one plain function: data in, a release out; no store.
 
-A new method is a class like theirs, and a line here.
+A new method is a class like theirs, and a line here or a plugin.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -33,13 +33,15 @@ from decloak.data.published import Published
 from decloak.data.synthetic import Synthetic
 from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
+from decloak.plugins import with_plugins
 
 __all__ = ["CHOICES", "METHODS", "ONE_CUT", "PARTS", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
 
-ENTRIES: tuple[type[Method], ...] = (
+_INCLUDED: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
     CoatMethod, SuppressionMethod, ItemsetsMethod, SyntheticMethod,
 )  # fmt: skip
+ENTRIES = with_plugins("methods", Method, _INCLUDED, lambda entry: get_args(entry.model_fields["method"].annotation))
 PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The section of each method, by name."""
 METHODS = {anonymiser.name: anonymiser for entry in ENTRIES for anonymiser in entry.anonymisers}

@@ -1,4 +1,4 @@
-"""The families of measures, in the order of tables and texts. A further one is a module, and its name here."""
+"""The families of measures, in the order of tables and texts. A new one is a module, and its name here, or a plugin."""
 
 from decloak.data.forms import FormName
 from decloak.figures import WAYS, Metric
@@ -21,6 +21,7 @@ from decloak.measure import (
     wmd,
 )
 from decloak.measure.family import Family
+from decloak.plugins import with_plugins
 
 __all__ = [
     "FAMILIES",
@@ -39,7 +40,12 @@ _MODULES = (
     findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, calibration, breakage, breach,
     timing, coverage, utility, wmd,
 )  # fmt: skip
-FAMILIES: tuple[Family, ...] = tuple(module.FAMILY for module in _MODULES)
+FAMILIES: tuple[Family, ...] = with_plugins(
+    "measures",
+    Family,
+    (module.FAMILY for module in _MODULES),
+    lambda family: [family.name, *(metric.key for metric in family.metrics)],
+)
 
 
 def family_named(name: str) -> Family:

@@ -22,6 +22,7 @@ from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.fingerprints import whole_fingerprint
 from decloak.parallel import Cluster, ClusterError
+from decloak.plugins import installed
 from decloak.relate.sending import check_resolved_addresses, is_host_allowed
 from decloak.version import __version__
 
@@ -45,7 +46,7 @@ def _versions() -> dict[str, str]:
     for package in SAME:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
-    return versions
+    return versions | {plugin.package: plugin.version for plugin in installed()}
 
 
 def call_here(versions: dict[str, str], content: bytes) -> bytes:

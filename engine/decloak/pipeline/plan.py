@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from decloak.data.formats.folder import Folder
+from decloak.data.formats.plain_files import FORMATS
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.digest import digest
 from decloak.fingerprints import fingerprint, imports_of
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, always_measured, family_named
 from decloak.pipeline.inputs import Inputs
+from decloak.plugins import installed
 from decloak.relate.relatedness import Relatedness
 from decloak.rules.load import Catalogue, Rule, dependency_order
 from decloak.rules.model import Settings
@@ -43,6 +45,9 @@ class StageCode:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario, self._form = scenario, type(scenario.form).__module__
+        named = (FORMATS.get(str(getattr(part, "format", None))) for part in scenario.nested())
+        readers = (entry.parse or entry.load for entry in named if entry is not None)
+        self._formats = [reader.__module__ for reader in readers if reader and not _is_ours(reader.__module__)]
 
     def original(self) -> str:
         """The fingerprint of the code that reads or generates the original data."""
@@ -94,10 +99,17 @@ class StageCode:
         """The fingerprint of the code that puts a run together."""
         return self._of(modules=["decloak.store.writing"])
 
-    @staticmethod
-    def _of(*further: str, modules: Collection[str], without: Collection[str] = ()) -> str:
+    def _of(self, *further: str, modules: Collection[str], without: Collection[str] = ()) -> str:
         own = (f"decloak.pipeline.{name}" for name in (*_EVERY, *further))
-        return fingerprint([*modules, *own], [*_CARRYING, *without])
+        found = fingerprint([*modules, *self._formats, *own], [*_CARRYING, *without])
+        if all(map(_is_ours, (*modules, *self._formats))):
+            return found
+        return digest([found, sorted({(plugin.package, plugin.version) for plugin in installed()})])
+
+
+def _is_ours(module: str) -> bool:
+    """Return True if decloak has the module, and no plugin."""
+    return module.startswith("decloak.")
 
 
 def _modules_of(part: ConfigSection | None) -> list[str]:

@@ -1,23 +1,35 @@
-"""The registry of sources of relatedness: a new source is a class in a module here, and an entry in this list."""
+"""The registry of sources of relatedness: a new one is a class in a module here and an entry below, or a plugin."""
 
-from typing import TYPE_CHECKING, Annotated, Union
+from typing import TYPE_CHECKING, Annotated, Union, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field
 
+from decloak.plugins import with_plugins
 from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
 from decloak.relate.model import ModelSource
 from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.provider import ProviderSource
-from decloak.relate.relatedness import Relatedness
+from decloak.relate.relatedness import NgdSource, Relatedness
 from decloak.relate.similarity_sources import EmbeddingSource, WordnetSource
 
 __all__ = ["NGD", "SIMILARITIES", "Relate"]
 
-NGD = (CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource)
+_INCLUDED: tuple[type[Relatedness], ...] = (
+    CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource,
+    EmbeddingSource, WordnetSource, ClustersSource, ModelSource,
+)  # fmt: skip
+
+
+def _names(source: type[Relatedness]) -> tuple[str, ...]:
+    return get_args(source.model_fields["source" if issubclass(source, NgdSource) else "measure"].annotation)
+
+
+SOURCES = with_plugins("sources", Relatedness, _INCLUDED, _names)
+NGD = tuple(source for source in SOURCES if issubclass(source, NgdSource))
 """Sources of normalised Google distances, distinguished by `source`."""
-SIMILARITIES = (EmbeddingSource, WordnetSource, ClustersSource, ModelSource)
+SIMILARITIES = tuple(source for source in SOURCES if source not in NGD)
 """Sources that are a measure of their own."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from operator import or_
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field, RootModel
@@ -16,6 +17,7 @@ from decloak.data.formats.folder import Folder
 from decloak.digest import digest
 from decloak.errors import DecloakError, quote, suggest
 from decloak.files import bundled
+from decloak.plugins import installed
 from decloak.rules.model import RuleModel, is_path
 from decloak.rules.operators.operator import Operator, Rule
 from decloak.rules.operators.registry import OPERATORS
@@ -32,6 +34,7 @@ __all__ = [
     "dependency_order",
     "parse_rule",
     "rule_files",
+    "rule_names",
     "unknown_rule_error",
     "untrusted_name",
 ]
@@ -121,13 +124,13 @@ def _add_rule(rules: Texts, path: Path, text: str | None = None) -> Rule:
 
 
 class Catalogue:
-    """The rules by name: rules of decloak, and files given by path."""
+    """The rules by name: rules of decloak and of plugins, and files given by path."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._texts: Texts = dict(_bundled())
         self._files: dict[Path, Rule] = {}
         self._rules: dict[str, Rule] = {}
-        for path in paths:
+        for path in (*_plugin_files(), *paths):
             self._add(path)
 
     def _add(self, path: Path, text: str | None = None) -> Rule:
@@ -204,6 +207,21 @@ def untrusted_name(name: str, text: str) -> str | None:
 def bundled_names() -> tuple[str, ...]:
     """Return the names of bundled rules: a file has the name of its rule."""
     return tuple(sorted(path.stem for path in bundled_files()))
+
+
+@cache
+def _plugin_files() -> tuple[Path, ...]:
+    """Return the rule files in the folders of plugins."""
+    modules = [plugin.load(ModuleType) for plugin in installed() if plugin.kind == "rules"]
+    folders = [Path(folder) for module in modules for folder in getattr(module, "__path__", ())]
+    return tuple(path for folder in folders for path in rule_files(folder))
+
+
+@cache
+def rule_names() -> tuple[str, ...]:
+    """Return the names of bundled rules and of the rules of plugins."""
+    added = (parse_rule(source_text(path), str(path)).name for path in _plugin_files())
+    return tuple(sorted([*bundled_names(), *added]))
 
 
 def unknown_rule_error(name: str, names: Sequence[str]) -> DecloakError:

@@ -19,7 +19,7 @@ from keyword import iskeyword
 from decloak.errors import DecloakError, quote, suggest
 from decloak.figures import new_name
 from decloak.formula import Number, Operation, Term, parse, walk
-from decloak.rules.load import bundled_names
+from decloak.rules.load import rule_names
 from decloak.scenario.expect_terms import (
     COMPARE,
     figure_and_attack,
@@ -105,7 +105,7 @@ class Expectation:
                 renamed = new_name(measure, attack)
                 hint = f"write {renamed}" if renamed else suggest(measure, measures) or known
                 yield DecloakError(f"no measure {quote(measure)}", hint=hint)
-            elif attack not in attacks and attack in bundled_names():
+            elif attack not in attacks and attack in rule_names():
                 message = f"the expectation needs the attack {quote(attack)}, but the scenario runs only: "
                 hint = f"add {attack} under attack, or change the expectation"
                 yield DecloakError(f"{message}{', '.join(plain) or 'none'}", hint=hint)

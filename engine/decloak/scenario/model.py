@@ -16,7 +16,7 @@ from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import AnyForm
 from decloak.releases.registry import FORMS
-from decloak.rules.load import bundled_names, unknown_rule_error
+from decloak.rules.load import bundled_names, rule_names, unknown_rule_error
 from decloak.rules.model import is_path
 from decloak.scenario.expect import Expectation
 from decloak.scenario.knowledge import knowledge_errors, related_by
@@ -280,8 +280,8 @@ class Scenario(Varying):
     def _unknown(self) -> ConfigErrors:
         """Yield errors for unknown rules. Rule files are read later, when the run is planned."""
         for number, attack in enumerate(self.listed):
-            if not is_path(attack.rule) and attack.rule not in bundled_names():
-                yield ("attack", number), unknown_rule_error(attack.rule, bundled_names())
+            if not is_path(attack.rule) and attack.rule not in rule_names():
+                yield ("attack", number), unknown_rule_error(attack.rule, rule_names())
 
     def _expected(self, attacks: Sequence[str], *, all_named: bool = True) -> ConfigErrors:
         """Yield an error for each unknown name in expectations, once. If a rule is unknown, it may have any name."""

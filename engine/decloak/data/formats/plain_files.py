@@ -16,6 +16,7 @@ from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.formats.writing import write_lines
 from decloak.data.frames import SHAPES, frame_columns, is_frame, rows_in_format, rows_of_columns
 from decloak.errors import DecloakError, at_location, quote, suggest
+from decloak.plugins import with_plugins
 
 __all__ = ["FORMATS", "find_format", "read", "write"]
 
@@ -25,11 +26,11 @@ TABULAR = "long has one item per row, onehot one column per item, basket a list;
 
 
 def _entries() -> list[Format]:
-    """Return the entry of every module of the folder: text formats first, and first of these separated values, the most
-    common.
+    """Return the entry of every module of the folder and of plugins: text formats first, and first of these separated
+    values, the most common.
     """
     modules = [import_module(f"{plain.__name__}.{module.name}") for module in pkgutil.iter_modules(plain.__path__)]
-    entries: list[Format] = [module.FORMAT for module in modules]
+    entries = with_plugins("formats", Format, (module.FORMAT for module in modules), lambda entry: [entry.name])
     return sorted(entries, key=lambda entry: (entry.parse is None, "separator" not in entry.options, entry.name))
 
 
