@@ -18,6 +18,7 @@ from decloak.anonymisers.kernels.itemset_table import publishable_sets
 from decloak.counting.itemsets import coded_items
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.itemset_table import ItemsetTable
+from decloak.errors import DecloakError
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.classify import class_of, classified, joint_counts
 from decloak.measure.kernels.estimate.counts import (
@@ -244,3 +245,23 @@ def test_errors_of_unpublished_triples(shared_data, name, cells, expected):
         grown = grown_sets(records, 11, 3, lambda one: one.supports >= 11)
         published = [Grown(one.itemsets[one.supports >= 11], one.supports[one.supports >= 11]) for one in grown]
     assert errors_of_triples(records, published) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_workload_replaces_random_itemsets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["bread, milk"] * 6 + ["bread"] * 3 + ["milk"] * 3 + ["salt, tea"] + ["tea"] * 3
+    Path("data.txt").write_text("\n".join(rows))
+    Path("asked.txt").write_text("bread\nsalt\nunheard of\nmilk, bread\nmilk, bread, unheard of\n")
+    Path("s.yaml").write_text(
+        "scenario: s\ndata: {file: data.txt, format: basket}\nattack: all\nanonymise: {method: itemsets, k: 3, m: 2}\n"
+        "measure: [{utility: {workload: asked.txt}}]\n"
+    )
+    (one,) = decloak.run("s.yaml", store="s.db").variants
+    figures = {name: value for (name, _), value in one.measures.items()}
+    # The table says nothing of one person with salt; no record has the other item.
+    assert [figures[f"count_error_{size}"] for size in (1, 2, 3)] == pytest.approx([1 / 3, 0, 0])
+    assert figures["count_error"] == pytest.approx(1 / 9)
+    Path("asked.txt").write_text("bread\na, b, c, d\n")
+    with pytest.raises(DecloakError, match="4 items") as refused:
+        decloak.run("s.yaml", store="s.db")
+    assert refused.value.place == "asked.txt:2"

@@ -7,9 +7,10 @@ import numpy as np
 from pydantic import Field
 
 from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
-from decloak.errors import quote
+from decloak.errors import DecloakError, quote
 from decloak.figures import metrics_of
 from decloak.measure.estimates import Published, published_by, with_exclusive
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
@@ -27,7 +28,7 @@ NO_TABLES = "distance tables contain no records, so their utility cannot be meas
 class UtilitySettings(ConfigSection):
     """The utility of a release for its readers."""
 
-    FILES = ("constraints",)
+    FILES = ("workload", "constraints")
 
     top: int = Field(100, ge=1)
     """How many of the most frequent itemsets are compared as counted in the chunks of a disassociated release."""
@@ -40,6 +41,8 @@ class UtilitySettings(ConfigSection):
     itemsets do not outweigh all others."""
     seed: int = Field(0, ge=0)
     """The seed of random itemsets."""
+    workload: File | None = None
+    """The itemsets that readers count, a set of 1 to 3 items a line. They replace the random itemsets."""
     constraints: File | None = None
     """Utility constraints, a set of items a line: the error of counts is also measured inside each of them."""
     classify: Item | Annotated[tuple[Item, ...], Field(min_length=1)] | None = None
@@ -55,6 +58,7 @@ def _measure(
     itemsets: int,
     bound: float,
     seed: int,
+    workload: str | None,
     constraints: str | None,
     classify: str | Sequence[str] | None,
 ) -> MetricResult:
@@ -64,7 +68,8 @@ def _measure(
     if held.original is None:
         return [], UNKNOWN.format("utility")
     published = with_exclusive(published_by(held), attacked.exclusive)
-    figures = list(_of_estimates(held, published, queries, itemsets, bound, seed))
+    wanted = None if workload is None else _wanted(attacked.folder / workload)
+    figures = list(_of_estimates(held, published, wanted or queries, itemsets, bound, seed))
     if constraints is not None:
         sets = read(attacked.folder / constraints, PLAIN).transactions
         figures += _of_constraints(held, published, sets, queries, bound, seed)
@@ -80,10 +85,22 @@ def _measure(
     return figures, note
 
 
+def _wanted(path: FilePath) -> Dataset:
+    """Read the itemsets that readers count from the file at `path` and return them."""
+    wanted = read(path, PLAIN)
+    for items, label in zip(wanted.transactions, wanted.labels, strict=True):
+        if len(items) not in SIZES:
+            raise DecloakError(f"{len(items)} items", f"{location(path)}:{label}", "write 1 to 3 items a line")
+    return wanted
+
+
 def _of_estimates(
-    held: StoredRelease, published: Published, queries: int, itemsets: int, bound: float, seed: int
+    held: StoredRelease, published: Published, queries: int | Dataset, itemsets: int, bound: float, seed: int
 ) -> Iterator[MetricValue]:
-    """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain."""
+    """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain.
+
+    `queries` are the itemsets to count, or how many random ones of each size.
+    """
     from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
     from decloak.measure.kernels.estimate.known import signatures
@@ -93,10 +110,16 @@ def _of_estimates(
     whole = counts.plain_records(records)
     number = np.array([published.number.get(name, -1) for name in names], np.int64)
     least, errors = bound * records.shape[0], []
+    place = {name: at for at, name in enumerate(names)}
     for size in SIZES:
-        drawn = counts.drawn_queries(records, signatures(records), size, queries, seed)
+        if isinstance(queries, int):
+            drawn = counts.drawn_queries(records, signatures(records), size, queries, seed)
+        else:  # an item that no record has is -1, as in a release
+            sets = [[place.get(item, -1) for item in items] for items in queries.transactions if len(items) == size]
+            drawn = np.array(sets, np.int64).reshape(-1, size).T
         if drawn.shape[1]:
-            true, estimates = counts.estimates_of(whole, drawn), counts.estimates_of(published.estimator, number[drawn])
+            asked = np.append(number, -1)[drawn]
+            true, estimates = counts.estimates_of(whole, drawn), counts.estimates_of(published.estimator, asked)
             errors.append(counts.count_errors(estimates, true, max(least, np.finfo(float).tiny)))
             yield POOLED, f"count_error_{size}", float(errors[-1].mean()), None, None
     if errors:
