@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decloak.anonymisers.coat import CoatMethod
 from decloak.anonymisers.kernels.coat import coat
 from decloak.anonymisers.kernels.constraints import all_items, nested_sets, random_items
 from decloak.counting.constraints import broken_privacy
 from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from naive_coat import NaiveCoat, assert_sound
@@ -281,3 +283,20 @@ def test_random_constraints_on_a_click_stream(shared_data, k):
         made = coat(data, privacy, all_items(data.items), k=k)
         assert made.trace
         assert broken_privacy(made.published, privacy, k=k) == []
+
+
+def test_items_of_a_column_are_generalised_within_it(tmp_path):
+    drugs = ["flu", "cough", "rash", "flu"] * 4
+    data = dataset([[f"sex={'f' if n % 3 else 'm'}", f"age={20 + n % 4}", drug] for n, drug in enumerate(drugs)])
+    privacy = (("sex=m",), ("age=21",), ("rash",))
+    said = {"method": "coat", "k": 7, "privacy": privacy, "utility": {"columns": ("sex", "age")}}
+    method = CoatMethod.model_validate(said)
+    method.check(data, Folder(tmp_path))
+    release = method.make(data, Folder(tmp_path), 0).release
+    generalised = {element for row in release.transactions for element in row if isinstance(element, tuple)}
+    assert {frozenset(item.partition("=")[0] for item in members if "=" in item) for members in generalised} == {
+        frozenset(["sex"]), frozenset(["age"]), frozenset(),
+    }  # fmt: skip
+    wrong = CoatMethod.model_validate({**said, "utility": {"columns": ("sexe",)}})
+    with pytest.raises(DecloakError, match="no item starts with 'sexe='"):
+        wrong.check(data, Folder(tmp_path))

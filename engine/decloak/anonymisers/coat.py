@@ -25,7 +25,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import read
 from decloak.data.published import Published
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, quote
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
@@ -109,6 +109,23 @@ class RelatedUtility(ConfigSection):
         return related_sets(data.items, privacy, similar, sign * self.within), related.warnings
 
 
+class ColumnSets(ConfigSection):
+    """Utility constraints of a table whose columns are items, such as sex=f."""
+
+    columns: Annotated[tuple[Item, ...], Field(min_length=1)]
+    """The columns. Items of one column may be generalised together, and so may all items of no column."""
+
+    def of(self, items: Sequence[str]) -> Sets:
+        """Return the constraints over `items`."""
+        found: dict[str, list[str]] = {column: [] for column in ("", *self.columns)}
+        for item in items:
+            column = item.partition("=")[0]
+            found[column if column in self.columns and "=" in item else ""].append(item)
+        if missing := [column for column in self.columns if not found[column]]:
+            raise DecloakError(f"no item starts with {quote(missing[0] + '=')}", hint="name columns of the data")
+        return [listed for listed in found.values() if listed]
+
+
 class ListedSets(ConfigSection):
     """Sets of items in a file."""
 
@@ -147,9 +164,10 @@ class CoatMethod(GeneralisingMethod):
         Literal["all"]
         | Annotated[tuple[ItemSet, ...], Field(min_length=1), AfterValidator(disjoint)]
         | RelatedUtility
+        | ColumnSets
         | ListedSets
     ) = "all"
-    """The sets of items that may be generalised together, or a file of them."""
+    """The sets of items that may be generalised together, a file of them, or columns of the data."""
     suppress: float = Field(1.0, ge=0, le=1)
     """The largest share of the items that may be suppressed."""
 
@@ -158,6 +176,8 @@ class CoatMethod(GeneralisingMethod):
         """The guarantee for the listed constraints."""
         if isinstance(self.privacy, ListedSets) or isinstance(self.utility, ListedSets):
             raise DecloakError("the constraints are in a file", hint="list them to check")
+        if isinstance(self.utility, ColumnSets):
+            raise DecloakError("the utility constraints depend on the data", hint="list them to check")
         if isinstance(self.privacy, DrawnPrivacy) or isinstance(self.utility, RelatedUtility):
             drawn = "privacy" if isinstance(self.privacy, DrawnPrivacy) else "utility"
             raise DecloakError(f"the {drawn} constraints are drawn from the original data", hint="list them to check")
@@ -174,8 +194,7 @@ class CoatMethod(GeneralisingMethod):
         if isinstance(self.utility, RelatedUtility):
             self.utility.relate.check(folder)
         elif self.utility != "all":
-            listed = self.utility.of(folder) if isinstance(self.utility, ListedSets) else self.utility
-            utility_constraints(listed, data.items)
+            utility_constraints(self._utility((), data, folder, None)[0], data.items)
         check_enough(sum(map(bool, data.transactions)), self.k)
 
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
@@ -206,6 +225,8 @@ class CoatMethod(GeneralisingMethod):
             return self.utility.of(privacy, data, folder, cache)
         if isinstance(self.utility, ListedSets):
             return self.utility.of(folder), ()
+        if isinstance(self.utility, ColumnSets):
+            return self.utility.of(data.items), ()
         return (all_items(data.items) if self.utility == "all" else self.utility), ()
 
 

@@ -134,9 +134,10 @@ class _People:
         return Targets(self._target_rows, items, person * items + self._place[item])
 
     def _candidate_index(self, entries: Ints) -> CandidateIndex:
-        row, item = np.divmod(entries, self.rows.items)
-        place = self._place[item]
-        return CandidateIndex.of(self.rows.rows, self.targets.items, place[place >= 0], row[place >= 0])
+        place = self._place[entries % self.rows.items]
+        there = place >= 0
+        place = place[there]
+        return CandidateIndex.of(self.rows.rows, self.targets.items, place, entries[there] // self.rows.items)
 
     @cached_property
     def raw(self) -> tuple[list[float], int]:

@@ -63,9 +63,13 @@ class CandidateIndex:
         >>> CandidateIndex.of(3, 2, np.array([0, 1, 0]), np.array([0, 2, 1])).candidates(np.array([[0, 1]])).tolist()
         [2, 1]
         """
-        row, item = np.divmod(distinct(row * max(1, items) + item), max(1, items))
-        start = np.searchsorted(row, np.arange(records + 1))
-        return cls(start, item, items, np.arange(items + 1), np.arange(items))
+        # In large clusters a record may have most items, so nothing of this length is made twice.
+        entries = row * max(1, items)
+        entries += item
+        entries = distinct(entries)
+        start = np.searchsorted(entries, np.arange(records + 1) * max(1, items))
+        entries %= max(1, items)
+        return cls(start, entries, items, np.arange(items + 1), np.arange(items))
 
     @classmethod
     def from_elements(cls, start: Ints, elements: Ints, kinds: int, source: Sequence[Ints]) -> "CandidateIndex":
@@ -230,5 +234,7 @@ class _Window(NamedTuple):
 
 def _set(words: Words, row: Ints, record: Ints) -> None:
     """Set the bits of records, one in a row of words each."""
-    bit = np.left_shift(_ONE, (record & 63).astype(np.uint64))
-    np.bitwise_or.at(words.reshape(-1), row * words.shape[1] + (record >> 6), bit)
+    for first in range(0, len(row), MOST_WORDS):  # so that few arrays of this length are there at a time
+        part = slice(first, first + MOST_WORDS)
+        bit = np.left_shift(_ONE, (record[part] & 63).astype(np.uint64))
+        np.bitwise_or.at(words.reshape(-1), row[part] * words.shape[1] + (record[part] >> 6), bit)
