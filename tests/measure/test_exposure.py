@@ -279,7 +279,7 @@ def test_every_number_of_the_closing_sentence_is_in_the_store(ran):
     numbers = re.findall(r"\d[\d,.]*\d|\d", sentence)
     assert len(numbers) >= 5
     assert set(numbers) - {"2"} <= stored  # 2 known items
-    assert "These numbers are no proof that it protects them." in sentence
+    assert "These numbers are no proof of protection." in sentence
     assert "in the original data" in sentence
 
 

@@ -158,8 +158,8 @@ def test_a_family_that_does_not_fit_one_variant_is_skipped_there_with_a_note(tmp
         "attack: [ra, random]\nmeasure: [recovery, accuracy, loss]\n"
     )
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    notes = [[note for note in variant.notes if "apply here" in note] for variant in done.variants]
+    notes = [[note for note in variant.notes if "not measured" in note] for variant in done.variants]
     assert notes == [
-        ["'accuracy' does not apply here"],
-        ["'recovery', 'loss' do not apply here"],
+        ["not measured, because its attacks give no such figures: accuracy"],
+        ["not measured, because its attacks give no such figures: recovery, loss"],
     ]

@@ -346,7 +346,7 @@ def test_the_table_shows_an_interval_where_repetitions_differ_and_the_value_wher
     cells = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
     assert re.fullmatch(r"0\.\d{3} \(-?[\d.]+(–| to )[01]\.\d\d\)", cells["ra"]["normalised advantage"])
     assert not any("(" in str(cell) for cell in cells["rba"].values())
-    assert cells["rba"]["correct"] == 10
+    assert cells["rba"]["correct"] == "10"
     values = {(one.measure, one.attack): one for one in run.measures}
     for measure in ("correct", "recall"):
         assert values[measure, "ra"].low < values[measure, "ra"].value < values[measure, "ra"].high
@@ -708,7 +708,7 @@ def test_variants_that_differ_in_their_data_set_alone_are_summed_up_over_those(t
     }
     said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").out
     for size in (2, 3):
-        assert re.search(rf"^size={size},\nover 3\ndata sets +tba +language ", said, re.M)
+        assert re.search(rf"^size={size} +tba +language ", said, re.M)
     assert "These releases are of different people" not in said  # those over the same data sets are compared
     assert "The releases do not differ measurably" in " ".join(said.split())
     assert "– (95% intervals, all attacks considered, 3 data sets of one kind)" in said

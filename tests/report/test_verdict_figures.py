@@ -333,6 +333,7 @@ def test_the_settings_of_a_variant_are_those_of_its_newest_run(stored):
     assert found.claims == {"rba": 3, "aba": 4, "tba": 0}
     assert (found.attacks, list(found.leads), found.count_error) == (3, ["rba"], 0.5)
     assert found.knowledge_levels == {"language", "person", "nothing"}
+    assert found.levels_elsewhere == {"sample"}
     leads.append(SimpleNamespace(variant="base", attack="tba", random=True))
     assert reader(study, attacks=attacks, leads=leads)._settings("base", [1, 5]).differing, "one of two does"
     study.variants = [("base", [1, 5]), ("other", [1, 5])]

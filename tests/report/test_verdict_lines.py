@@ -247,13 +247,13 @@ def test_a_release_is_dominated_where_another_is_worse_in_nothing(better, worse,
 
 def test_the_best_release_stands_beside_the_others_in_exposure_and_cost():
     said = advice([card("coat", 540, hidden=0.2), card("chunks", 120, hidden=0.6)])
-    assert (
-        "The release that exposes the fewest people is chunks. These numbers are no proof that it protects them."
-        in said
-    )
+    assert "The release that exposes the fewest people is chunks. These numbers are no proof of protection." in said
     assert "2 known items single out 120 of 800 people with chunks (540 with coat, 600 in the original data)" in said
     assert "chunks still singles out 120 of 800: use another method." in said
     assert "Item occurrences hidden: 60% with chunks, 20% with coat." in said
+    assert "no item with its record" not in said
+    nothing = advice([card("cut", 0, hidden=1.0), card("coat", 300, hidden=0.2)])
+    assert "cut publishes no item with its record. Check that the release is of use to its readers." in nothing
     assert not [word for word in FORBIDDEN if word in said.lower()]
 
 
@@ -336,7 +336,7 @@ def advice_failures(v):
         "many are a range": (v.advice(many), "(200 with b to 500 with e, 600 in the original data)"),
         "several winners": (
             v.advice([card("a", 1, hidden=0.5), card("b", 1, hidden=0.4), card("c", 300)]),
-            "are a and b. These numbers are no proof that it protects them. 2 known items single out 1 of 800",
+            "are a and b. These numbers are no proof of protection. 2 known items single out 1 of 800",
         ),
         "more than four winners": (
             v.advice([*(card(name, 1) for name in "abcde"), card("z", 300)]),

@@ -83,18 +83,21 @@ def listed_choices(names: Iterable[str]) -> str:
 
 
 def tell_runs(connection: "sqlite3.Connection", *names: str) -> None:
-    """Tell on stderr which runs these are that are not named by their numbers, such as last; once all is done."""
+    """Print on stderr the number and title of each run that is named by a word, such as last; once all is done."""
+    from decloak.report.wording import filled
     from decloak.store.results import find_run, run_title
 
     for name in names:
         number = find_run(connection, name)
         if name != str(number):
-            say(f"{quote(name)[1:-1]} is run {number}: {quote(run_title(connection, number), 300)[1:-1]}", err=True)
+            said = f"{quote(name)[1:-1]} is run {number}: {quote(run_title(connection, number), 300)[1:-1]}"
+            say(filled(said, "  "), err=True)
 
 
 @contextmanager
 def told_of_originals(store: Path) -> Iterator[None]:
-    """Tell on stderr, when all is done, that a store has come to hold original data, or that others can read them."""
+    """Print on stderr, when all is done, that a store now contains original data, or that other users can read it."""
+    from decloak.report.wording import filled
     from decloak.store.results import holds_originals
 
     before = holds_originals(store)
@@ -104,11 +107,11 @@ def told_of_originals(store: Path) -> Iterator[None]:
         if holds_originals(store):
             name = location(store)
             if os.name == "posix" and store.stat().st_mode & 0o077:
-                said = f"WARNING: {name} contains the original data, and other users can read it."
-                say(f"{said} Run: chmod 600 {name}", err=True)
+                said = f"WARNING: {name} contains the original data, and other users can read it. Run:"
+                say(f"{filled(said)}\n  chmod 600 {name}", err=True)
             elif not before:
                 hint = "Share only files written by `decloak publish`."
-                say(f"CONFIDENTIAL: {name} contains the original data. {hint}", err=True)
+                say(filled(f"CONFIDENTIAL: {name} contains the original data. {hint}"), err=True)
 
 
 @contextmanager

@@ -7,7 +7,16 @@ from decloak.report.account import Account
 from decloak.report.advice import advice
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.risk_card import ROWS, ExposureCard
-from decloak.report.risk_tables import card_rows, comparison_rows, costs_of, reasons, remark, short_titles, unpooled
+from decloak.report.risk_tables import (
+    card_rows,
+    comparison_rows,
+    costs_of,
+    pooled_titles,
+    reasons,
+    remark,
+    short_titles,
+    unpooled,
+)
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
@@ -39,7 +48,8 @@ def print_cards(account: Account, missing: Mapping[str, str] | None = None, *, c
 
 def _print_card(card: ExposureCard) -> None:
     if all(cell.worst is None for cell in card.cells.values()):
-        say(f"The number of people that this release exposes is not known: {card.cells[ROWS[0].figure].reason}.")
+        unknown = "The number of people that this release exposes is not known"
+        say(filled(f"{unknown}: {card.cells[ROWS[0].figure].reason}."))
         return
     columns, rows = card_rows(card)
     emit(columns, rows, "table", width=WIDTH)
@@ -55,7 +65,7 @@ def print_comparison(
     Variants without a release, named in `missing`, have a line of dashes, and the reason below.
     """
     missing = missing or {}
-    titles = short_titles([*(card.name for card in cards), *missing])
+    titles, _ = pooled_titles(short_titles([*(card.name for card in cards), *missing]))
     cards = [replace(card, name=title) for card, title in zip(cards, titles, strict=False)]
     columns, rows = comparison_rows(cards, costs_of(study) if costs else {})
     lacking = dict(zip(titles[len(cards) :], missing.values(), strict=True))

@@ -345,7 +345,8 @@ def _talk(done: "Run", brief: bool) -> None:
     which = f"run {numbers[0]}" if len(numbers) == 1 else f"runs {min(numbers)} to {max(numbers)}"
     fresh = sum(variant.fresh for variant in done.variants)
     work = "" if fresh == len(numbers) else f" ({len(numbers) - fresh} of {len(numbers)} were there already)"
-    say(f"Saved as {which} in {location(done.store)}{work}. Next: decloak show last, decloak report last", err=True)
+    saved = f"Saved as {which} in {location(done.store)}{work}."
+    say(filled(f"{saved} Next: decloak show last, decloak report last"), err=True)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from decloak import ending
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import location
-from decloak.errors import NoRelease, escape_control, quote
+from decloak.errors import NoRelease, escape_control
 from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
@@ -230,8 +230,8 @@ def _skipped(plan: Plan) -> list[str]:
     names = [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
     measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}
     skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
-    listed = ", ".join(map(quote, dict.fromkeys(skipped)))
-    return [f"{listed} {'does' if len(set(skipped)) == 1 else 'do'} not apply here"] if listed else []
+    listed = ", ".join(dict.fromkeys(skipped))
+    return [f"not measured, because its attacks give no such figures: {listed}"] if listed else []
 
 
 def _summed_up(

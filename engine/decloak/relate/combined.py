@@ -98,7 +98,7 @@ class CombinedBase(Relatedness):
             absent = int(np.isnan(distances.numbers).sum())
             if absent:
                 warnings.append(
-                    f"{title}: no score for {absent} of {len(distances)} pairs, so the other measures decide them"
+                    f"{title}: no score for {absent:,} of {len(distances):,} pairs, so the other measures decide them"
                 )
         return Scored(combine_measures([distances for distances, _ in apart], self.by, self.weights), warnings)
 

@@ -100,7 +100,7 @@ def _for_the_best(
         if len(winners) > 1
         else "release that exposes the fewest people is"
     )
-    yield f"The {several} {names}. These numbers are no proof that it protects them."
+    yield f"The {several} {names}. These numbers are no proof of protection."
     yield from (_against(best, others, figure) for figure in figures)
     if best.worst("singled_out_2") > MUCH * best.people:
         still = count(best.worst("singled_out_2"))
@@ -148,6 +148,9 @@ def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
     hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
     if len(hidden) > 1:
         yield f"Item occurrences hidden: {_others(hidden, percent)}."
+    if nothing := [name for name, share in hidden.items() if percent(share) == "100%"]:
+        verb = "publishes" if len(nothing) == 1 else "publish"
+        yield f"{listed(nothing)} {verb} no item with its record. Check that the release is of use to its readers."
 
 
 def dominating(card: ExposureCard, other: ExposureCard) -> bool:

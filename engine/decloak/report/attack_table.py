@@ -8,7 +8,7 @@ from decloak.figures import DICTIONARY, Metric
 from decloak.measure.coverage import assess_coverage
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.knowledge import listed
-from decloak.report.risk_tables import short_titles
+from decloak.report.risk_tables import pooled_titles, short_titles
 from decloak.report.table import fits
 from decloak.report.wording import WIDTH, filled
 from decloak.store.results import PooledFigure
@@ -76,11 +76,13 @@ def attack_tables(done: "Run") -> AttackTables:
     ]
     chosen = _strongest(cells, having)
     variants = list(dict.fromkeys(row[0] for row in having))
-    titles = dict(zip(variants, short_titles(variants), strict=True)) if len(variants) > 1 else {}
+    short, over = pooled_titles(short_titles(variants))
+    titles = dict(zip(variants, short, strict=True)) if len(variants) > 1 else {}
     groups: dict[str, list[Row]] = {}
     for row in chosen:
         groups.setdefault(_claims(cells, row), []).append(row)
     tables = [_fit_to_line(cells, rows, columns, titles) for rows in groups.values()]
+    tables = [([f"{head}{over}" if head == "variant" else head for head in heads], rows) for heads, rows in tables]
     return AttackTables(tables, len(chosen), len(having))
 
 
@@ -137,7 +139,7 @@ def _table(
 
 
 def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: bool = False) -> Any:
-    """Return the mean of a figure, a whole number where it counts something; with its interval where it has one."""
+    """Return the mean of a figure, as text where it counts something; with its interval where it has one."""
     one = cells.values.get((variant, attack, metric.key))
     if one is None or one.value is None:
         return None
@@ -146,7 +148,7 @@ def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: b
         return f"{one.value:.3f} ({low:.2f}{'–' if low >= 0 else ' to '}{high:.2f})"
     if not metric.count:
         return one.value
-    return round(one.value) if one.value == round(one.value) or one.value >= 100 else f"{one.value:.1f}"
+    return f"{one.value:,.0f}" if one.value == round(one.value) or one.value >= 100 else f"{one.value:.1f}"
 
 
 def release_rows(done: "Run") -> Table:
@@ -165,8 +167,8 @@ def release_rows(done: "Run") -> Table:
     return [*(["variant"] if several else []), *(metric.title for metric in shown)], rows if shown else []
 
 
-def _whole(value: float | None, metric: Metric) -> float | int | None:
-    return round(value) if value is not None and metric.count and value == round(value) else value
+def _whole(value: float | None, metric: Metric) -> float | str | None:
+    return f"{value:,.0f}" if value is not None and metric.count and value == round(value) else value
 
 
 def idle_lines(done: "Run") -> Iterator[str]:

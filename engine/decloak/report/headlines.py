@@ -29,7 +29,7 @@ __all__ = [
 MEASURED = {
     Outcome.IDENTIFIERS: "ids",
     Outcome.ROW_ORDER: "row order",
-    Outcome.MEMBER_ORDER: "the order of members in brackets",
+    Outcome.MEMBER_ORDER: "the order of members in generalised items",
     Outcome.SINGLED_OUT: "people singled out with {} known items",
     Outcome.EXPOSED: "people exposed with {} known items",
     Outcome.IMPLIED: "implied items",
@@ -57,9 +57,8 @@ def _identified(judged: Judged) -> str:
 
 
 def _revealed(judged: Judged) -> str:
-    return (
-        f"WARNING: the order of members in brackets reveals items of {of_people(judged, judged.figures.member_order)}."
-    )
+    people = of_people(judged, judged.figures.member_order)
+    return f"WARNING: the order of members in generalised items reveals items of {people}."
 
 
 def _decisive(judged: Judged) -> tuple[Criterion, People]:
@@ -169,18 +168,18 @@ def advantage_text(advantage: Advantage) -> str:
     said = percent(advantage.mean or 0.0)
     if advantage.low is None or advantage.high is None:
         return said
-    return f"{said} (95% interval {percent(advantage.low)} to {percent(advantage.high)})"
+    low = "below -100%" if advantage.low < -1 else percent(advantage.low)
+    return f"{said} (95% interval {low} to {percent(advantage.high)})"
 
 
 def unknown_figures(judged: Judged) -> list[str]:
     """Name the figures that are missing or too uncertain."""
-    names = [_measured(criterion) for criterion in judged.decision.unknown]
+    known: dict[Outcome, list[str]] = {}
+    for criterion in judged.decision.unknown:
+        known.setdefault(criterion.outcome, []).append(str(criterion.known))
+    names = [MEASURED[outcome].format(" or ".join(items)) for outcome, items in known.items()]
     if any(advantage.mean is None for advantage in judged.figures.inference.values()):
         names.append("inference advantage")
     if any(one.met is None for one in judged.figures.guarantees):
         names.append("the guarantee")
-    return list(dict.fromkeys(names))
-
-
-def _measured(criterion: Criterion) -> str:
-    return MEASURED[criterion.outcome].format(criterion.known)
+    return names

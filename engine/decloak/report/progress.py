@@ -12,7 +12,7 @@ from decloak.errors import quote
 from decloak.pipeline.progress import Progress, RunVariant
 from decloak.report.risk_tables import short_titles
 from decloak.report.terminal import say
-from decloak.report.wording import WIDTH, duration
+from decloak.report.wording import WIDTH, duration, filled
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ class ProgressLines(Progress):
             say(f"{name}; it takes a quarter of a minute or so", err=True)
         if (now := self._clock()) - self._spoken >= HEARTBEAT:
             self._spoken = now
-            say(f"after {duration(now - self._begun)}: {quote(name)[1:-1]}{self._variant}", err=True)
+            said = f"after {duration(now - self._begun)}: {quote(name)[1:-1]}{self._variant}"
+            say(filled(said, "  "), err=True)
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         if of == 1 or not ran.fresh:
@@ -117,7 +118,7 @@ class ProgressLines(Progress):
         if self._clock() - self._begun >= SOON:
             self._spoken = self._clock()
             for line in self._waiting:
-                say(line, err=True)
+                say(filled(line, "  "), err=True)
             self._waiting.clear()
 
 

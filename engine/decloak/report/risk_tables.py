@@ -18,6 +18,7 @@ __all__ = [
     "card_rows",
     "comparison_rows",
     "costs_of",
+    "pooled_titles",
     "reasons",
     "remark",
     "short_titles",
@@ -29,6 +30,8 @@ Costs = Mapping[str, Mapping[str, float | None]]
 Table = tuple[list[str], list[list[str | None]]]
 _SETTING = re.compile(r", (?=[\w.*]+=)")
 """The comma between two settings in the name of a variant."""
+_POOL = re.compile(r"(?:, )?(over \d+ data sets)$")
+"""The end of the name of variants that differ only in the data set."""
 _INNERMOST = re.compile(r"\{[^{}[\]]*\}|\[[^{}[\]]*\]")
 """A mapping or a list without another inside."""
 
@@ -120,6 +123,18 @@ def short_titles(names: Sequence[str]) -> list[str]:
     inner |= {key: "" for key in inner if key == "anonymise" or key.endswith(".method")}
     short = [", ".join(_setting(inner[key], value) for key, _, value in of_name) for of_name in parts]
     return short if len(set(short)) == len(set(names)) else list(names)
+
+
+def pooled_titles(titles: Sequence[str]) -> tuple[list[str], str]:
+    """Return `titles` without the number of data sets that all of them share, and this number for the heading.
+
+    >>> pooled_titles(["size=2, over 3 data sets", "size=5, over 3 data sets"])
+    (['size=2', 'size=5'], ' (over 3 data sets)')
+    """
+    ends = {found[1] if (found := _POOL.search(title)) else "" for title in titles}
+    short = [_POOL.sub("", title) for title in titles]
+    shared = len(ends) == 1 and ends != {""} and all(short)
+    return (short, f" ({ends.pop()})") if shared else (list(titles), "")
 
 
 def _setting(key: str, value: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from decloak.data.forms import FormName
@@ -57,6 +57,8 @@ class Settings:
     count_error: float | None
     knowledge_levels: frozenset[str]
     """The knowledge levels that some attack has."""
+    levels_elsewhere: frozenset[str]
+    """The knowledge levels that some attack on another variant has."""
     attacks: int
     """Attacks that were compared."""
     leads: Mapping[str, AttackAdvantage]
@@ -118,16 +120,16 @@ class _Reader:
             form=form_of(self.connection, release).name,
             card=self.cards.get(name),
             count_error=self._mean(runs, "count_error").mean,
-            knowledge_levels=frozenset(
-                knowledge_level
-                for (run, _), knows in self.study.knows.items()
-                if run in runs
-                for knowledge_level in knows.split(" + ")
-            ),
+            knowledge_levels=self._levels(runs),
+            levels_elsewhere=self._levels({run for run, _ in self.study.knows}.difference(runs)),
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
             claims=claims,
         )
+
+    def _levels(self, runs: Collection[int]) -> frozenset[str]:
+        known = (knows for (run, _), knows in self.study.knows.items() if run in runs)
+        return frozenset(level for knows in known for level in knows.split(" + "))
 
     def _mean(self, runs: Sequence[int], key: str, attack: str | None = None) -> Interval:
         return interval(self.study.values(runs, key, attack))

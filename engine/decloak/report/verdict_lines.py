@@ -41,7 +41,7 @@ WIDTH = 110
 LABEL = 15
 """Characters of a line, and of its label."""
 REMEDY = "Remedy: decloak publish {run} FILE writes the rows sorted and without ids."
-TRIED = {
+KNOWLEDGE = {
     KnowledgeLevel.LANGUAGE: "know how items are related in language",
     KnowledgeLevel.RELEASE: "learn from the release",
     KnowledgeLevel.SAMPLE: "know a sample of the population",
@@ -107,11 +107,12 @@ def leading(judged: Sequence[Judged]) -> Judged:
 def most_severe(judged: Sequence[Judged]) -> Conclusion:
     """Say what the decisions about some variants come to: the most severe of them."""
     names, worst = [one.settings.name for one in judged], leading(judged)
-    return concluded(worst, dict(zip(names, short_titles(names), strict=True))[worst.settings.name])
+    title = dict(zip(names, short_titles(names), strict=True))[worst.settings.name]
+    return concluded(worst, f" This is {title}, the worst of {len(names)} variants." if len(names) > 1 else "")
 
 
-def concluded(judged: Judged, title: str = "") -> Conclusion:
-    """Say what the decision about one variant, called `title` among several, rests on."""
+def concluded(judged: Judged, which: str = "") -> Conclusion:
+    """Say what the decision about one variant rests on; the sentence `which` names it among several."""
     lines = [line for make in LINES for line in make(judged)]
     identifiers = (Outcome.IDENTIFIERS, Outcome.ROW_ORDER, Outcome.MEMBER_ORDER)
     first = dict.fromkeys(identifiers, "Identifiers") | {Outcome.RECOVERY: "Recovery"}
@@ -119,8 +120,7 @@ def concluded(judged: Judged, title: str = "") -> Conclusion:
     lines.sort(key=lambda line: line.label != leading)
     name = judged.settings.name if judged.settings.several else ""
     headline = despite_guarantee(judged) or HEADLINES[judged.decision.outcome](judged)
-    said = f"{title or name}: {headline}" if name else headline
-    return Conclusion(judged.decision.outcome, said, tuple(lines), name)
+    return Conclusion(judged.decision.outcome, f"{headline}{which}", tuple(lines), name)
 
 
 def _identifier_lines(judged: Judged) -> Iterator[Line]:
@@ -241,11 +241,9 @@ def _cost_lines(judged: Judged) -> Iterator[Line]:
 
 def _untested_lines(judged: Judged) -> Iterator[Line]:
     said = []
-    missing = [
-        TRIED[knowledge_level]
-        for knowledge_level in levels_not_tried(judged.settings.knowledge_levels)
-        if knowledge_level in TRIED
-    ]
+    settings = judged.settings
+    missing = [level for level in levels_not_tried(settings.knowledge_levels) if level in KNOWLEDGE]
+    elsewhere = [level for level in missing if str(level) in settings.levels_elsewhere]
     for name in judged.decision.untested:
         attack = next(one for one in judged.figures.recoveries if one.attack == name)
         if attack.coverage is not None and attack.coverage < attack.least:
@@ -256,19 +254,23 @@ def _untested_lines(judged: Judged) -> Iterator[Line]:
             said.append(f"{name} had no input that it can use.")
     if missing:
         said.append(f"Attackers who {_join_alternatives(missing)}.")
+    if elsewhere:
+        said.append(f"Only other variants have attackers who {_join_alternatives(elsewhere)}.")
     if said:
         yield Line("Not tested", " ".join(said))
 
 
-def _join_alternatives(phrases: Sequence[str]) -> str:
-    """Join phrases by commas, the last two by "or"."""
+def _join_alternatives(levels: Sequence[KnowledgeLevel]) -> str:
+    """Join the phrases of knowledge levels by commas, the last two by "or"."""
+    phrases = [KNOWLEDGE[level] for level in levels]
     return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 
 
 def _unmeasured_lines(judged: Judged) -> Iterator[Line]:
     unknown = unknown_figures(judged)
     if unknown and judged.decision.outcome != Outcome.NOT_MEASURED:
-        yield Line("Not measured", f"{capitalise(listed(unknown))}.")
+        why = "" if judged.settings.originals else " These figures need the original data, which was not given."
+        yield Line("Not measured", f"{capitalise(listed(unknown))}.{why}")
 
 
 def _limit_lines(judged: Judged) -> Iterator[Line]:

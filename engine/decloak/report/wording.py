@@ -26,7 +26,7 @@ WIDTH = 110
 
 def filled(text: str, indent: str = "") -> str:
     """Break a paragraph into lines, all but the first of them indented."""
-    return fill(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return fill(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def count(value: float | None) -> str:
