@@ -160,6 +160,6 @@ def test_a_family_that_does_not_fit_one_variant_is_skipped_there_with_a_note(tmp
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     notes = [[note for note in variant.notes if "not measured" in note] for variant in done.variants]
     assert notes == [
-        ["not measured, because its attacks give no such figures: accuracy"],
-        ["not measured, because its attacks give no such figures: recovery, loss"],
+        ["not measured, because they do not fit this release or its attacks: accuracy"],
+        ["not measured, because they do not fit this release or its attacks: recovery, loss"],
     ]
