@@ -158,8 +158,8 @@ def test_a_family_that_does_not_fit_one_variant_is_skipped_there_with_a_note(tmp
         "attack: [ra, random]\nmeasure: [recovery, accuracy, loss]\n"
     )
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    notes = [[note for note in variant.notes if "not measured" in note] for variant in done.variants]
+    notes = [[note for note in variant.notes if "skipped measures" in note] for variant in done.variants]
     assert notes == [
-        ["not measured, because they do not fit this release or its attacks: accuracy"],
-        ["not measured, because they do not fit this release or its attacks: recovery, loss"],
+        ["skipped measures, which are for other releases or attacks: accuracy"],
+        ["skipped measures, which are for other releases or attacks: recovery, loss"],
     ]

@@ -162,4 +162,4 @@ def test_the_worst_of_several_variants_is_named_after_its_finding(tmp_path):
         "relate: {measure: ngd, source: clinic-counts}\n"
     )
     said = " ".join(printed_by("run", tmp_path / "s.yaml", store=tmp_path / "s.db").out.split())
-    assert re.search(r"RESULT The release .*?\. This is \S+, \S+, the worst of 4 variants\. Singling out", said)
+    assert re.search(r"RESULT The release .*?\. Variant \S+, \S+ is the worst of 4\. Singling out", said)

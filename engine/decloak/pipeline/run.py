@@ -231,7 +231,7 @@ def _skipped(plan: Plan) -> list[str]:
     measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}
     skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
     listed = ", ".join(dict.fromkeys(skipped))
-    return [f"not measured, because they do not fit this release or its attacks: {listed}"] if listed else []
+    return [f"skipped measures, which are for other releases or attacks: {listed}"] if listed else []
 
 
 def _summed_up(

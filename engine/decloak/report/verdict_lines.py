@@ -108,7 +108,7 @@ def most_severe(judged: Sequence[Judged]) -> Conclusion:
     """Say what the decisions about some variants come to: the most severe of them."""
     names, worst = [one.settings.name for one in judged], leading(judged)
     title = dict(zip(names, short_titles(names), strict=True))[worst.settings.name]
-    return concluded(worst, f" This is {title}, the worst of {len(names)} variants." if len(names) > 1 else "")
+    return concluded(worst, f" Variant {title} is the worst of {len(names)}." if len(names) > 1 else "")
 
 
 def concluded(judged: Judged, which: str = "") -> Conclusion:
