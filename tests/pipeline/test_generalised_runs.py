@@ -47,6 +47,9 @@ OTHERS = {
     "coat, drawn": "method: coat, k: 2, privacy: {share: 0.5}",
     "coat, sets": "method: coat, k: 2, privacy: {count: 1, sizes: [2]}",
     "coat, related": "method: coat, k: 2, privacy: [[a1, b1]], utility: {relate: {measure: ngd, source: release}}",
+    "coat, hard": "method: coat, k: 2, privacy: [[a1, b1]], partner: hard, relate: {measure: ngd, source: release}, "
+    "population: rows.txt, slack: 2.0",
+    "coat, even": "method: coat, k: 2, privacy: [[a1, b1]], partner: even",
 }
 
 
@@ -336,6 +339,21 @@ def test_a_disassociated_release_is_told_from_what_it_was_made_of_too(folder):
     disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
     decloak.run(written(folder, disassociated, "attack: [random]"), store="store.db")
     assert rows(folder, "select origin from dataset order by id") == [("rows.txt",), ("disassociation of rows.txt",)]
+
+
+@pytest.mark.parametrize("setting", ["slack: 2.0", "population: rows.txt", "relate: {measure: ngd, source: release}"])
+def test_settings_of_a_choice_of_partners_need_one(folder, call, setting):
+    result = call("run", written(folder, f"{OTHERS['coat']}, {setting}"), "--store", "store.db")
+    assert (result.code, f"'{setting.split(':')[0]}' goes with 'partner'" in result.err) == (2, True)
+
+
+def test_a_choice_of_partners_is_published_without_its_inputs(folder, call):
+    """The manifest may name the choice: an attacker who knows it is measured. It names no file."""
+    assert call("run", written(folder, OTHERS["coat, hard"]), "--store", "store.db").code == 0
+    assert call("publish", "last", "release.jsonl", "--store", "store.db").code == 0
+    parameters = json.loads((folder / "release.jsonl.manifest.json").read_text())["parameters"]
+    assert (parameters["partner"], parameters["slack"]) == ("hard", 2.0)
+    assert not {"near", "population", "relate"} & parameters.keys()
 
 
 def test_coat_that_suppresses_publishes_empty_transactions(folder, call):

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import AfterValidator, Field
 
 from decloak.anonymisers.kernels.coat import Coat, coat
+from decloak.anonymisers.kernels.coat_partner import PartnerChoice, check_size
 from decloak.anonymisers.kernels.constraints import (
     all_items,
     nested_sets,
@@ -24,6 +26,7 @@ from decloak.data.alignment import check_alignment
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import read
+from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.published import Published
 from decloak.errors import DecloakError, quote
 from decloak.relate.counting import Cache
@@ -143,10 +146,11 @@ class CoatMethod(GeneralisingMethod):
     """COAT: it protects chosen combinations of items, by generalising within chosen sets or by suppressing."""
 
     guarantee_type: ClassVar = CoatConstraints
+    FILES: ClassVar = ("population",)
     anonymisers: ClassVar = (
         Anonymiser(
             "coat", lambda data, options: coat(data, **options), _faults, {"k", "privacy", "utility"},
-            {"suppress", "items"},
+            {"suppress", "items", "partner", "near", "population", "slack"},
         ),
     )  # fmt: skip
 
@@ -171,6 +175,24 @@ class CoatMethod(GeneralisingMethod):
     suppress: float = Field(1.0, ge=0, le=1)
     """The largest share of the items that may be suppressed."""
 
+    partner: PartnerChoice | None = None
+    """The choice among partners of equal loss. `hard`: the items that fit the records best, so that an attacker
+    eliminates the original ones. `even`: the items that fit as well as the original ones. Without it, the first name.
+    """
+    relate: Relate | None = None
+    """The relatedness that an attacker is expected to use, for `partner`."""
+    population: File | None = None
+    """A basket file of the transactions that an attacker is expected to know, for `partner`. Without it and `relate`,
+    the published records are used.
+    """
+    slack: float = Field(1.0, ge=1)
+    """The largest loss of a partner, in units of the least loss, for `partner`."""
+
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error for each setting that only a choice of partners uses."""
+        for key in sorted({"relate", "population", "slack"} & self.model_fields_set if self.partner is None else ()):
+            yield (key,), DecloakError(f"'{key}' goes with 'partner'", hint="write partner: hard, or delete it")
+
     @property
     def guarantee(self) -> CoatConstraints:
         """The guarantee for the listed constraints."""
@@ -191,11 +213,17 @@ class CoatMethod(GeneralisingMethod):
     def check(self, data: Dataset, folder: Folder) -> None:
         """Raise an error for constraints that do not fit `data`, or too few transactions. Files are in `folder`."""
         privacy_constraints(self._privacy(data, folder, 0), data.items)
+        if self.relate is not None:
+            self.relate.check(folder)
+        if self.population is not None:
+            read(folder / self.population, "basket")
         if isinstance(self.utility, RelatedUtility):
             self.utility.relate.check(folder)
         elif self.utility != "all":
             utility_constraints(self._utility((), data, folder, None)[0], data.items)
         check_enough(sum(map(bool, data.transactions)), self.k)
+        if self.partner is not None:
+            check_size(len(data.items), len(data.rows))
 
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
         """Return the release of `data` under constraints that are listed, drawn with `seed`, or derived from
@@ -204,8 +232,9 @@ class CoatMethod(GeneralisingMethod):
         privacy = self._privacy(data, folder, seed)
         utility, notes = self._utility(privacy, data, folder, cache)
         options = {"k": self.k, "privacy": privacy, "utility": utility, "suppress": self.suppress}
+        near, unknown = self._near(data, folder, cache)
         clock = Stopwatch()
-        release: Coat = self.anonymiser(data, options)
+        release: Coat = self.anonymiser(data, options | near)
         loss = {"ul_log10": _log10(release.ul.exact), "suppressed": len(release.suppressed), **clock.seconds}
         # Drawn or worked out of the data, their number depends on items that may be suppressed.
         listed = {
@@ -213,7 +242,29 @@ class CoatMethod(GeneralisingMethod):
             "utility": None if isinstance(self.utility, RelatedUtility) else len(utility),
         }
         parameters = {name: listed.get(name, value) for name, value in options.items()}
-        return NewRelease(release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=notes)
+        parameters |= {} if self.partner is None else {"partner": self.partner, "slack": self.slack}
+        return NewRelease(
+            release.published, self.method, parameters, loss, suppressed=release.suppressed, notes=[*notes, *unknown]
+        )
+
+    def _near(self, data: Dataset, folder: Folder, cache: Cache | None) -> tuple[dict[str, object], Sequence[str]]:
+        """Return the options of a choice of partners, and notes about items that the measure does not know."""
+        if self.partner is None:
+            return {}, ()
+        check_size(len(data.items), len(data.rows))  # before a measure scores all pairs
+        options: dict[str, object] = {"partner": self.partner, "slack": self.slack}
+        if self.population is not None:
+            options["population"] = read(folder / self.population, "basket")
+        if self.relate is None:
+            return options, ()
+        items = sorted(data.items)
+        a, b = np.triu_indices(len(items), 1)
+        pairs = Pairs.of_keys(items, a * len(items) + b)
+        related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
+        scored = related.apart or (related.scores,)
+        if self.relate.closer == "smaller":
+            scored = [ScoredPairs(ScoredPairs.of(one).pairs, 1 - ScoredPairs.of(one).numbers) for one in scored]
+        return options | {"near": scored}, related.warnings
 
     def _privacy(self, data: Dataset, folder: Folder, seed: int) -> Sets:
         if isinstance(self.privacy, ListedSets):

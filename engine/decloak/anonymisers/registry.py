@@ -15,6 +15,7 @@ from decloak.anonymisers.diversity import DiversityMethod
 from decloak.anonymisers.generalisation import GeneralisationMethod
 from decloak.anonymisers.itemsets import ItemsetsMethod
 from decloak.anonymisers.kernels.coat import Coat
+from decloak.anonymisers.kernels.coat_partner import Closeness, PartnerChoice
 from decloak.anonymisers.kernels.disassociation import CoverCure
 from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
 from decloak.anonymisers.method import Method, OrderedInput
@@ -50,7 +51,8 @@ CHOICES = frozenset(
     word
     for entry in ENTRIES
     for option in entry.model_fields.values()
-    for word in get_args(option.annotation)
+    for part in (option.annotation, *get_args(option.annotation))
+    for word in get_args(part)
     if isinstance(word, str)
 )
 """The words that options of methods may have, such as `cells`: they reveal nothing of the data."""
@@ -152,6 +154,10 @@ def anonymise(
     utility: ItemSets,
     suppress: float = 1.0,
     items: Iterable[str] = (),
+    partner: PartnerChoice | None = None,
+    near: Closeness | Sequence[Closeness] = (),
+    population: Data | None = None,
+    slack: float = 1.0,
     order: Order = "sorted",
 ) -> Coat: ...
 @overload
@@ -194,7 +200,8 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: ob
     - `cut`, `aa`, `da`, `oa`: k, m and hierarchy. `cut` also has refine.
     - `lra`, `vpa`: k, m, hierarchy, parts, processes, and flexibility or level.
     - `partition`: k and hierarchy. `diversity`: l, m, sensitive and hierarchy.
-    - `coat`: k, privacy, utility, suppress and items.
+    - `coat`: k, privacy, utility, suppress and items. With partner, which is hard or even, also near, population and
+      slack.
     - `disassociation`: k, m, refine, cover, totals and max_cluster. The default of max_cluster is a quarter of the
       records, at most 1,000 and at least k.
     - `suppression`: k, m, and suppress, which is items or cells.

@@ -9,7 +9,6 @@ from decloak.anonymisers.registry import CHOICES, METHODS
 from decloak.attacker.written_order import order_notes
 from decloak.data.content import ChunkContent
 from decloak.data.formats.manifest_file import Manifest
-from decloak.data.formats.release_header import COVERS
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
@@ -23,7 +22,7 @@ from decloak.store.record_links import read_origins
 __all__ = ["HiddenFacts", "Leak", "find_leaks", "manifest_leaks"]
 
 REPORT = "report it: no release of decloak should be so"
-WORDS = {*ORDERS, *METHODS, *CHOICES, *COVERS, "all", "unknown", FormName.DISTANCES}
+WORDS = {*ORDERS, *METHODS, *CHOICES, "all", "unknown", FormName.DISTANCES}
 """Texts that a parameter or a method may have."""
 
 

@@ -8,8 +8,9 @@ items its items are sent to. A set of images is rare when 1..k-1 records support
 
 While some p is violated, take the one of largest support (0 when an item of it is suppressed; ties: input order). While
 p is violated: g = its image in a rare set that has the least support (ties: label). Merge g with a g' of the same
-utility constraint: the one with the fewest rare sets of images of p, then the least UL(g ∪ g'), then the first label.
-Suppress g when it has no g'. Without the first of these keys the papers' own examples do not come out.
+utility constraint: the one with the fewest rare sets of images of p, then the least UL(g ∪ g'), then the first label or
+the choice of `coat_partner`. Suppress g when it has no g'. Without the first of these keys the papers' own examples do
+not come out.
 
 Items are numbered by name. A generalised item has the number of its least member, so labels are in order of numbers. A
 pattern of p is the set of all the images that some record supports; p is satisfied when no pattern is rare.
@@ -23,7 +24,14 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging, loss
+from decloak.anonymisers.kernels.coat_partner import (
+    Closeness,
+    MergingApart,
+    PartnerChoice,
+    check_partner,
+    compute_fits,
+)
+from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging
 from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
 from decloak.anonymisers.kernels.rare_sets import PIECE, rare_patterns, rare_sets, too_many
 from decloak.arrays import Ints
@@ -79,19 +87,9 @@ def best_partner(state: Merging, seen: ConstraintSupport, least: int, k: int, pl
     together = np.bincount(items, minlength=len(state.domain))[partners]
     support = state.support[g] + state.support[partners] - together
     still_rare = _still_rare(state, seen, least, partners, k, place) + (support < k)
-    # The first key alone leaves ties: these go by the loss, then by the label.
+    # The first key alone leaves ties: these go by the loss, then by the label or by the choice of the state.
     best = still_rare == still_rare.min()
-    return _least_loss(partners[best], state.count[g] + state.count[partners[best]], support[best])
-
-
-def _least_loss(partners: Ints, counts: Ints, supports: Ints) -> int:
-    """Return the partner with the least loss, the first of several. Among equal sizes the rarest is sufficient."""
-    choices = []
-    for count in np.unique(counts).tolist():
-        here = np.flatnonzero(counts == count)
-        rarest = here[supports[here].argmin()]
-        choices.append((loss(count, int(supports[rarest])), int(partners[rarest])))
-    return min(choices)[1]
+    return state.choose(g, partners[best], support[best], together[best])
 
 
 def _still_rare(state: Merging, seen: ConstraintSupport, least: int, partners: Ints, k: int, place: str) -> Ints:
@@ -232,6 +230,10 @@ def coat(
     k: int,
     suppress: float = 1.0,
     items: Iterable[str] = (),
+    partner: PartnerChoice | None = None,
+    near: Closeness | Sequence[Closeness] = (),
+    population: Dataset | Iterable[Iterable[str]] | None = None,
+    slack: float = 1.0,
 ) -> Coat:
     """Return `data` generalised until every combination of items of a constraint of `privacy` has support 0 or at least
     `k`.
@@ -239,6 +241,13 @@ def coat(
     Constraints of `utility` must be disjoint; an item in none of them is kept or suppressed. At most the share
     `suppress` of the items may be suppressed, else DecloakError. `items` names items of the domain that no transaction
     has.
+
+    With `partner`, an item is generalised with the partner that an attacker can distinguish least: `hard` is the one
+    whose items fit the records best, `even` the one whose items fit as well as the original ones. The fit is the
+    closeness to other items by `near`, one or more mappings from pairs of items to numbers, and by the lift in
+    `population`. Without both, it is the lift in `data`. `slack` is the largest loss of a partner, as a
+    multiple of the least.
+    multiple of the least.
 
     >>> data = Dataset((("a", "d"), ("a", "b", "g"), ("c", "f"), ("e", "h")), ("1", "2", "3", "4"))
     >>> made = coat(data, [["a", "b"], ["e", "f"]], [["b", "d", "g"], ["c", "e", "f"]], k=2)
@@ -248,10 +257,17 @@ def coat(
     0.011764705882352941
     """
     _check(data, k, suppress)
+    check_partner(partner, slack, unused=bool(near) or population is not None)
     domain = sorted({*data.items, *item_names(list(items), "items")})
     protected = privacy_constraints(privacy, domain)
     allowed = utility_constraints(utility, domain)
-    state = Merging(data.transactions, domain, allowed)
+    if partner is None:
+        state = Merging(data.transactions, domain, allowed)
+    else:
+        measures = [near] if isinstance(near, Mapping) else list(near)
+        others = Dataset.of(population) if population is not None else None if measures else data
+        fits = compute_fits(data, domain, measures, others)
+        state = MergingApart(data.transactions, domain, allowed, fits=fits, partner=partner, slack=slack)
     trace = tuple(_protect(state, protected, k))
     phi = state.phi()
     release = Coat(_published(data, phi), phi, ExactRatio(state.loss()), trace)

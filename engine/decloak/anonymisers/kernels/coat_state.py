@@ -55,6 +55,20 @@ class Merging:
         alive[g] = False
         return np.flatnonzero(alive & (self.utility == self.utility[g]) & (self.utility != NOWHERE))
 
+    def choose(self, g: int, partners: Ints, supports: Ints, together: Ints) -> int:
+        """Return the partner of `g` with the least loss, the first of several.
+
+        `supports` and `together` are the records with either and with both.
+        """
+        counts = self.count[g] + self.count[partners]
+        choices = []
+        for count in np.unique(counts).tolist():
+            # Among equal sizes the rarest is sufficient.
+            here = np.flatnonzero(counts == count)
+            rarest = here[supports[here].argmin()]
+            choices.append((loss(count, int(supports[rarest])), int(partners[rarest])))
+        return min(choices)[1]
+
     def merge(self, g: int, partner: int) -> int:
         """Replace `g` and `partner` by their union; return its number."""
         # A generalised item goes by its least member, so that the order of labels stays that of numbers.
