@@ -91,6 +91,32 @@ def test_the_last_round_holds_only_what_was_new(tmp_path):
     assert [values for _, *values in found] == [[0, 0, 0], [1, 1, 1], [2, 1, 2], [3, 1, 3], [4, 1, 4]]
 
 
+COUNTED = (
+    "state: counting(n)\nstart: select 1 as n\nrepeat: select n + 1 as n from last_round where n < 5\n"
+    "facts: select n from counting where n % 2"
+)
+
+
+def test_facts_are_a_selection_of_the_state_that_rounds_make(tmp_path):
+    assert derived(rule(query("odd(n)", COUNTED), tmp_path), {}) == [(1, 1), (1, 3), (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("state: counting(n)\n", "", "a query gives its facts once, or repeats, or selects them from a state"),
+        ("counting(n)", "odd(n)", "'odd' is what the rule derives"),
+        ("counting(n)", "counting", "cannot read 'counting'"),
+        ("counting(n)", "item(n)", "'item(n)' is a relation of the store"),
+        ("select 1 as n", "select 1 as m", "the SQL gives no column 'n'"),
+    ],
+)
+def test_a_wrong_state_is_answered(tmp_path, old, new, expected):
+    with pytest.raises(DecloakError) as caught:
+        rule(query("odd(n)", COUNTED.replace(old, new, 1)), tmp_path)
+    assert caught.value.message == expected
+
+
 def test_a_fact_found_again_is_not_new(tmp_path):
     body = "start: select 1 as n union all select 1\nrepeat: select n % 3 + 1 as n from last_round"
     assert derived(rule(query("turn(n)", body), tmp_path), {}) == [(1, 1), (2, 2), (3, 3)]

@@ -72,14 +72,20 @@ def test_a_rule_without_a_test_fails(tmp_path):
     ("rule", "test", "old", "new", "expected"),
     [
         (ELIMINATE, GRID, "[[x, c]]", "[]", "x, c was eliminated too"),
-        (ELIMINATE, GRID, "[[x, c]]", "[[x, c], [x, b]]", "x, b was not eliminated"),
+        (
+            ELIMINATE,
+            GRID,
+            "[[x, c]]",
+            "[[x, c], [x, b]]",
+            "x, b was not eliminated: it stopped after elimination 1",
+        ),
         (ELIMINATE, GRID, "[[x, c]]", "[[x, b]]", "elimination 1 is x, c, expected x, b"),
         (ELIMINATE, GRID, "[[x, c]]", "[[x]]", "elimination 1 is x, c, expected x"),
-        (QUERY, FACTS, "{txn: 8}", "{txn: 9}", "{'txn': 9} was not found"),
-        (QUERY, FACTS, "n: 2", "n: 3", "{'txn': 7, 'n': 3} was not found"),
+        (QUERY, FACTS, "{txn: 8}", "{txn: 9}", "{'txn': 9} was not found. Found instead: {'txn': 8, 'n': 1}"),
+        (QUERY, FACTS, "n: 2", "n: 3", "{'txn': 7, 'n': 3} was not found. Found instead: {'txn': 7, 'n': 2}"),
         (QUERY, FACTS, "{txn: 8}, ", "", "{'txn': 8, 'n': 1} was found as well"),
-        (QUERY, FACTS, "{txn: 8}", "{txn: 7}", "{'txn': 7} was not found"),
-        (QUERY, FACTS, "{txn: 8}", "{nix: 8}", "{'nix': 8} was not found"),
+        (QUERY, FACTS, "{txn: 8}", "{txn: 7}", "{'txn': 7} was not found. Found instead: {'txn': 8, 'n': 1}"),
+        (QUERY, FACTS, "{txn: 8}", "{nix: 8}", "{'nix': 8} was not found. Found instead: {'txn': 8, 'n': 1}"),
         (QUERY, FACTS, "{txn: 8}", "['8', '1']", "write a fact as {txn: ...}"),
     ],
 )
@@ -112,7 +118,7 @@ def test_a_mistake_in_a_test_is_answered_at_its_place(tmp_path, rule, test, old,
 
 def test_settings_of_a_case_reach_the_rule(tmp_path):
     test = GRID.replace("    given:", "    with: {threshold: 9.0}\n    given:")
-    assert faults(tmp_path, ELIMINATE, test) == ["x, c was not eliminated"]
+    assert faults(tmp_path, ELIMINATE, test) == ["x, c was not eliminated: it eliminated nothing"]
     counted = FACTS.replace(
         "expect: [{txn: 8}, {txn: 7, n: 2}]", "with: {k: 2, m: 1}\n    expect: [{itemset: '2', support: 1}]"
     )

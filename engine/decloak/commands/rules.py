@@ -1,17 +1,13 @@
 """`rules`: list the attack rules, show one, run their tests."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from decloak.commands.options import EXIT_EXPECTATION, form_option
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError
 from decloak.report.table import emit
 from decloak.report.terminal import say
-
-if TYPE_CHECKING:
-    from decloak.rules.load import Rule
 
 __all__ = ["rules_command"]
 
@@ -19,12 +15,13 @@ __all__ = ["rules_command"]
 @click.command("rules")
 @click.argument("name", required=False)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--sql", is_flag=True, help="Print an eliminate rule as SQL over the attacker's database.")
+@click.option("--sql", is_flag=True, help="Print the rule as a query rule: the same attack as SQL.")
 @form_option
 def rules_command(name: str | None, path: Path | None, sql: bool, form: str) -> int:
     """List the attack rules. With NAME or the path of a rule file, show that rule.
 
-    `decloak rules show NAME --sql` prints the relational form of an eliminate rule: the same attack as SQL.
+    `decloak rules show NAME --sql` prints the same attack as SQL over the attacker's database. It is a query rule to
+    read, run and change.
 
     `decloak rules test` runs the tests of all included rules. `decloak rules test PATH` runs the tests of a rule file
     or a folder. Exit code 3: a test failed.
@@ -52,34 +49,17 @@ def _list(form: str) -> int:
 
 
 def _show(name: str, sql: bool, form: str) -> None:
-    """Print the file of the rule `name`, or its relational form with `sql`, in the output `form`."""
+    """Print the file of the rule `name`, or the same attack as a query rule with `sql`, in the output `form`."""
     from decloak.rules.load import Catalogue
 
     rule = Catalogue().rule(name)
     if sql:
-        say(_relational(rule))
+        say(rule.operator.as_query(rule))
     elif form == "table":
         say(f"# {rule.path}")
         say(rule.text.removesuffix("\n"))
     else:
         emit(("key", "value"), [(key, str(value)) for key, value in rule.model.model_dump().items()], form)
-
-
-def _relational(rule: "Rule") -> str:
-    """Return the SQL of a query rule or of an eliminate rule; refuse a `rule` that has none."""
-    from decloak.rules.operators.eliminate import EliminateRule
-    from decloak.rules.operators.query import QueryRule
-    from decloak.rules.relational import relational_form
-
-    model = rule.model
-    if isinstance(model, QueryRule):
-        return rule.text.removesuffix("\n")
-    if not isinstance(model, EliminateRule):
-        raise DecloakError(f"the rule {quote(rule.name)} has no relational form", hint="show it without --sql")
-    if model.learn is not None:
-        message = f"the rule {quote(rule.name)} reads what it learns, and that is no relation"
-        raise DecloakError(message, hint="show it without --sql")
-    return relational_form(rule.compiled, model.cells).text
 
 
 def _test(path: Path | None, form: str) -> int:

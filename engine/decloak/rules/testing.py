@@ -4,16 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from decloak.data.disassociated import Disassociated
+from decloak.data.tables import Pair
 from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, untrusted_name
-from decloak.rules.model import Grid, RuleTest, TestCase, join_names
+from decloak.rules.model import Grid, RuleTest, Settings, TestCase, join_names
 from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import Value
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read_source
 
-__all__ = ["CaseOutcome", "run_tests", "sibling_test"]
+__all__ = ["CaseOutcome", "published_relations", "run_tests", "sibling_test"]
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -71,13 +73,57 @@ def _test_case(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source,
     columns = {**columns, **dict(catalogue.relations_of_others(rule))}
     # Each case has a database of its own, so that no case sees rows of another.
     with empty_sandbox(columns, untrusted_name(rule.name, rule.text)) as sandbox:
+        implied = published_relations(case.release(), case.distances(), case.settings)
+        for name, rows in (implied | _relations_of_grid(case.relations.get("distance"))).items():
+            sandbox.fill(name, columns[name], rows)
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):
             sandbox.fill(name, columns[name], rows)
         view = AttackerView(sandbox, case.release, case.distances, learned_probabilities=lambda _: case.probabilities())
         findings = list(rule.operator.run(rule, view, case.settings).test_findings(case))
     if rule.operator.ordered_findings:
-        return _compare_eliminations(findings, [tuple(finding) for finding in case.expect])
+        return _compare_eliminations(findings, [tuple(due) for due in case.expect])
     return _compare_facts(findings, case.expect, rule.derives.columns[0])
+
+
+def published_relations(
+    release: Disassociated, distances: Mapping[Pair, float | None], settings: Settings
+) -> dict[str, list[tuple[Value, ...]]]:
+    """Return the relations that an attacker reads of `release` and `distances`, with the k and m of `settings`."""
+    if not release.clusters:
+        return {}
+    held = [
+        (number, place, line, item)
+        for number, cluster in enumerate(release.clusters)
+        for place, chunk in enumerate(cluster.record_chunks)
+        for line, subrecord in enumerate(chunk.subrecords)
+        for item in subrecord
+    ]
+    terms = [(number, term) for number, cluster in enumerate(release.clusters) for term in cluster.term_chunk]
+    names = sorted({item for *_, item in (*held, *terms)} | {item for pair in distances for item in pair})
+    code = {name: number for number, name in enumerate(names, 1)}
+    return {
+        "item": [(number, name) for name, number in code.items()],
+        "cluster": [(number, cluster.size) for number, cluster in enumerate(release.clusters)],
+        "subrecord_item": [(*place, code[item]) for *place, item in held],
+        "term": [(number, code[term]) for number, term in terms],
+        "related": [(code[a], code[b], score) for (a, b), score in distances.items()],
+        "stated": [(settings.k, settings.m)],
+    }
+
+
+def _relations_of_grid(grid: object) -> dict[str, list[tuple[Value, ...]]]:
+    """Return the relations of a distance table beside the distances: its records and members, numbered from 1."""
+    if not isinstance(grid, Grid):
+        return {}
+    records, members = list(enumerate(grid.rows)), list(enumerate(grid.columns))
+    return {
+        "distance_row": [(0, row, row + 1) for row, _ in records],
+        "distance_col": [(0, col, col + 1) for col, _ in members],
+        "txn": [(row + 1, row, name) for row, name in records],
+        "item": [(col + 1, name) for col, name in members],
+        "published_as": [(row + 1, 0, 1) for row, _ in records],
+        "member_of": [(1, col, col + 1) for col, _ in members],
+    }
 
 
 def _compare_eliminations(findings: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> str | None:
@@ -87,7 +133,10 @@ def _compare_eliminations(findings: Sequence[tuple[str, ...]], expected: Sequenc
             return f"elimination {number} is {join_names(found)}, expected {join_names(due)}"
     if len(findings) > len(expected):
         return f"{join_names(findings[len(expected)])} was eliminated too"
-    return f"{join_names(expected[len(findings)])} was not eliminated" if len(expected) > len(findings) else None
+    if len(expected) > len(findings):
+        count = "it eliminated nothing" if not findings else f"it stopped after elimination {len(findings)}"
+        return f"{join_names(expected[len(findings)])} was not eliminated: {count}"
+    return None
 
 
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:
@@ -98,9 +147,17 @@ def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> st
             return f"write a fact as {{{column}: ...}}"
         match = next((fact for fact in facts if all(fact.get(name) == value for name, value in due.items())), None)
         if match is None:
-            return f"{due} was not found"
+            return f"{due} was not found. {_nearest(due, facts)}"
         facts.remove(match)
     return f"{facts[0]} was found as well" if facts else None
+
+
+def _nearest(due: Mapping[str, Value], facts: Sequence[Mapping[str, Value]]) -> str:
+    """Return what a rule found instead of the fact `due`: of the remaining `facts` the one that differs least."""
+    if not facts:
+        return "No other fact was found"
+    found = max(facts, key=lambda fact: sum(fact.get(name) == value for name, value in due.items()))
+    return f"Found instead: {found}"
 
 
 def _relations(

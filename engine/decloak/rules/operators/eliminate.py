@@ -21,6 +21,7 @@ from decloak.rules.confidence import Confidence
 from decloak.rules.coverage import Count, Coverage, of_scores
 from decloak.rules.eliminate.confidence import estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import Elimination, eliminate
+from decloak.rules.eliminate.relational import relational_form
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
@@ -245,6 +246,11 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
 
     def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
         return Earlier(rule.derives, eliminations.read_eliminated(connection, attack), ["integer"] * len(self.columns))
+
+    def as_query(self, rule: _Rule) -> str:
+        model = rule.model
+        form = relational_form(f"{rule.name}_in_sql", rule.compiled, model.cells, bool(model.learn), model.precision)
+        return form.text(f"The attack {rule.name} as SQL.")
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return member_comparison(connection, finding)

@@ -331,6 +331,10 @@ class Operator(ABC, Generic[Model, Compiled, Found]):
         """Yield the explanations of one attack for the item and transaction of `request`."""
         yield from ()
 
+    def as_query(self, rule: RuleOf[Model, Compiled, Found]) -> str:
+        """Return the text of a query rule that makes the same attack as `rule`."""
+        raise DecloakError(f"the rule {quote(rule.name)} has no relational form", hint="show it without --sql")
+
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         """Return the alternatives that the attack rejected for `finding`; None where the store does not say."""
         return None

@@ -15,7 +15,7 @@ from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Explanation, ExplanationRequest, Operator, RuleOf, Value
 from decloak.store import evidence
 from decloak.store.alternatives import COVER, Comparison, cover_comparison
-from decloak.store.derivation import LAST_ROUND, THIS_ROUND, derive, fixpoint, make_steps
+from decloak.store.derivation import LAST_ROUND, THIS_ROUND, Derived, derive, fixpoint, make_steps
 from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, RELATIONS, Derives, taken
 from decloak.store.sandbox import Sandbox, quoted
@@ -35,6 +35,9 @@ class QueryRule(RuleModel):
     facts: Sql | None = Field(None, description="the facts, one row each")
     start: Sql | None = Field(None, description="the facts of the first round")
     repeat: Sql | None = Field(None, description="further facts from `last_round` and those found so far")
+    state: str | None = Field(
+        None, description="the relation that start and repeat make, where the facts are a selection of it"
+    )
     notes: Sql | None = Field(
         None, description="sentences that a run is told beside the facts, one a row; without facts, why there are none"
     )
@@ -50,9 +53,12 @@ class QueryRule(RuleModel):
 
     @model_validator(mode="after")
     def _check_facts(self) -> "QueryRule":
-        both = self.start is not None and self.repeat is not None
-        if (self.facts is not None) == both or (self.start is None) != (self.repeat is None):
-            raise DecloakError("a query gives its facts once or repeats", hint="write facts:, or start: and repeat:")
+        repeats = self.start is not None and self.repeat is not None
+        one_alone = (self.start is None) != (self.repeat is None)
+        # Without a state, rounds give the facts themselves; with one, the facts are selected from it.
+        if one_alone or (self.facts is None) != (repeats and self.state is None) or (self.state and not repeats):
+            hint = "write facts:, or start: and repeat:, or all of them and state:"
+            raise DecloakError("a query gives its facts once, or repeats, or selects them from a state", hint=hint)
         return self
 
 
@@ -76,17 +82,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
     model = QueryRule
 
     def derives(self, model: QueryRule, source: Source) -> Derives:
-        match = _DERIVES.match(model.derives)
-        if match is None:
-            hint = "write a name and its columns: cover(cluster, item)"
-            raise source.error(("derives",), f"cannot read {quote(model.derives)}", hint)
-        columns = tuple(column.strip() for column in match[2].split(","))
-        problem = "is what rounds go by" if match[1] in (LAST_ROUND, THIS_ROUND) else taken(match[1])
-        if len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
-            problem = problem or "repeats a column, or uses round, finding or run"
-        if problem:
-            raise source.error(("derives",), f"{quote(model.derives)} {problem}", "choose other names")
-        return Derives(match[1], columns)
+        return _signature("derives", model.derives, source)
 
     def compile(self, rule: _Rule, sandbox: Sandbox) -> None:
         model, derives = rule.model, rule.derives
@@ -98,15 +94,17 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
             if len(columns) > 1:
                 message = f"the notes have {len(columns)} columns"
                 raise rule.source.error(("notes",), message, "select one, a sentence a row")
+        state = _state(rule)
         if model.repeat is not None:
             # Its own relation is there only while it repeats: a rule that reads itself otherwise is refused.
-            sandbox.fill(derives.name, derives.columns, ())
+            sandbox.fill(state.name, state.columns, ())
         if model.start is not None:  # before there is a last round, as when it runs
-            rule.require("start", _columns(rule, sandbox, "start", model.start), derives.columns)
-            sandbox.fill(LAST_ROUND, derives.columns, ())
-        for key, sql in (("facts", model.facts), ("repeat", model.repeat)):
+            rule.require("start", _columns(rule, sandbox, "start", model.start), state.columns)
+            sandbox.fill(LAST_ROUND, state.columns, ())
+        parts = {"facts": (model.facts, derives), "repeat": (model.repeat, state)}
+        for key, (sql, made) in parts.items():
             if sql is not None:
-                rule.require(key, _columns(rule, sandbox, key, sql), derives.columns)
+                rule.require(key, _columns(rule, sandbox, key, sql), made.columns)
 
     def relations_read(self, rule: _Rule, view: AttackerView) -> frozenset[str]:
         return rule.reads | (_NEEDED_TO_CHECK if ELIMINATION_COLUMNS.issubset(rule.derives.columns) else frozenset())
@@ -115,15 +113,18 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         model, derives, places = rule.model, rule.derives, _places(rule)
         make_steps(view.sandbox, model.let, places)
         notes = () if model.notes is None else _notes(view.sandbox, model.notes, places["notes"])
+        facts: Sequence[Derived] = ()
+        if model.start is not None and model.repeat is not None:
+            state = _state(rule)
+            facts = fixpoint(view.sandbox, state.name, state.columns, model.start, model.repeat, places)
         if model.facts is not None:
             facts = derive(view.sandbox, model.facts, derives.columns, places["facts"])
-        else:
-            assert model.start is not None
-            assert model.repeat is not None
-            facts = fixpoint(view.sandbox, derives.name, derives.columns, model.start, model.repeat, places)
         if ELIMINATION_COLUMNS.issubset(derives.columns):
             _check_eliminations(rule, view.sandbox, [fact.values for fact in facts])
         return QueryFacts(derives, facts, notes if notes or facts else _nothing_to_read(rule, view.sandbox))
+
+    def as_query(self, rule: _Rule) -> str:
+        return rule.text.removesuffix("\n")
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison | None:
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
@@ -137,6 +138,30 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
             kept = f"{item} was not eliminated from {transaction_phrase(transaction)}: no fact is against it there"
             sentence = kept if finding is None else sentence_of(finding)
             yield Explanation(attack.label, finding, sentence, None, None, label, ())
+
+
+def _signature(key: str, text: str, source: Source) -> Derives:
+    """Return the relation that the `text` under `key` names with its columns; raise an error in `source`."""
+    match = _DERIVES.match(text)
+    if match is None:
+        raise source.error((key,), f"cannot read {quote(text)}", "write a name and its columns: cover(cluster, item)")
+    columns = tuple(column.strip() for column in match[2].split(","))
+    problem = "is what rounds go by" if match[1] in (LAST_ROUND, THIS_ROUND) else taken(match[1])
+    if len(set(columns)) < len(columns) or {"round", "finding", "run"} & set(columns):
+        problem = problem or "repeats a column, or uses round, finding or run"
+    if problem:
+        raise source.error((key,), f"{quote(text)} {problem}", "choose other names")
+    return Derives(match[1], columns)
+
+
+def _state(rule: _Rule) -> Derives:
+    """Return the relation that `start` and `repeat` make: the facts themselves, or the state they are taken from."""
+    if rule.model.state is None:
+        return rule.derives
+    state = _signature("state", rule.model.state, rule.source)
+    if state.name == rule.derives.name:
+        raise rule.source.error(("state",), f"{quote(state.name)} is what the rule derives", "choose another name")
+    return state
 
 
 def _places(rule: _Rule) -> dict[str, str]:
@@ -162,7 +187,7 @@ def _nothing_to_read(rule: _Rule, sandbox: Sandbox) -> tuple[str, ...]:
 def _check_names(rule: _Rule) -> None:
     """Raise an error for a step that hides a relation of the rule, and for evidence that is no step."""
     model, source = rule.model, rule.source
-    reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name} if model.repeat is not None else set()
+    reserved = {LAST_ROUND, THIS_ROUND, rule.derives.name, _state(rule).name} if model.repeat is not None else set()
     for name in model.let:
         if problem := taken(name):
             raise source.error(("let", name), f"{quote(name)} {problem}", "choose another name")

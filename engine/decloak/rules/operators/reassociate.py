@@ -25,6 +25,7 @@ from decloak.rules.operators.operator import (
     RuleTraits,
     Value,
 )  # fmt: skip
+from decloak.rules.reassociate.relational import relational_form
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
@@ -182,6 +183,9 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
     def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
         types = ("integer", "text", "text", "integer")
         return Earlier(rule.derives, assigned.read_rows_given(connection, attack), types)
+
+    def as_query(self, rule: _Rule) -> str:
+        return relational_form(f"{rule.name}_in_sql", rule.compiled).text(f"The attack {rule.name} as SQL.")
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return row_comparison(connection, finding)
