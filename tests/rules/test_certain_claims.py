@@ -97,6 +97,40 @@ def test_a_rule_of_claims_without_whole_numbers_is_told_its_place(tmp_path, call
     assert said.err.splitlines()[-1] == f"decloak: {path}:{problem}; give a whole number"
 
 
+def test_a_rule_of_claims_without_a_number_of_records_is_told_its_place(tmp_path, call):
+    of = "of: select 1 as \"set\", 5 as support, 'a' as item"
+    (tmp_path / "mine.yaml").write_text(
+        f"rule: mine\nform: claims\nabout: a\n{of}\nleast: select 2 as k\nbecause: '{{has}}'\n"
+    )
+    (tmp_path / "table.jsonl").write_text(WITHOUT_SINGLE_ITEMS)
+    (tmp_path / "s.yaml").write_text("scenario: s\ndata: {release: table.jsonl}\nattack: [mine.yaml]\n")
+    said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert said.code == 2
+    problem = "mine.yaml:4:5: the claims get no number of records; give a set whose item is null"
+    assert said.err.splitlines()[-1].endswith(problem)
+
+
+WITHOUT_SINGLE_ITEMS = """\
+{"decloak": "release", "version": 1, "method": "itemsets", "k": 3, "m": 2}
+{"items": [], "support": 10}
+{"items": ["a", "b"], "support": 9}
+{"items": ["a", "c"], "support": 9}
+{"items": ["b", "c"], "support": 8}
+"""
+
+
+def test_a_table_of_pairs_alone_is_searched(tmp_path, call):
+    (tmp_path / "table.jsonl").write_text(WITHOUT_SINGLE_ITEMS)
+    (tmp_path / "s.yaml").write_text("scenario: s\ndata: {release: table.jsonl}\nattack: [certain]\n")
+    store = tmp_path / "s.db"
+    assert call("run", tmp_path / "s.yaml", "--store", store).code == 0
+    said = call("sql", "select has, lacks, least, most from found_certain", "--store", store, "--format", "csv")
+    supports = {frozenset(): 10, frozenset("ab"): 9, frozenset("ac"): 9, frozenset("bc"): 8}
+    expected = naive.claims(supports, "abc", 3)
+    assert len(said.out.splitlines()) == 1 + len(expected)
+    assert expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["groceries", "bms_webview1"])
 def test_empty_cells_are_what_lets_claims_be_proved_on_real_data(shared_data, name):

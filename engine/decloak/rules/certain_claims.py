@@ -133,7 +133,9 @@ def candidate_groups(supports: Supports, size: int, most: int) -> tuple[list[tup
     small cell is what a claim needs.
     """
     pairs = [items for items in supports if len(items) == 2]
-    items = sorted({item for pair in pairs for item in pair}, key=lambda item: (supports[frozenset([item])], item))
+    named = {item for pair in pairs for item in pair}
+    # An item without a support of its own may be in every record.
+    items = sorted(named, key=lambda item: (supports.get(frozenset([item]), supports[frozenset()]), item))
     rank = {item: place for place, item in enumerate(items)}
     later: dict[str, set[str]] = {item: set() for item in items}
     for pair in pairs:

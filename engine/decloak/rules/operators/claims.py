@@ -60,6 +60,8 @@ class ClaimsOperator(Operator[ClaimsRule, None, CertainClaims]):
             return CertainClaims(rule.derives, (), idle="this release has no itemset table")
         columns, rows = view.sandbox.select(rule.model.least, rule.place("least"))
         k = _whole(rows[0][columns.index("k")] if rows else None, "k", rule.place("least"))
+        if frozenset() not in supports:
+            raise DecloakError("the claims get no number of records", rule.place("of"), "give a set whose item is null")
         groups, compared = candidate_groups(supports, rule.model.size, rule.model.groups)
         searched = certain_claims(supports, groups, k)
         notes = [] if len(groups) == compared else [SEARCHED.format(len(groups), compared, rule.model.size)]
