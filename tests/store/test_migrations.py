@@ -177,6 +177,27 @@ def test_a_store_of_arrays_answers_queries_and_is_not_written_to(call, tmp_path)
     assert old.read_bytes() == before
 
 
+WRITTEN_THEN = {"1": "two values of k, two repetitions each", "7": "clusters, with figures that are no more"}
+"""Stores that older versions wrote themselves, by their version."""
+
+
+@pytest.mark.parametrize("version", WRITTEN_THEN)
+def test_a_store_that_an_older_version_wrote_is_read_and_not_written_to(call, tmp_path, monkeypatch, version):
+    """It lacks the figures of today, and has figures that nobody measures any more."""
+    monkeypatch.chdir(tmp_path)
+    old = Path("old.db")
+    with closing(sqlite3.connect(old)) as connection:
+        connection.executescript(gzip.decompress((GOLDEN / f"store-{version}.sql.gz").read_bytes()).decode())
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute(f"pragma user_version = {version}")
+    before = old.read_bytes()
+    further = {"compare": ("1", "last", "--json"), "report": ("1", "-o", "first.html"), "show": ("last", "--json")}
+    for command, arguments in [*(READING | {"publish": ("last", "out.csv")}).items(), *further.items()]:
+        done = call(command, *arguments, "--store", old)
+        assert done.code == 0, done
+    assert old.read_bytes() == before
+
+
 DAMAGE = [
     "update array set content = cast(x'07' || substr(content, 2) as blob) where name = 'codes'",
     "update array set content = substr(content, 1, length(content) - 1), checksum = 0",

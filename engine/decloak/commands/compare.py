@@ -53,7 +53,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
             return
         measured = {family for number in numbers for family in results.measured_families(connection, number)}
         cards = exposure_cards(connection, study)
-        said = print_comparison(study, cards)
+        said = print_comparison(study, cards) if cards else ""
     _print_changes(names, comparison, comparison.changes(measured, cards))
     if said:
         say(f"\n{said}")

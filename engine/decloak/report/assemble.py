@@ -284,5 +284,7 @@ def _figures(study: Study) -> JsonObject:
         for run in study.runs
         for attack in study.attacks
     ]
-    titles = metrics_by_key()
-    return {"columns": columns, "rows": rows, "titles": {name: titles[name].title for name in study.measures}}
+    metrics = metrics_by_key()
+    # A store of an older version has figures that nobody measures any more.
+    titles = {name: metrics[name].title if name in metrics else name for name in study.measures}
+    return {"columns": columns, "rows": rows, "titles": titles}

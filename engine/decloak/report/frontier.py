@@ -58,7 +58,7 @@ def frontier_section(cards: Sequence[ExposureCard]) -> Section | None:
         figures.append(_drawn(of_counts, "exposed by 3 random items", most, ERROR))
     for figure in FIGURES:
         points = _points(cards, figure)
-        if len(points) > 1 + (points[0].kind == "original"):
+        if len([point for point in points if point.kind != "original"]) > 1:
             figures.append(_drawn(points, title[figure], cards[0].people, HIDDEN))
     if not figures:
         return None
