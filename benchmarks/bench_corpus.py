@@ -22,8 +22,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from decloak.data.text.documents import Documents, TextOptions
-from decloak.relate.corpus_build import build
-from decloak.relate.corpus_index import Corpus
+from decloak.relate.corpus_index import Corpus, build
 from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
 from timing import cpu

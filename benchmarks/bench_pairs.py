@@ -18,7 +18,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.pairs import Pairs
 from decloak.data.rows import CodedRows
 from decloak.relate.ngd import distances
-from decloak.relate.observed import ObservedCounts
+from decloak.relate.ngd_sources import ObservedCounts
 from floors import ngd_of_all_pairs
 from timing import cpu
 

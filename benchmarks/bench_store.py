@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 import decloak
 from decloak.anonymisers.kernels.sets import by_sets
 from decloak.data.generators.baskets import baskets
-from decloak.store.distance_tables import read_distances
+from decloak.store.distance_tables import read_distances, read_pair_scores
 from decloak.store.opening import open_store
-from decloak.store.pair_scores import read_pair_scores
 from decloak.store.reading import read_set_generalised
 from decloak.store.releases import write_release
 from timing import cpu

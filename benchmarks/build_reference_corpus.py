@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from decloak.data.text.documents import Documents, TextOptions
-from decloak.relate.corpus_build import build
-from decloak.relate.corpus_index import IndexFacts
+from decloak.relate.corpus_index import IndexFacts, build
 
 READING = TextOptions("2", without=(("1", "mtsamples"), ("1", "mtsdialog")))
 

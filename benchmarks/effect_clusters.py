@@ -28,10 +28,10 @@ from pathlib import Path
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attacker.controls import Control
-from decloak.counting.ascending import among
+from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
+from decloak.data.knowledge_levels import Control
 from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows

@@ -23,13 +23,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import decloak
-from decloak.attacker.controls import CONTROLS
 from decloak.data.generators.clinic import generate
+from decloak.data.knowledge_levels import CONTROLS
 from decloak.measure.family import POOLED
 from decloak.report.compare.attacks import AttackAdvantage, advantages_of
 from decloak.store.opening import connect_readonly
-from decloak.store.results import claims_of
-from decloak.store.studies import read_runs
+from decloak.store.results import claims_of, read_runs
 from effect_reassociate import Records, load
 
 FILES = {

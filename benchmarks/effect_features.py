@@ -14,9 +14,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from decloak.attacker import selftrained
-from decloak.attacker.controls import Control
 from decloak.attacker.cooccurrence_model import cooccurrence_model
 from decloak.attacker.tables import needed_pairs, tables
+from decloak.data.knowledge_levels import Control
 from decloak.data.published import Published
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.corpus_index import Corpus

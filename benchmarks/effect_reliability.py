@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.counting.ascending import among
+from decloak.counting.itemsets import among
 from decloak.measure.kernels.certainty import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue

@@ -28,8 +28,8 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.attacker import selftrained
-from decloak.attacker.controls import CONTROLS, Control
 from decloak.attacker.tables import needed_pairs, tables
+from decloak.data.knowledge_levels import CONTROLS, Control
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 from decloak.measure.kernels.statistics import interval, paired_difference
@@ -37,7 +37,7 @@ from decloak.relate.combined import combine_measures
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
-from decloak.relate.observed import ObservedCounts
+from decloak.relate.ngd_sources import ObservedCounts
 from decloak.relate.word_vectors import PackagedVectors
 
 FILES = {"mts": "mtsamples_keywords.tsv.gz", "recipes": "recipes.tsv.gz"}

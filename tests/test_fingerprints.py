@@ -242,7 +242,7 @@ CHANGES = {
 CHANGES_OF_CHUNKS = {
     "anonymisers.kernels.horpart": (CHUNKS, "all but original"),
     "anonymisers.kernels.coat": (CHUNKS, ""),
-    "relate.observed": (CHUNKS, "all but original release attacker"),
+    "relate.ngd_sources": (CHUNKS, "all but original release attacker"),
     "attacker.knowledge": (CHUNKS, "attacker cover run"),
     "rules.reassociate.kernel": (CHUNKS, "random aba run"),
     "rules.operators.query": (CHUNKS, "cover same_line order run"),
@@ -303,7 +303,7 @@ def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
     asked = all_closures(monkeypatch)
     counted = set().union(*asked.values())
     sources = fingerprints._sources()
-    reached = closure(sources, ["decloak.pipeline.run_plans"], [*plan._REGISTRIES])
+    reached = closure(sources, ["decloak.pipeline.scheduler"], [*plan._REGISTRIES])
     missing = {name for name in reached - counted if not CARRYING.match(name)}
     assert missing == set()
     assert set(asked) == {"original", "release", "relatedness", "scoring", "attacker", "attack",

@@ -107,7 +107,7 @@ from typing import Literal
 
 from decloak.rules.model import RuleModel
 from decloak.rules.operators.operator import DerivedFacts, Operator
-from decloak.store.derivation import Derived
+from decloak.store.sandbox import Derived
 
 
 class LonersRule(RuleModel):
@@ -192,7 +192,7 @@ KINDS = {
         {"anonymisers/hush.py": METHOD},
         {
             "anonymisers/registry.py": {
-                "from decloak.anonymisers.lra_vpa": "from decloak.anonymisers.hush import HushMethod\n",
+                "from decloak.anonymisers.generalisation": "from decloak.anonymisers.hush import HushMethod\n",
                 "    SetsMethod, ": "    HushMethod,\n",
             }
         },
@@ -232,7 +232,7 @@ KINDS = {
             },
             "data/forms.py": {"    DISTANCES =": '    TALLIED = "tallied"\n'},
             "anonymisers/registry.py": {
-                "from decloak.anonymisers.lra_vpa": "from decloak.anonymisers.hush import HushMethod\n",
+                "from decloak.anonymisers.generalisation": "from decloak.anonymisers.hush import HushMethod\n",
                 "    SetsMethod, ": "    HushMethod,\n",
             },
         },

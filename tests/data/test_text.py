@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.text import words
-from decloak.data.text.headers import LONGEST_HEADER, without_headers
-from decloak.data.text.notes import read_text
+from decloak.data.text.notes import LONGEST_HEADER, read_text, without_headers
 from decloak.data.text.order import sorted_warning
 from decloak.data.text.phrases import Tagged, outermost, phrases, singular
-from decloak.data.text.tagger import english
-from decloak.data.text.tokens import sentences
+from decloak.data.text.tagger import english, sentences
 from decloak.errors import DecloakError
 
 HANTA = importlib.util.find_spec("HanTa") is not None

@@ -17,8 +17,8 @@ from decloak.data.formats.writing import atomic_paths, write_text
 from decloak.data.published import Published
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError
-from decloak.relate.corpus_build import build
-from decloak.relate.vectors_cache import vector_table
+from decloak.relate.corpus_index import build
+from decloak.relate.word_vectors import vector_table
 
 ROOM = 20_000
 ITEMS = [f"item {number:05d}" for number in range(4_000)]

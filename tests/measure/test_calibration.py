@@ -22,8 +22,7 @@ from decloak.store.assigned import read_assigned
 from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import probabilities, probable_gifts
-from decloak.store.results import sureness_of
-from decloak.store.studies import chosen_runs
+from decloak.store.results import chosen_runs, sureness_of
 
 
 def held_release(connection, number):

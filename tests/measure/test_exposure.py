@@ -26,8 +26,7 @@ from decloak.report.verdict_figures import judged_variants
 from decloak.report.verdict_lines import concluded
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
-from decloak.store.results import attacks_of, notes_of, release_of
-from decloak.store.studies import read_runs
+from decloak.store.results import attacks_of, notes_of, read_runs, release_of
 from eliminated import eliminated_items
 
 CLINIC = (

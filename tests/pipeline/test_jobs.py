@@ -63,7 +63,7 @@ vary: {anonymise.method: [cut, aa, da]}
 """
 ONE = COAT.replace("vary: {anonymise.k: [3, 4, 6]}\n", "").replace("repeat: {times: 2, seed: 1}\n", "")
 """A scenario of a single variant, whose attacks are worked on apart."""
-AT_ONCE = "import decloak.pipeline.run_plans as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
+AT_ONCE = "import decloak.pipeline.scheduler as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
 """Processes from the beginning, where one would find that there is too little to do."""
 
 
@@ -301,7 +301,7 @@ def test_a_worker_that_computes_nothing_is_a_fault_and_no_endless_loop(schedule)
 
 HELD = """
 import sys, time
-import decloak.pipeline.run_plans
+import decloak.pipeline.scheduler
 import decloak.pipeline.scheduler as scheduler
 from decloak.cli import main
 compute = scheduler.compute_stages
@@ -309,7 +309,7 @@ def held(task):
     while task.plan:
         time.sleep(0.01)
     return compute(task)
-decloak.pipeline.run_plans.TRIAL, scheduler.compute_stages = -1, held
+decloak.pipeline.scheduler.TRIAL, scheduler.compute_stages = -1, held
 main(sys.argv[1:])
 """
 """Processes that finish the first plan alone: such a run is begun and never ends by itself."""

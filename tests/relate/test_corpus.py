@@ -25,11 +25,9 @@ from decloak.data.text import documents
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError
 from decloak.relate import corpus_index as corpora
-from decloak.relate import joint_counts as kernel
-from decloak.relate.corpus_build import build
-from decloak.relate.corpus_index import Corpus
-from decloak.relate.counting import CachedCounts
-from decloak.relate.joint_counts import joint_counts
+from decloak.relate import counting as kernel
+from decloak.relate.corpus_index import Corpus, build
+from decloak.relate.counting import CachedCounts, joint_counts
 from decloak.relate.ngd import distances
 
 CASES = ["gem and jewel", "Gems; a jewel!", "a gem-like stone", "stones of the jeweller", "gem jewel", "nothing"]

@@ -19,9 +19,8 @@ from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError
 from decloak.relate import vectors_file
 from decloak.relate.similar import Similar, similarities, similarity_to_distance
-from decloak.relate.vectors_cache import cache_folder, vector_table
 from decloak.relate.vectors_file import blocks, is_vectors_file
-from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors, vectors_of
+from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors, cache_folder, vector_table, vectors_of
 from naive_embedding import naive_cosine, naive_vector
 
 VECTORS = {

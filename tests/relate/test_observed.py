@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decloak.relate import joint_counts as kernel
-from decloak.relate.observed import ObservedCounts
+from decloak.relate import counting as kernel
+from decloak.relate.ngd_sources import ObservedCounts
 
 items = st.sampled_from(["flu", "cough", "knee", "icd", "limbs"])
 

@@ -11,7 +11,7 @@ import pytest
 import decloak
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.relate.clusters import ClustersSource
-from decloak.relate.corpus_build import build
+from decloak.relate.corpus_index import build
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.store.opening import connect_readonly
 from loopback import serving

@@ -10,10 +10,9 @@ import pytest
 import decloak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.formats.release_header import LONGEST_RELEASE
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
-from decloak.data.release import Release
 from decloak.data.release_files import RELEASE_FORMATS, read_headed, read_header
 from decloak.errors import DecloakError
 

@@ -14,7 +14,7 @@ from decloak.measure.kernels.statistics import Interval, paired_difference
 from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, describe_pairs, pair_table
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 
 SETS = (
     "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"

@@ -11,7 +11,7 @@ from decloak.report.gallery import judged_trend
 from decloak.report.study import Study
 from decloak.scenario.document import load
 from decloak.scenario.paper_figure import Trend
-from decloak.store.studies import StudyRun
+from decloak.store.results import StudyRun
 from slowly import slow_but
 
 ROOT = Path(__file__).parents[2]

@@ -39,8 +39,7 @@ from decloak.report.sections import nameless, sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
 from decloak.store.opening import connect_readonly
-from decloak.store.results import notes_of
-from decloak.store.studies import chosen_runs, read_runs
+from decloak.store.results import chosen_runs, notes_of, read_runs
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",

@@ -21,7 +21,7 @@ from decloak.report.study import Study
 from decloak.report.verdict_figures import at_place, judged_variants
 from decloak.report.verdict_lines import LIMITS
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 from mutants import loaded, mutants
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"

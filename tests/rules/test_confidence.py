@@ -18,7 +18,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attacker.logistic import isotonic
 from decloak.attacker.selftrained import calibration_tables
 from decloak.attacker.tables import tables
-from decloak.counting.ascending import among
+from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
 from decloak.data.generators.clinic import generate

@@ -13,7 +13,7 @@ from decloak.report.risk_card import people_interval, pooled_cards
 from decloak.report.study import Study
 from decloak.scenario.variant import pool_variants
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 
 SCENARIO = (
     "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"

@@ -17,7 +17,7 @@ from decloak.scenario import expect
 from decloak.scenario.document import load
 from decloak.scenario.expect import Expectation
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 
 TRUE, FALSE, UNKNOWN = "f(one) > 0", "f(one) > 2", "f(none) > 0"
 VALUES = {("f", "one"): 1.0, ("f", "none"): None}

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from decloak.counting import disassociation_guarantee
+from decloak.counting.disassociation_guarantee import TERMS, ReleaseFault, inner_joints, joints_of, published_by
 from decloak.counting.itemsets import item_sets
-from decloak.counting.release_structure import TERMS, ReleaseFault, inner_joints, joints_of, published_by
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, quote

@@ -9,9 +9,8 @@ import pytest
 
 from conftest import ROOT
 from decloak.errors import DecloakError
-from decloak.store.documentation import schema_text
+from decloak.store.documentation import _own, schema_text
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.schema_check import _own
 
 # evil() is nowhere: whatever calls it fails in other words than those of a refusal.
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import decloak
 from conftest import ROOT
 from decloak.data.dataset import Dataset
-from decloak.data.formats.jsonvalue import json_text
+from decloak.data.formats.lines import json_text
 from decloak.data.formats.plain_files import read, write
 from decloak.errors import DecloakError, escape_control, quote, suggest
 from decloak.report.table import emit

@@ -75,7 +75,7 @@ def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries,
         goes_on(folder, expected)
 
 
-AT_ONCE = "import decloak.pipeline.run_plans as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
+AT_ONCE = "import decloak.pipeline.scheduler as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
 """Processes from the beginning, where one would find that there is too little to do."""
 ROUNDS = 50 if SECONDS else 2
 

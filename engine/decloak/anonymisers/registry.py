@@ -12,14 +12,12 @@ from pydantic import Discriminator
 from decloak.anonymisers.coat import CoatMethod
 from decloak.anonymisers.disassociation import DisassociationMethod
 from decloak.anonymisers.diversity import DiversityMethod
-from decloak.anonymisers.generalisation import GeneralisationMethod
+from decloak.anonymisers.generalisation import GeneralisationMethod, LraMethod, PartitionMethod, VpaMethod
 from decloak.anonymisers.itemsets import ItemsetsMethod
 from decloak.anonymisers.kernels.coat import Coat
 from decloak.anonymisers.kernels.coat_partner import Closeness, PartnerChoice
 from decloak.anonymisers.kernels.disassociation import CoverCure
-from decloak.anonymisers.lra_vpa import LraMethod, VpaMethod
 from decloak.anonymisers.method import Method, OrderedInput
-from decloak.anonymisers.partition import PartitionMethod
 from decloak.anonymisers.sets import SetsMethod
 from decloak.anonymisers.suppression import SuppressionMethod
 from decloak.anonymisers.synthetic import SyntheticMethod
@@ -30,8 +28,7 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import Order, check_order
-from decloak.data.published import Published
-from decloak.data.synthetic import Synthetic
+from decloak.data.published import Published, Synthetic
 from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.plugins import with_plugins

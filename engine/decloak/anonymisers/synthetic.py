@@ -12,8 +12,8 @@ from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
+from decloak.data.published import Synthetic
 from decloak.data.rows import CodedRows, RowLabels
-from decloak.data.synthetic import Synthetic
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors

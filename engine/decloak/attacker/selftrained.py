@@ -25,12 +25,12 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.attacker.cell_features import Occurrences, Scores, cell_features, pairs_of, words_of
-from decloak.attacker.controls import Control
 from decloak.attacker.cooccurrence_model import CooccurrenceModel, cooccurrence_model
 from decloak.attacker.item_features import item_features, landmark_pairs, landmarks_of
 from decloak.attacker.logistic import learn_calibrated
 from decloak.attacker.tables import context, mean_scores
 from decloak.data.content import Element
+from decloak.data.knowledge_levels import Control
 from decloak.data.published import Published
 from decloak.data.tables import AttackTable, Pair
 

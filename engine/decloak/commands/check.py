@@ -10,8 +10,14 @@ import click
 
 from decloak.attacker.written_order import order_notes
 from decloak.commands.ci import ci_options, write_ci
-from decloak.commands.options import EXIT_EXPECTATION, form_option, listed_choices
-from decloak.commands.reading import plain_options, reading_of, reading_options
+from decloak.commands.options import (
+    EXIT_EXPECTATION,
+    form_option,
+    listed_choices,
+    plain_options,
+    reading_of,
+    reading_options,
+)
 from decloak.data.formats.lines import location
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.generalised import Generalised

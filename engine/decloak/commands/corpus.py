@@ -17,8 +17,7 @@ from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.relate.corpus_build import BuildProgress
-    from decloak.relate.corpus_index import Corpus
+    from decloak.relate.corpus_index import BuildProgress, Corpus
 
 __all__ = ["corpus_command"]
 
@@ -64,7 +63,7 @@ def build_command(
     Exclude the documents that contain the attacked data, for example --without source=mtsamples.
     """
     from decloak.data.text.documents import Documents, TextOptions
-    from decloak.relate.corpus_build import build
+    from decloak.relate.corpus_index import build
 
     inputs = [Documents(path, TextOptions(field, lines, tuple(without))) for path in sources]
     with _progress() as progress:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import form_option, listed_choices
-from decloak.commands.reading import plain_options, read_plain, reading_of, reading_options
+from decloak.commands.options import form_option, listed_choices, plain_options, read_plain, reading_of, reading_options
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError

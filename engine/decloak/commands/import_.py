@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from decloak.commands.options import listed_choices, progress_bar, store_option, told_of_originals
-from decloak.commands.reading import HEADED, look_reading, plain_options, read_plain, reading_options
+from decloak.commands.options import (
+    HEADED,
+    listed_choices,
+    look_reading,
+    plain_options,
+    progress_bar,
+    read_plain,
+    reading_options,
+    store_option,
+    told_of_originals,
+)
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.reading import HEADED, flags
-from decloak.data.formats.jsonvalue import json_text
+from decloak.commands.options import HEADED, flags
+from decloak.data.formats.lines import json_text
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say, say_data
 

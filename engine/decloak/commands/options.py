@@ -1,6 +1,10 @@
-"""Options that several commands share."""
+"""Options that several commands share.
+
+The reading of data files by commands: with the options of the command, or with the detected format.
+"""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,17 +13,38 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.data.formats.lines import location
-from decloak.errors import quote
+from decloak.data.formats.lines import FilePath, location
+from decloak.data.formats.record import Options
+from decloak.digest import JsonObject
+from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from decloak.data.dataset import Dataset
+    from decloak.data.formats.look import Reading
+
+
 __all__ = [
-    "EXIT_EXPECTATION", "EXIT_INPUT", "form_option", "listed_choices", "progress_bar",
-    "send_option", "store_option", "tell_runs", "told_of_originals",
-]  # fmt: skip
+    "EXIT_EXPECTATION",
+    "EXIT_INPUT",
+    "HEADED",
+    "flags",
+    "form_option",
+    "listed_choices",
+    "look_reading",
+    "plain_options",
+    "progress_bar",
+    "read_plain",
+    "reading_of",
+    "reading_options",
+    "send_option",
+    "store_option",
+    "tell_runs",
+    "told_of_originals",
+]
+
 
 EXIT_INPUT = 2
 """The exit code of invalid input."""
@@ -126,3 +151,92 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what)
         yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+HEADED = ("disassociated", "generalised", "itemset-table")
+"""The formats of release files, which name their own format."""
+_SPELT = {"tab": "\t", "blank": " "}
+"""Separators that are awkward to type."""
+
+
+def _mark(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else _SPELT.get(value, value)
+
+
+def reading_options(command: click.decorators.FC) -> click.decorators.FC:
+    """`--ids`, `--separator`, `--within`, `--header-line`, `--repeats` and `--as-said`."""
+    by_word = "The character between names, when it is not a comma; tab and blank by these words."
+    for option in (
+        click.option("--as-said", is_flag=True, help="Keep these options, also if the file seems to need others."),
+        click.option("--repeats", is_flag=True, help="Accept repeated records and ids: they are no copies."),
+        click.option(
+            "--header-line", "header", is_flag=True, help="The first line contains column names (basket, xlsx)."
+        ),
+        click.option("--header-row", type=click.IntRange(min=1), help="Line with the column names.  [default: 1]"),
+        click.option("--fill-down", is_flag=True, help="A row without an id belongs to the id above (long)."),
+        click.option("--column", "columns", multiple=True, help="Column whose values become items: sex=f. Repeatable."),
+        click.option("--within", callback=_mark, help="Character between items of one value: p1,milk|tea."),
+        click.option("--separator", callback=_mark, help=by_word),
+        click.option("--ids", is_flag=True, help="The first value of each line is the record id."),
+    ):
+        command = option(command)
+    return command
+
+
+def plain_options(parameters: JsonObject) -> Options:
+    return Options(**{name: value for name, value in parameters.items() if name in Options._fields and value})
+
+
+def reading_of(file: Path, kind: str | None, options: Options, option: str) -> tuple[FilePath, str, Options]:
+    """How a file is read: as a kind that is said, else as `look_reading` has it."""
+    if kind is not None:
+        return file, kind, options
+    source, reading = look_reading(file, options, option)
+    return source, reading.format, reading.options
+
+
+def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "Reading"]:
+    """Detect the format of a file and print it on stderr. Raise an error if the format is uncertain or contradicts the
+    options.
+
+    A release file says itself what it is. A pipe is returned as a file with its content.
+    """
+    from decloak.data.formats.look import Reading, look
+    from decloak.data.formats.unpacked import unpacked_file
+
+    source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
+    seen = look(source)
+    settings = Reading("", options._replace(repeats=False)).settings.items()
+    if settings and seen.problem is None:
+        fitting = [choice for choice in (seen.reading, *seen.alternatives) if settings <= choice.settings.items()]
+        if not fitting:
+            hint = f"say with {option} what it is, or leave all to the look"
+            raise DecloakError(f"seems to be {seen.reading}, not what the options say", str(file), hint)
+        reading = fitting[0]
+    else:
+        reading = seen.sure_reading(option)
+    reading = reading._replace(options=reading.options._replace(repeats=options.repeats))
+    if reading.format not in HEADED:
+        say(f"note: read as {reading} (detected)", err=True)
+    return source, reading
+
+
+def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
+    """Read records in a given format. A contradiction is an error, and a doubt is a warning on stderr."""
+    from decloak.data.formats.look_check import read_fitting
+
+    data = read_fitting(file, kind, options, as_said=as_said)
+    for warning in data.warnings:
+        say(f"WARNING: {warning}", err=True)
+    return data
+
+
+def flags(reading: "Reading") -> str:
+    """Return the options that give this reading."""
+    words = ["--input", reading.format]
+    names = {mark: name for name, mark in _SPELT.items()}
+    for name, value in reading.settings.items():
+        flag = {"header": "--header-line", "columns": "--column"}.get(name, f"--{name.replace('_', '-')}")
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [flag] if one is True else [flag, shlex.quote(names.get(one, str(one)))]
+    return " ".join(words)

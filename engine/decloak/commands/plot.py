@@ -44,7 +44,7 @@ def plot_command(
     from decloak.report.pictures import PICTURES
     from decloak.report.study import Study
     from decloak.store.opening import connect_readonly
-    from decloak.store.studies import chosen_runs
+    from decloak.store.results import chosen_runs
 
     if output.suffix not in KINDS:
         raise DecloakError(f"no kind of picture {quote(output.suffix)}", str(output), f"one of {', '.join(KINDS)}")

@@ -68,8 +68,7 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
 
 def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
     """Name the published run of a sweep, because other variants and repetitions expose other people."""
-    from decloak.store.results import find_run
-    from decloak.store.studies import sweep_of
+    from decloak.store.results import find_run, sweep_of
 
     if run.startswith("release:"):
         return []

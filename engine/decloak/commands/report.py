@@ -32,7 +32,7 @@ def report_command(
     from decloak.report.assemble import page_of
     from decloak.report.page import rendered
     from decloak.store.opening import connect_readonly
-    from decloak.store.studies import chosen_runs
+    from decloak.store.results import chosen_runs
 
     with closing(connect_readonly(store)) as connection:
         chosen = chosen_runs(connection, runs or ("last",))

@@ -15,7 +15,7 @@ from decloak.report.terminal import say
 from decloak.report.wording import WIDTH, filled
 from decloak.store import results
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import chosen_runs
+from decloak.store.results import chosen_runs
 
 __all__ = ["show_command"]
 

@@ -26,7 +26,7 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...], ke
     from decloak.digest import digest
     from decloak.pipeline.validate import plans
     from decloak.scenario.document import load
-    from decloak.scenario.randomness import identical_repetitions
+    from decloak.scenario.variant import identical_repetitions
 
     runs = list[str]()
     for scenario in scenarios:

@@ -15,8 +15,7 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.checks import check_km
-from decloak.counting.ascending import distinct
-from decloak.counting.itemsets import coded_items, item_sets
+from decloak.counting.itemsets import coded_items, distinct, item_sets
 from decloak.counting.violations import RareSets
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised

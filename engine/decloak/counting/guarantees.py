@@ -19,10 +19,9 @@ from decloak.counting.inverse import enumerated
 from decloak.counting.table_cells import small_cells
 from decloak.counting.violations import RareSets
 from decloak.data.disassociated import Disassociated
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
-from decloak.data.release import Release
 from decloak.errors import DecloakError, quote
 
 __all__ = [

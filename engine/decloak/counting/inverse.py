@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb, prod
 
-from decloak.counting.release_structure import ReleaseFault, inner_joints, published_by
+from decloak.counting.disassociation_guarantee import ReleaseFault, inner_joints, published_by
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError
 

@@ -5,6 +5,8 @@ occurrences of an itemset of s items are the records with it and, in each, the p
 item at a time: every occurrence is extended by every later item of its record. The last item is only counted. With G
 the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of records with g and z. An item z
 counts only if it comes after the last item of g.
+
+Fast searches in sorted arrays of integers.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.arrays import Ints, Mask
 from decloak.data.dataset import rows_of
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
@@ -23,15 +25,19 @@ __all__ = [
     "Coded",
     "ItemsetBlock",
     "RowKinds",
+    "among",
     "coded_items",
     "cost_runs",
     "count_supports",
+    "distinct",
     "item_sets",
     "itemset_supports",
     "kinds_of",
+    "places_in",
     "row_kinds",
     "sizes",
-]  # fmt: skip
+]
+
 
 PIECE = 1 << 18
 """Number of positions, or of entries of a product, in one step. A single itemset may need more, at most the size of X.
@@ -326,3 +332,26 @@ def _counted(search: _Search, occurrences: _Occurrences) -> ItemsetBlock:
     itemsets = np.column_stack((occurrences.itemsets[row[keep]], product.indices[keep]))
     order = np.argsort(row[keep] * product.shape[1] + itemsets[:, -1])
     return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))
+
+
+def distinct(values: Ints) -> Ints:
+    """Return every value of `values` once, sorted: much faster than numpy's own where most differ."""
+    ascending = np.sort(values)
+    first = np.ones(len(ascending), np.bool_)
+    first[1:] = ascending[1:] != ascending[:-1]
+    return ascending[first]
+
+
+def places_in(ascending: Ints, values: Ints) -> tuple[Ints, Mask]:
+    """Return the position of each of `values` in `ascending`, and a mask of the values in it. A missing value may have
+    the length as its position.
+    """
+    place = np.searchsorted(ascending, values)
+    found = place < len(ascending)
+    found[found] = ascending[place[found]] == values[found]
+    return place, found
+
+
+def among(values: Ints, ascending: Ints) -> Mask:
+    """Return a mask: True for each of `values` that occurs in `ascending`."""
+    return places_in(ascending, values)[1]

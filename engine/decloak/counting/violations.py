@@ -15,8 +15,15 @@ import numpy as np
 
 from decloak.arrays import Ints, Mask
 from decloak.checks import check_km
-from decloak.counting.ascending import among
-from decloak.counting.itemsets import ItemsetBlock, coded_items, count_supports, itemset_supports, row_kinds, sizes
+from decloak.counting.itemsets import (
+    ItemsetBlock,
+    among,
+    coded_items,
+    count_supports,
+    itemset_supports,
+    row_kinds,
+    sizes,
+)
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse

@@ -14,9 +14,8 @@ from decloak.data.content import Chunk, ChunkContent, Cluster, JointCluster
 from decloak.data.formats.disassociated_file import DISASSOCIATION, parse_chunk_content, write_disassociated
 from decloak.data.formats.lines import FilePath, Line, location, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release, with_bounds
 from decloak.data.ordering import RowIndices, SortedRelease
-from decloak.data.release import Release, with_bounds
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.errors import DecloakError, quote
 

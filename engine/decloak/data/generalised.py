@@ -10,10 +10,9 @@ from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.generalised_file import parse_label_content, write_generalised
 from decloak.data.formats.lines import FilePath, Line, location, read_lines
 from decloak.data.formats.release_header import LONGEST_RELEASE
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, with_bounds
 from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.published import Published
-from decloak.data.release import with_bounds
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels
 

@@ -9,9 +9,8 @@ import numpy as np
 from decloak.data.content import ItemsetContent
 from decloak.data.formats.itemset_file import ITEMSETS, parse_itemset_content, write_itemsets
 from decloak.data.formats.lines import FilePath, Line, location, read_lines
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, with_bounds
 from decloak.data.ordering import SortedRelease
-from decloak.data.release import with_bounds
 from decloak.data.representation import Represented, Summary, counted, joined
 from decloak.data.rows import RowLabels
 from decloak.errors import DecloakError

@@ -1,9 +1,13 @@
-"""Knowledge levels of an attacker: what the attacker has next to the release, from nothing up."""
+"""Knowledge levels of an attacker: what the attacker has next to the release, from nothing up.
+
+Negative controls: the same attack with permuted training data, which must fall back to the baseline.
+"""
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Literal, get_args
 
-__all__ = ["KnowledgeLevel", "level_name"]
+__all__ = ["CONTROLS", "MUST_FAIL", "Control", "KnowledgeLevel", "level_name"]
 
 
 class KnowledgeLevel(StrEnum):
@@ -24,3 +28,11 @@ def level_name(levels: Iterable[str]) -> str:
     """
     given = set(levels)
     return " + ".join(knowledge_level for knowledge_level in KnowledgeLevel if knowledge_level in given)
+
+
+Control = Literal["labels", "contexts", "words", "order"]
+
+CONTROLS: tuple[Control, ...] = get_args(Control)
+
+MUST_FAIL: tuple[Control, ...] = ("labels", "contexts")
+"""Controls that leave nothing to learn: an attack has to do better than with any of them."""

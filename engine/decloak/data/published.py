@@ -1,4 +1,7 @@
-"""Set-generalised transactions: items, and sets of items of which at least one is really in the record."""
+"""Set-generalised transactions: items, and sets of items of which at least one is really in the record.
+
+Synthetic records: drawn from a model of the data, so that none is the record of a person.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +21,8 @@ from decloak.data.representation import LongRows, Represented, Summary, counted,
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.digest import Config
 
-__all__ = ["Published", "read_published"]
+__all__ = ["Published", "Synthetic", "read_published"]
+
 
 LONGEST_LABEL = 1_000
 """Largest number of characters of a label made of members in brackets. Every line with the label repeats it."""
@@ -177,3 +181,15 @@ def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) 
     """
     elements = parse_set_content(read_lines(path), ids, repeats=repeats)
     return Published(elements.transactions, elements.labels, location(path))
+
+
+@dataclass(frozen=True, repr=False)
+class Synthetic(Published):
+    """Synthetic transactions.
+
+    >>> Synthetic((("knee",),), ("1",)).rows_are_records
+    False
+    """
+
+    form: ClassVar = FormName.SYNTHETIC
+    rows_are_records: ClassVar[bool] = False

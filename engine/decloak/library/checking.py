@@ -24,12 +24,11 @@ from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.look import look
 from decloak.data.formats.look_check import check_enough_items, check_ids, read_fitting
 from decloak.data.formats.record import Options
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release
 from decloak.data.frames import is_frame
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published, read_published
-from decloak.data.release import Release
 from decloak.data.release_files import read_release
 from decloak.data.representation import Table, shorten
 from decloak.errors import DecloakError, at_location, escape_control

@@ -17,7 +17,7 @@ from decloak.report.risk_card import ROWS
 from decloak.report.study import ATTACK, Study, setting
 from decloak.report.verdict_lines import Conclusion
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 
 __all__ = ["Plot", "Run", "Verdict"]
 

@@ -1,25 +1,31 @@
-"""Runs and attacks from Python, on data and releases in memory."""
+"""Runs and attacks from Python, on data and releases in memory.
+
+Progress in a notebook: one line that is replaced.
+"""
 
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.plain_files import read
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release
 from decloak.data.frames import SHAPES, is_frame
-from decloak.data.release import Release
 from decloak.digest import Config
 from decloak.errors import DecloakError
-from decloak.library.notebook import notebook_progress
 from decloak.library.results import Run
 from decloak.library.scenario import Scenario
 from decloak.pipeline import run as pipeline
-from decloak.pipeline.progress import Progress
+from decloak.pipeline.progress import Progress, RunVariant
+from decloak.report.progress import Screen
 from decloak.yaml.source import read_source
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 __all__ = ["attack", "run"]
 
@@ -115,3 +121,33 @@ def attack(
             "repeat": {"seed": seed},
         }
         return run(scenario | ({} if relate is None else {"relate": dict(relate)}), store=store)
+
+
+class _Cell:
+    """The output of a cell, which takes the place of a terminal."""
+
+    def __init__(self, display: Any) -> None:
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def update(self, renderable: "Text", *, refresh: bool) -> None:
+        """Show `renderable` in place of the last text."""
+        self._handle.update({"text/plain": renderable.plain}, raw=True)
+
+
+class _NotebookScreen(Screen):
+    """The lines of a terminal, of which the last ones stay in the notebook."""
+
+    def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        self._drawn = 0.0
+        super().done(variant, number, of, ran)
+
+
+def notebook_progress() -> Progress:
+    """Return a progress for the running notebook, or one that shows nothing elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return Progress()
+    from IPython.display import display
+
+    return _NotebookScreen(_Cell(display))

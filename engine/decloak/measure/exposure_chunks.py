@@ -12,7 +12,7 @@ from hashlib import sha256
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.counting.ascending import among
+from decloak.counting.itemsets import among
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import Attacked

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints, Mask
-from decloak.counting.ascending import among, distinct
+from decloak.counting.itemsets import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.estimates import EliminatedCells, eliminated_cells, eliminations_of
 from decloak.measure.exposure_figures import Change, RecordExposure, changes

@@ -2,8 +2,7 @@
 
 from decloak.anonymisers.registry import PARTS
 from decloak.counting.guarantees import AnyGuarantee, Disassociation, KmAnonymity
-from decloak.data.forms import FormName
-from decloak.data.release import Release
+from decloak.data.forms import FormName, Release
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease

@@ -13,7 +13,7 @@ from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.relatedness import Related, Supplies
 from decloak.releases.stored import StoredRelease
-from decloak.store import distance_tables, inserting, pair_scores
+from decloak.store import distance_tables, inserting
 from decloak.store.reading import read_dataset
 from decloak.store.records import dataset_of
 from decloak.store.relations import Scope
@@ -88,7 +88,7 @@ class Material:
         if key is None:
             return None
         number = self.workspace.number(StageKey("relatedness", key))
-        return pair_scores.read_pair_scores(self.workspace.connection, number)
+        return distance_tables.read_pair_scores(self.workspace.connection, number)
 
     @once
     def tables(self) -> Sequence[AttackTable]:

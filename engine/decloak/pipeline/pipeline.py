@@ -23,7 +23,7 @@ from decloak.pipeline.material import Material
 from decloak.pipeline.plan import Plan, PlannedAttack, StageKey
 from decloak.pipeline.workspace import StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
-from decloak.store import distance_tables, pair_scores, writing
+from decloak.store import distance_tables, writing
 from decloak.store.inserting import find
 
 __all__ = ["Pipeline", "RunResult"]
@@ -132,7 +132,7 @@ class Pipeline:
         pairs = self.form.pairs(material.release, self.scenario.nearest)
         scored = material.scored = relate.related(pairs, material.supplies)
         return partial(
-            pair_scores.write_relatedness,
+            distance_tables.write_relatedness,
             digest=key, measure=scored.measure, origin=scored.origin, scores=scored.scores, warnings=scored.warnings,
         )  # fmt: skip
 

@@ -69,7 +69,7 @@ class StageCode:
 
     def relatedness(self) -> str:
         """The fingerprint of the code that chooses pairs of items, scores them and stores the scores."""
-        stored_by = ["decloak.store.counts", "decloak.store.pair_scores"]
+        stored_by = ["decloak.store.counts", "decloak.store.distance_tables"]
         modules = [*_modules_of(self._scenario.related_by), self._form, *stored_by]
         return self._of("inputs", modules=modules, without=[_KNOWLEDGE])
 

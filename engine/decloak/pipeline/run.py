@@ -19,14 +19,13 @@ from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.permission import allowed_hosts, named_files, outgoing_requests, outside_notes
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.progress import Progress, ProgressReporter, RunVariant
-from decloak.pipeline.run_plans import run_plans
+from decloak.pipeline.scheduler import run_plans
 from decloak.pipeline.validate import plans, selected
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.sending import allow_hosts
 from decloak.scenario.document import Document, load
 from decloak.scenario.expect import Expectation
-from decloak.scenario.randomness import identical_repetitions
-from decloak.scenario.variant import pool_variants
+from decloak.scenario.variant import identical_repetitions, pool_variants
 from decloak.store.counts import kept_counts
 from decloak.store.documentation import unwritten_figures, write_figures
 from decloak.store.inserting import find

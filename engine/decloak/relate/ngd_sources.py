@@ -1,6 +1,12 @@
-"""Sources of normalised Google distances without a service: count files, a corpus, the release, a sample, scores."""
+"""Sources of normalised Google distances without a service: count files, a corpus, the release, a sample, scores.
 
-from collections.abc import Iterator, Sequence
+Co-occurrence counts in the published data: what an attacker without other knowledge can count.
+
+A document is anything that shows which items may belong together. It is a published transaction, where a generalised
+item counts as all of its members, or a cluster of a disassociated release.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
@@ -9,18 +15,18 @@ import numpy as np
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.data.pairs import ScoredPairs
+from decloak.data.pairs import Pairs, ScoredPairs
+from decloak.data.rows import CodedRows
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
-from decloak.relate.counting import CachedCounts
+from decloak.relate.counting import CachedCounts, joint_counts
 from decloak.relate.counts_file import CountsFile, ScoresFile
 from decloak.relate.ngd import CountSource, Scored, bound_scores
-from decloak.relate.observed import ObservedCounts
 from decloak.relate.relatedness import CountedSource, Distance, NgdSource, Supplies
 from decloak.yaml.section import ConfigErrors, File
 
-__all__ = ["CorpusSource", "CountsSource", "ReleaseSource", "SampleSource", "ScoresSource"]
+__all__ = ["CorpusSource", "CountsSource", "ObservedCounts", "ReleaseSource", "SampleSource", "ScoresSource"]
 
 
 class CountsSource(CountedSource):
@@ -142,3 +148,39 @@ class ScoresSource(NgdSource):
             return bound_scores(scores, unseen=self.unseen, cap=self.cap)
         found = ScoredPairs.of(scores)
         return Scored(ScoredPairs(found.pairs, np.where(np.isfinite(found.numbers), found.numbers, np.nan)), [])
+
+
+class ObservedCounts:
+    """Counts of items over documents, as a CountSource.
+
+    >>> seen = ObservedCounts([["flu", "cough"], ["flu"]])
+    >>> seen.n, seen.counts(["flu", "knee"]), seen.joint([("cough", "flu")])
+    (2, {'flu': 2, 'knee': 0}, {('cough', 'flu'): 1.0})
+    """
+
+    def __init__(self, documents: Iterable[Iterable[str]], notes: Sequence[str] = ()) -> None:
+        self.notes = notes
+        rows = CodedRows.of(documents)
+        self._place = {item: code for code, item in enumerate(rows.names)}
+        held = rows.matrix(np.arange(len(rows.names)), len(rows.names))
+        # Transposed, because pairs are counted by rows of terms. An item that a document repeats counts once.
+        self._held = held.T.tocsr().astype(np.int32)
+        self._held.data[:] = 1
+
+    @property
+    def n(self) -> int:
+        return int(self._held.shape[1])
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int | None]:
+        size = np.diff(self._held.indptr)
+        return {term: int(size[self._place[term]]) if term in self._place else 0 for term in terms}
+
+    def joint(self, pairs: Sequence[Pair]) -> ScoredPairs:
+        """Return f(x,y) of each of `pairs`."""
+        pairs = Pairs.of(pairs)
+        place = np.array([self._place.get(item, -1) for item in pairs.items], np.int64)
+        first, second = place[pairs.a], place[pairs.b]
+        known = (first >= 0) & (second >= 0)
+        counts = np.zeros(len(pairs))
+        counts[known] = joint_counts(self._held, first[known], second[known])
+        return ScoredPairs(pairs, counts)

@@ -21,17 +21,16 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
-from decloak.data.published import Published
+from decloak.data.published import Published, Synthetic
 from decloak.data.rows import select_labels
-from decloak.data.synthetic import Synthetic
 from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
-from decloak.store.itemset_tables import read_itemset_table
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 from decloak.store.record_links import read_cut, read_origins
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
+from decloak.store.releases import read_itemset_table
 
 __all__ = [
     "UNKNOWN",

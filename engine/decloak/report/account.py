@@ -12,8 +12,7 @@ from decloak.report.study import Study
 from decloak.report.verdict_figures import judged_variants
 from decloak.report.verdict_lines import Conclusion, most_severe
 from decloak.store.opening import connect_readonly
-from decloak.store.results import last_requests
-from decloak.store.studies import chosen_runs, read_runs
+from decloak.store.results import chosen_runs, last_requests, read_runs
 
 __all__ = ["Account", "account_of", "page_of_last_run"]
 

@@ -33,8 +33,7 @@ from decloak.rules.explain import compare_alternatives, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
 from decloak.store.outcomes import Exposure, exposure
-from decloak.store.results import attacks_of, notes_of, pooled_figures
-from decloak.store.studies import StudyRun
+from decloak.store.results import StudyRun, attacks_of, notes_of, pooled_figures
 
 __all__ = ["page_of"]
 

@@ -6,7 +6,7 @@ the question is a comparison.
 
 from html import escape
 
-from decloak.store.alternatives import Comparison, Rival
+from decloak.store.evidence import Comparison, Rival
 
 __all__ = ["comparison_svg"]
 

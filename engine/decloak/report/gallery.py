@@ -29,7 +29,7 @@ from decloak.scenario.paper_figure import ComparisonSide, Figure, Trend
 from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.store.opening import connect_readonly
-from decloak.store.studies import read_runs
+from decloak.store.results import read_runs
 from decloak.yaml.source import check, read_source
 
 __all__ = [

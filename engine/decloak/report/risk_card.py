@@ -17,10 +17,9 @@ from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
-from decloak.scenario.randomness import is_random
+from decloak.scenario.variant import is_random
 from decloak.store.reading import knows_originals
-from decloak.store.results import attacks_of, release_of
-from decloak.store.studies import StudyRun
+from decloak.store.results import StudyRun, attacks_of, release_of
 
 __all__ = [
     "RELEASE",

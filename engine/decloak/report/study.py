@@ -17,8 +17,7 @@ from decloak.measure.registry import metrics_by_key
 from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
 from decloak.scenario.variant import DATA_SET_KEYS, data_set_keys, pool_variants
-from decloak.store.results import attacks_of, pooled_figures, records_of
-from decloak.store.studies import StudyRun
+from decloak.store.results import StudyRun, attacks_of, pooled_figures, records_of
 
 __all__ = ["ATTACK", "Numbers", "Point", "Series", "Study", "flat", "setting"]
 

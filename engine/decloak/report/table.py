@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from decloak.data.formats.jsonvalue import json_text
+from decloak.data.formats.lines import json_text
 from decloak.errors import DecloakError, escape_control, quote
 from decloak.report.terminal import say_data
 

@@ -9,12 +9,11 @@ from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.load import checked, parse_rule, untrusted_name
 from decloak.rules.operators.operator import Explanation, ExplanationRequest, Value
 from decloak.store import evidence, results
-from decloak.store.alternatives import Comparison
 from decloak.store.attackers_database import AttackersDatabase
-from decloak.store.derivation import make_steps
+from decloak.store.evidence import Comparison
 from decloak.store.probabilities import probability_teller
 from decloak.store.results import RunAttack
-from decloak.store.sandbox import Sandbox, quoted
+from decloak.store.sandbox import Sandbox, make_steps, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
 __all__ = ["Evidence", "Explanation", "Finding", "compare_alternatives", "explain", "explain_finding", "list_findings"]

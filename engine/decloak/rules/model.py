@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.arrays import Floats
-from decloak.attacker.controls import Control
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.knowledge_levels import Control
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [

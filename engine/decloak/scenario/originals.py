@@ -20,7 +20,7 @@ from decloak.data.generators.baskets import baskets
 from decloak.data.generators.clinic import generate as clinic
 from decloak.data.sampling import draw_sample
 from decloak.data.tables import DistanceTable
-from decloak.data.text.headers import check_pattern
+from decloak.data.text.notes import check_pattern
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker, misused_options
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, checked_by

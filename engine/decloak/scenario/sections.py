@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import Field, create_model
 
-from decloak.attacker.controls import CONTROLS, Control
+from decloak.data.knowledge_levels import CONTROLS, Control
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError
 from decloak.measure.family import Family

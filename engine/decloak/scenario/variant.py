@@ -3,19 +3,39 @@
 A seed depends only on the content of the data, `repeat.seed` and the repetition, not on a path or a format. So compared
 variants use the same random choices: two measures of relatedness attack the same release, two values of k use the same
 random hierarchy. A further attack changes nothing for the others.
+
+The random parts of a repetition. Without any, every repetition has the same release and the same attackers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 
+from pydantic import TypeAdapter, ValidationError
+
+from decloak.anonymisers.method import Method
+from decloak.anonymisers.registry import AnyMethod
 from decloak.digest import Config, digest
+from decloak.errors import DecloakError
 from decloak.scenario.document import Document
 from decloak.scenario.model import Scenario
 from decloak.scenario.split_by_form import SPLIT
 from decloak.scenario.sweep import compact, short_names
 
-__all__ = ["DATA_SET_KEYS", "DataOf", "Variant", "data_set_keys", "pool_variants", "seed_of", "variants"]
+__all__ = [
+    "DATA_SET_KEYS",
+    "DataOf",
+    "Variant",
+    "data_set_keys",
+    "identical_repetitions",
+    "is_random",
+    "pool_variants",
+    "seed_of",
+    "variants",
+]
+
 
 DataOf = Callable[[Scenario], Mapping[str, object]]
 
@@ -127,3 +147,49 @@ def seed_of(scenario: Scenario, repetition: int, data_of: DataOf) -> int:
     """Return the seed of one `repetition` of `scenario`, below 2^63. `data_of` identifies data by content."""
     # SQLite keeps whole numbers of 63 bits and a sign.
     return int(digest([{"data": data_of(scenario)}, scenario.repeat.seed, repetition])[:16], 16) >> 1
+
+
+DRAWING = ("moderate", "weak")
+"""The attackers whose knowledge of people is random."""
+
+
+def is_random(config: Config) -> bool:
+    """Return True if repetitions of a stored run with the configuration `config` differ."""
+    attacker = config.get("attacker") or {}
+    steps = attacker.get("knows")
+    steps = steps if isinstance(steps, list) else [steps]
+    held_out = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
+    if held_out or attacker.get("model") in DRAWING:
+        return True
+    try:
+        method = _methods().validate_json(json.dumps(config.get("anonymise")))
+    # A store may contain configurations of older versions that no longer parse.
+    except (ValidationError, DecloakError):  # of an older version: nobody is advised to repeat it
+        return False
+    return method is not None and method.is_random
+
+
+@cache
+def _methods() -> TypeAdapter[Method | None]:
+    return TypeAdapter(AnyMethod | None)
+
+
+def identical_repetitions(document: Document) -> Iterable[str]:
+    """Yield a warning if the repetitions of the scenario in `document` do not differ, with its location and a
+    remedy.
+    """
+    first = document.scenario
+    if first.repeat.times < 2 or any(_draws(case.scenario) for case in document.cases):
+        return
+    repeat = document.source.root.children["repeat"]
+    place = repeat.children.get("times", repeat).place
+    why = "the release is given" if first.anonymise is None else f"{first.anonymise.method} draws nothing at random"
+    yield (
+        f"{place}: the {first.repeat.times} repetitions do not differ ({why}), so they say nothing about other data; "
+        "remove repeat, or vary the data (vary: {data.file: [...]})"
+    )
+
+
+def _draws(scenario: Scenario) -> bool:
+    """Return True if a release, a holdout, or the knowledge of people is random."""
+    return scenario.random_release or scenario.held_out is not None or scenario.attacker.model in DRAWING

@@ -15,7 +15,7 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows
-from decloak.store import distance_tables, pair_scores
+from decloak.store import distance_tables
 from decloak.store.inserting import insert_rows
 from decloak.store.lists import damaged
 from decloak.store.numbering import Numbering, Rows
@@ -139,7 +139,7 @@ class AttackersDatabase:
     def _related(self) -> Rows:
         if self._scope.relatedness is None:
             return []
-        pairs = pair_scores.read_pairs(self._store, self._scope.relatedness)
+        pairs = distance_tables.read_pairs(self._store, self._scope.relatedness)
         a, b = (map(self._nodes.items.__getitem__, side.tolist()) for side in (pairs.a, pairs.b))
         return zip(a, b, pairs.scores.tolist(), strict=True)
 

@@ -5,10 +5,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from decloak.errors import DecloakError
-from decloak.store.derivation import Derived
 from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.relations import Derives, Row
-from decloak.store.sandbox import quoted
+from decloak.store.sandbox import Derived, quoted
 
 __all__ = [
     "START",

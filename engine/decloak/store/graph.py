@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import networkx as nx
 
-from decloak.data.formats.jsonvalue import json_text
+from decloak.data.formats.lines import json_text
 from decloak.errors import MARKS, DecloakError, quote, suggest
-from decloak.store.alternatives import Comparison
+from decloak.store.evidence import Comparison
 
 __all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "serialise", "whole"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from decloak.errors import DecloakError, quote
-from decloak.store import distance_tables, pair_scores
+from decloak.store import distance_tables
 from decloak.store.inserting import numbers_by_name
 from decloak.store.lists import damaged, read_lists
 from decloak.store.records import Extent, StoredRecords, extent, read_records
@@ -127,7 +127,7 @@ class Numbering:
         if scope.auxiliary is not None:
             numbers.update(self.beside.rows.names)
         if scope.relatedness is not None:
-            numbers.update(pair_scores.read_items(self._store, scope.relatedness))
+            numbers.update(distance_tables.read_items(self._store, scope.relatedness))
         if scope.scoring is not None:
             numbers.update(distance_tables.read_items(self._store, scope.scoring))
         if scope.attacker is not None:

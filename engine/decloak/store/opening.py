@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from decloak.data.formats.lines import SQLITE, FilePath, location, open_file
 from decloak.errors import DecloakError, quote
 from decloak.files import check_is_file
+from decloak.store.documentation import check_schema, distrust
 from decloak.store.migrations import MIGRATIONS, Migration
-from decloak.store.schema_check import check_schema, distrust
 from decloak.store.seals import forget_gone, seal_new
 
 if TYPE_CHECKING:

@@ -1,22 +1,28 @@
-"""The data that the commands print from a store: runs, measures, and the evidence of findings."""
+"""The data that the commands print from a store: runs, measures, and the evidence of findings.
+
+The runs that are looked at together: all variants of a sweep, each repetition the newest there is.
+"""
 
 import json
+import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from decloak.digest import Config
+from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.opening import connect_readonly
 
 __all__ = [
     "PooledFigure",
     "RunAttack",
+    "StudyRun",
     "Sureness",
     "Took",
     "attacks_of",
+    "chosen_runs",
     "claims_of",
     "find_release",
     "find_run",
@@ -25,6 +31,7 @@ __all__ = [
     "measured_families",
     "notes_of",
     "pooled_figures",
+    "read_runs",
     "records_of",
     "recovered_by",
     "release_of",
@@ -32,6 +39,7 @@ __all__ = [
     "run_title",
     "runs",
     "sureness_of",
+    "sweep_of",
     "times_taken",
 ]
 
@@ -306,3 +314,69 @@ def _paired_counts(connection: sqlite3.Connection, run: int, beside: str, counts
         (beside, run),
     )
     return [row for row in rows if None not in row]
+
+
+# A variant is called `key=value, key=value`; only parts of a scenario vary, and values hold no such key.
+_KEY = re.compile(r"(?:^|, )((?:data|anonymise|relate|attacker|attack|measure)(?:\.[\w.*]+)?)=")
+
+
+class StudyRun(NamedTuple):
+    """A run: its name and its complete configuration."""
+
+    run: int
+    scenario: str
+    variant: str
+    repetition: int
+    seed: int
+    started: str
+    config: Config
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(_KEY.findall(self.variant))
+
+
+def read_runs(connection: sqlite3.Connection, numbers: Iterable[int] | None = None) -> list[StudyRun]:
+    """Return the runs of `numbers` in this order, or all there are, the one that was asked for last at the end."""
+    sql = "select id, scenario, variant, repetition, seed, started, config from run"
+    if numbers is None:
+        requested = "(select q.id from request q where q.run = run.id)"
+        return [_run(row) for row in connection.execute(f"{sql} order by {requested}, id")]
+    return [_run(connection.execute(f"{sql} where id = ?", (number,)).fetchone()) for number in numbers]
+
+
+def _run(row: Sequence[Any]) -> StudyRun:
+    run, scenario, variant, repetition, seed, started, config = row
+    return StudyRun(run, scenario, variant, repetition, seed, started, json.loads(config))
+
+
+def chosen_runs(connection: sqlite3.Connection, names: Sequence[str]) -> list[StudyRun]:
+    """Several runs as they are named; of one run its whole sweep."""
+    numbers = [find_run(connection, name) for name in names]
+    return sweep_of(connection, numbers[0]) if len(numbers) == 1 else read_runs(connection, dict.fromkeys(numbers))
+
+
+def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
+    """All runs of the sweep that a run is of: what was asked differs in nothing but what varies."""
+    (run,) = read_runs(connection, [number])
+    newest = {
+        (other.variant, other.repetition): other
+        for other in read_runs(connection)
+        if other.scenario == run.scenario and other.keys == run.keys and _fixed(other) == _fixed(run)
+    }
+    return sorted(newest.values(), key=lambda other: other.run)
+
+
+def _fixed(run: StudyRun) -> JsonObject:
+    """Return the configuration without the varied keys."""
+    return dict(_drop_keys(run.config, [tuple(key.split(".")) for key in run.keys]))
+
+
+def _drop_keys(config: Config, paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        inside = [path[1:] for path in paths if path[0] in (key, "*")]
+        if () in inside:
+            continue
+        # A key that varies may lie inside an entry of a list.
+        inner = dict(zip(map(str, range(len(value))), value, strict=True)) if isinstance(value, list) else value
+        yield key, dict(_drop_keys(inner, inside)) if inside and isinstance(inner, dict) else value

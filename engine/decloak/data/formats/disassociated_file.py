@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from decloak.data.content import Chunk, ChunkContent, Cluster, JointCluster
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, location
+from decloak.data.formats.lines import FilePath, Line, json_text, json_value, location
 from decloak.data.formats.release_header import (
     COVERS,
     LARGEST_NUMBER,

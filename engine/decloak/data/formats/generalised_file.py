@@ -12,8 +12,7 @@ transaction is one whose items were all suppressed, or that held none.
 from collections.abc import Iterator, Sequence
 
 from decloak.data.content import LabelContent
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, location
+from decloak.data.formats.lines import FilePath, Line, check_name, json_text, json_value, location
 from decloak.data.formats.plain.jsonl import transaction_of
 from decloak.data.formats.record import LineLabels, check_labels
 from decloak.data.formats.release_header import (

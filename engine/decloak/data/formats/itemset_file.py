@@ -11,8 +11,7 @@ The empty itemset is in every record. k and m may be left out of the header.
 from collections.abc import Iterator, Sequence
 
 from decloak.data.content import ItemsetContent
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, check_name, location
+from decloak.data.formats.lines import FilePath, Line, check_name, json_text, json_value, location
 from decloak.data.formats.release_header import (
     LARGEST_NUMBER,
     STORE_REMEDY,

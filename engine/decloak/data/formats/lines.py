@@ -1,9 +1,14 @@
 """Text files as numbered lines (UTF-8, LF or CRLF, of bounded length), locations for errors, and the rules for
 names.
+
+JSON values from one line or from a text of several, with the best location for each error; and values as JSON
+text.
 """
 
 import difflib
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, FileIO
@@ -12,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from decloak.data.read_budget import charge
-from decloak.errors import DecloakError, at_location, quote
+from decloak.errors import MARKS, DecloakError, at_location, quote
 from decloak.files import file_to_read
 
 __all__ = [
@@ -25,11 +30,14 @@ __all__ = [
     "check_lengths",
     "check_name",
     "decode_text",
+    "json_text",
+    "json_value",
     "location",
     "open_file",
     "read_lines",
     "stream_lines",
 ]
+
 
 BLOCK = 1 << 20
 """Bytes of a file that exist as lines at the same time."""
@@ -202,3 +210,50 @@ def check_name(name: str) -> str:
     except UnicodeEncodeError:
         raise DecloakError(f"half a surrogate pair in the name {quote(name)}", hint="remove it") from None
     return name
+
+
+def json_text(value: object, *, indent: int | None = None, default: Callable[[object], object] | None = None) -> str:
+    """Return `value` as JSON that reads back as the same, without characters that control a terminal.
+
+    `indent` puts it on several lines. `default` converts values that JSON does not have.
+
+    >>> print(json_text(["caf\u00e9", chr(0x9b) + "31m"]))
+    ["caf\u00e9", "\\u009b31m"]
+    """
+    return MARKS.sub(_escape, json.dumps(value, ensure_ascii=False, indent=indent, default=default))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
+
+
+def json_value(line: Line, shape: str) -> object:
+    """Return the JSON value in `line`; `shape` describes the expected one. A repeated key is an error.
+
+    The text may extend over several lines. Then only a syntax error has a line; other errors have the file.
+    """
+    if not line.text.strip():
+        raise line.error("an empty line", "remove it")
+    try:
+        return json.loads(line.text, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as error:
+        fault = line._replace(number=line.number + error.lineno - 1)
+        raise fault.error(f"not JSON: {error.msg}", shape, error.colno) from None
+    except DecloakError as error:
+        raise _error_at(line, error.message, error.hint) from None
+    # Python refuses integers of thousands of digits with a ValueError.
+    except (ValueError, RecursionError):
+        raise _error_at(line, "not JSON: nested too deeply, or a number too large", shape) from None
+
+
+def _error_at(line: Line, message: str, hint: str | None) -> DecloakError:
+    return DecloakError(message, location(line.path, None if "\n" in line.text else line.number), hint)
+
+
+def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for key, value in pairs:
+        if key in values:
+            raise DecloakError(f"the key {quote(key)} is there twice", hint="write each key once")
+        values[key] = value
+    return values

@@ -21,8 +21,7 @@ from unicodedata import normalize
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import records
-from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import FilePath, Line, ReadFile, location, stream_lines
+from decloak.data.formats.lines import FilePath, Line, ReadFile, json_value, location, stream_lines
 from decloak.data.formats.look_evidence import (
     ID_WORDS,
     ITEM_WORDS,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from decloak.data.formats.delimited import cells
-from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import Line
+from decloak.data.formats.lines import Line, json_value
 from decloak.data.formats.look_check import mark_name
 from decloak.data.formats.look_evidence import (
     FEWEST,

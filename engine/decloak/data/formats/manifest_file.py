@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import FilePath, Line, decode_text, location, open_file
+from decloak.data.formats.lines import FilePath, Line, decode_text, json_text, json_value, location, open_file
 from decloak.errors import DecloakError
 
 __all__ = ["Manifest", "digest_of_file", "manifest_path", "read_manifest"]

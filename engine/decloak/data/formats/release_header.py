@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import Line
+from decloak.data.formats.lines import Line, json_value
 from decloak.digest import JsonObject
 from decloak.errors import quote, suggest
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 
 from decloak.data.formats.delimited import records
-from decloak.data.formats.jsonvalue import json_value
-from decloak.data.formats.lines import Line, decode_text, location
+from decloak.data.formats.lines import Line, decode_text, json_value, location
 from decloak.data.formats.unpacked import unpacked
 from decloak.errors import DecloakError, quote, suggest
 

@@ -1,6 +1,17 @@
-"""Transactions from documents: a record has the nouns and noun phrases of one document."""
+"""Transactions from documents: a record has the nouns and noun phrases of one document.
+
+Removal of the lines that every document repeats, by patterns of the user.
+
+A regular expression may take extremely long, and Python cannot interrupt it. So another process does the matching,
+which can be ended. It gets every line that is short enough for a header once, and a time limit.
+"""
 
 import hashlib
+import json
+import re
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -11,13 +22,12 @@ from decloak.data.formats.lines import FilePath, Line, ReadProgress, location
 from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
-from decloak.data.text.headers import without_headers
 from decloak.data.text.phrases import outermost, phrases
-from decloak.data.text.tagger import Tagger, english
-from decloak.data.text.tokens import sentences
+from decloak.data.text.tagger import Tagger, english, sentences
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["read_text"]
+__all__ = ["LONGEST_HEADER", "check_pattern", "read_text", "without_headers"]
+
 
 _SOUGHT = "expected a text file a document, or .csv, .tsv or .jsonl with one a record; hidden files are left out"
 
@@ -90,3 +100,71 @@ def _label(line: Line, values: Values, ids: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise line.error(f"the id of the document, in the field {quote(ids)}", "write a string or a whole number")
     return str(value)
+
+
+LONGEST_HEADER = 500
+"""Largest number of characters of a header. A longer line is never removed."""
+
+LONGEST_PATTERN = 1_000
+SECONDS = 10.0
+PER_SECOND = 50_000
+"""Least number of lines that are matched per second, in addition to the fixed SECONDS."""
+
+_MATCH = """
+import json, re, sys
+patterns, lines = json.load(sys.stdin)
+found = set()
+for number, pattern in enumerate(patterns):
+    print(number, file=sys.stderr, flush=True)
+    search = re.compile(pattern).search
+    found.update(at for at, line in enumerate(lines) if search(line))
+json.dump(sorted(found), sys.stdout)
+"""
+"""The program of the process. It prints the number of the pattern before it tries it, for the error."""
+
+
+def without_headers(texts: Sequence[str], patterns: Sequence[str], *, seconds: float = SECONDS) -> list[str]:
+    """Return `texts` without the lines that match one of the regular expressions `patterns`, within `seconds`.
+
+    >>> without_headers(["DISCHARGE REPORT 7\\nno pain"], [r"^DISCHARGE REPORT \\d+$"])
+    ['no pain']
+    """
+    if not patterns:
+        return list(texts)
+    for pattern in patterns:
+        check_pattern(pattern)
+    headers = _headers(texts, patterns, seconds)
+    return ["\n".join(line for line in text.splitlines() if line not in headers) for text in texts]
+
+
+def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> set[str]:
+    short = {line: None for text in texts for line in text.splitlines() if len(line) <= LONGEST_HEADER}
+    lines = list(short)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-Wignore", "-c", _MATCH],
+            input=json.dumps([list(patterns), lines]),
+            capture_output=True,
+            text=True,
+            timeout=seconds + len(lines) * len(patterns) / PER_SECOND,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        slow = quote(patterns[int((error.stderr or b"0").split()[-1])])
+        message = f"too slow for {len(lines):,} lines: {slow}"
+        raise DecloakError(message, hint="leave out repeats inside repeats, such as (a+)+") from None
+    except (OSError, subprocess.CalledProcessError):
+        raise DecloakError("the process that matches header patterns failed", hint="leave the patterns out") from None
+    return {lines[number] for number in json.loads(done.stdout)}
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise an error if `pattern` is not a regular expression."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise DecloakError(f"a pattern of {len(pattern):,} characters", hint=f"at most {LONGEST_PATTERN:,}")
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of what a later Python may read otherwise
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        hint = "write . ( ) [ * + ? with a backslash where they stand for themselves"
+        raise DecloakError(f"{quote(pattern)} is no regular expression: {quote(error)[1:-1]}", hint=hint) from None

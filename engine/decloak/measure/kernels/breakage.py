@@ -15,8 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from decloak.arrays import Ints, Mask
-from decloak.counting.ascending import among, distinct, places_in
-from decloak.counting.itemsets import cost_runs
+from decloak.counting.itemsets import among, cost_runs, distinct, places_in
 from decloak.errors import DecloakError
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints, Mask
-from decloak.counting.ascending import distinct
+from decloak.counting.itemsets import distinct
 from decloak.data.rows import BLOCK
 
 __all__ = ["CandidateIndex"]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.counting.ascending import places_in
+from decloak.counting.itemsets import places_in
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, crossed
 from decloak.rules.reassociate.shared import shared_places
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.counting.ascending import among
+from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, ChunkNumber
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.random_attack import BlockAssignments

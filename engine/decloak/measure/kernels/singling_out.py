@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.counting.ascending import among, distinct
+from decloak.counting.itemsets import among, distinct
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.targets import Itemsets, Targets
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.ascending import distinct, places_in
+from decloak.counting.itemsets import distinct, places_in
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Unit
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.rows import CodedRows

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 
-from decloak.attacker.controls import MUST_FAIL
+from decloak.data.knowledge_levels import MUST_FAIL
 from decloak.measure.family import POOLED
 from decloak.measure.kernels.advantage import (
     Advantage,
@@ -31,11 +31,10 @@ from decloak.report.risk_card import controls_of
 from decloak.report.study import Study
 from decloak.report.wording import interval_of, points
 from decloak.rules.load import parse_rule
-from decloak.scenario.randomness import is_random
+from decloak.scenario.variant import is_random
 from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS
-from decloak.store.results import RunAttack, attacks_of, claims_of, recovered_by
-from decloak.store.studies import StudyRun
+from decloak.store.results import RunAttack, StudyRun, attacks_of, claims_of, recovered_by
 
 __all__ = [
     "AttackAdvantage",

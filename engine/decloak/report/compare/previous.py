@@ -12,16 +12,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import read_lines
+from decloak.data.formats.lines import json_text, json_value, read_lines
 from decloak.errors import DecloakError, quote
 from decloak.figures import Direction, Metric
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.run import Measure, RunVariant, over_repetitions
 from decloak.report.wording import count, percent
 from decloak.store.opening import connect_readonly
-from decloak.store.results import attacks_of, pooled_figures
-from decloak.store.studies import StudyRun, chosen_runs
+from decloak.store.results import StudyRun, attacks_of, chosen_runs, pooled_figures
 
 __all__ = ["Comparison", "WorseFigure", "earlier_figures", "figures_text", "not_worse"]
 

@@ -14,7 +14,7 @@ from decloak.measure.kernels.statistics import Interval, interval, paired_differ
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
-from decloak.store.studies import StudyRun, read_runs, sweep_of
+from decloak.store.results import StudyRun, read_runs, sweep_of
 
 __all__ = ["FigureChange", "RunComparison", "compared_runs"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from decloak.arrays import Floats
-from decloak.attacker.controls import Control
 from decloak.attacker.selftrained import CalibrationTable, TrainingTable
 from decloak.data.assignment import PairScores, ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.knowledge_levels import Control
 from decloak.data.tables import Pair
 from decloak.rules.coverage import Coverage
 from decloak.store.sandbox import Sandbox

@@ -10,8 +10,7 @@ from decloak.rules.certain_claims import candidate_groups, certain_claims
 from decloak.rules.model import RuleModel, Settings, Sql
 from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf
-from decloak.store.derivation import Derived
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox import Derived, Sandbox
 
 __all__ = ["CLAIMS", "ClaimsRule"]
 

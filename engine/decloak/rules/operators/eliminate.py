@@ -11,10 +11,9 @@ import numpy as np
 from pydantic import Field
 
 from decloak.arrays import Floats
-from decloak.attacker.controls import CONTROLS
 from decloak.attacker.selftrained import CalibrationTable, TrainingTable
 from decloak.data.forms import FormName
-from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.data.knowledge_levels import CONTROLS, KnowledgeLevel
 from decloak.data.published import Published
 from decloak.rules.because import transaction_phrase
 from decloak.rules.confidence import Confidence
@@ -37,9 +36,8 @@ from decloak.rules.operators.operator import (
     Writer,
 )  # fmt: skip
 from decloak.store import eliminations, evidence, findings
-from decloak.store.alternatives import Comparison, member_comparison
 from decloak.store.attackers_database import AttackersDatabase, Earlier
-from decloak.store.evidence import JudgedCell
+from decloak.store.evidence import Comparison, JudgedCell, member_comparison
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 

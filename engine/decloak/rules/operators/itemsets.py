@@ -12,8 +12,7 @@ from decloak.errors import DecloakError
 from decloak.rules.model import RuleModel, Settings, Sql
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, RuleTraits, Value
-from decloak.store.derivation import Derived
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox import Derived, Sandbox
 
 __all__ = ["ITEMSETS", "ItemsetsRule"]
 

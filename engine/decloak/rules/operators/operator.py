@@ -13,10 +13,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
-from decloak.attacker.controls import Control
 from decloak.data.assignment import AssignmentList
 from decloak.data.forms import FormName
-from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.data.knowledge_levels import Control, KnowledgeLevel
 from decloak.digest import digest
 from decloak.errors import DecloakError, quote
 from decloak.rules.because import nodes_named, sentence_sql
@@ -25,13 +24,11 @@ from decloak.rules.coverage import Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.store import evidence, findings
-from decloak.store.alternatives import Comparison
 from decloak.store.attackers_database import AttackersDatabase, Earlier
-from decloak.store.derivation import Derived
-from decloak.store.evidence import ScoredItem
+from decloak.store.evidence import Comparison, ScoredItem
 from decloak.store.relations import COVER_COLUMNS, NODES, Derives, taken
 from decloak.store.results import RunAttack
-from decloak.store.sandbox import Sandbox
+from decloak.store.sandbox import Derived, Sandbox
 from decloak.yaml.source import Source
 
 __all__ = [

@@ -14,11 +14,10 @@ from decloak.rules.model import RuleModel, RuleName, Settings, Sql
 from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Explanation, ExplanationRequest, Operator, RuleOf, Value
 from decloak.store import evidence
-from decloak.store.alternatives import COVER, Comparison, cover_comparison
-from decloak.store.derivation import LAST_ROUND, THIS_ROUND, Derived, derive, fixpoint, make_steps
+from decloak.store.evidence import COVER, Comparison, cover_comparison
 from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, RELATIONS, Derives, taken
-from decloak.store.sandbox import Sandbox, quoted
+from decloak.store.sandbox import LAST_ROUND, THIS_ROUND, Derived, Sandbox, derive, fixpoint, make_steps, quoted
 from decloak.yaml.source import Source
 
 __all__ = ["QUERY", "QueryRule"]

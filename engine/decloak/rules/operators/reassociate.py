@@ -29,8 +29,8 @@ from decloak.rules.reassociate.relational import relational_form
 from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
-from decloak.store.alternatives import Comparison, row_comparison
 from decloak.store.attackers_database import AttackersDatabase, Earlier
+from decloak.store.evidence import Comparison, row_comparison
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.attacker.controls import Control
 from decloak.data.assignment import Assignment, PairScores, ScoreDirection
 from decloak.data.disassociated import Disassociated
+from decloak.data.knowledge_levels import Control
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import CoverLimits, cover_limits, make_consistent

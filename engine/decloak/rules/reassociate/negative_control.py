@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attacker.controls import Control
+from decloak.data.knowledge_levels import Control
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import AnchoredRows
 

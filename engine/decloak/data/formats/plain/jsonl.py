@@ -6,8 +6,7 @@ An empty transaction is one of [].
 from collections.abc import Iterable, Iterator
 
 from decloak.data.dataset import Dataset
-from decloak.data.formats.jsonvalue import json_text, json_value
-from decloak.data.formats.lines import Line
+from decloak.data.formats.lines import Line, json_text, json_value
 from decloak.data.formats.record import Format, Options, Record
 from decloak.errors import quote, suggest
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.ascending import among, distinct, places_in
+from decloak.counting.itemsets import among, distinct, places_in
 from decloak.data.disassociated import Disassociated
 from decloak.lazy import sparse
 from decloak.measure.kernels.estimate.estimator import Matrix

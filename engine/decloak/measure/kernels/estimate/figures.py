@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.ascending import distinct
+from decloak.counting.itemsets import distinct
 from decloak.lazy import sparse
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches, best_guesses
 from decloak.measure.kernels.targets import MOST_ITEMS

@@ -17,8 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.counting.ascending import among, distinct, places_in
-from decloak.counting.itemsets import kinds_of
+from decloak.counting.itemsets import among, distinct, kinds_of, places_in
 from decloak.data.content import Element
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
