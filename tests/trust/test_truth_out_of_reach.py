@@ -164,6 +164,16 @@ def test_the_database_is_the_same_whatever_the_truth_is(stores):
             assert database(other, scope) == expected, other.name
 
 
+def test_relations_of_graph_algorithms_are_compared_too(secret):
+    filled = set()
+    for scope in scopes(secret):
+        with attackers_sandbox(secret, scope) as sandbox:
+            filled |= {
+                name for name in ("component", "k_core", "matching") if sandbox.select(f"select * from {name}")[1]
+            }
+    assert filled == {"component", "k_core", "matching"}
+
+
 @pytest.mark.parametrize(
     ("method", "attack"),
     [

@@ -16,6 +16,7 @@ import numpy as np
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows
 from decloak.store import distance_tables
+from decloak.store.graph_relations import component_of_rows, core_numbers, least_matching
 from decloak.store.inserting import insert_rows
 from decloak.store.lists import damaged
 from decloak.store.numbering import Numbering, Rows
@@ -77,6 +78,9 @@ class AttackersDatabase:
             "contains": lambda: self._elements("contains"),
             "published_as": lambda: self._elements("published_as"),
             "shown": self._rows_of_labels,
+            "component": self._component,
+            "k_core": self._k_core,
+            "matching": self._matching,
             "member_of": self._member_of,
             "auxiliary": self._auxiliary,
             "cluster": lambda: self._store.execute(
@@ -103,6 +107,25 @@ class AttackersDatabase:
 
     def _elements(self, table: str) -> Rows:
         return _of_table(table, self._nodes.transactions.rows, self._nodes.elements, 1)
+
+    def _component(self) -> Rows:
+        rows = self._nodes.transactions.rows
+        return enumerate(component_of_rows(rows.start, rows.codes, len(rows.names)).tolist(), 1)
+
+    def _k_core(self) -> Rows:
+        rows, items = self._nodes.transactions.rows, self._nodes.items
+        plain = np.array(rows.names, np.int64) > 0
+        kept = plain[rows.codes] if len(rows.codes) else np.zeros(0, np.bool_)
+        start = np.concatenate(([0], np.cumsum(kept)))[rows.start]
+        core = core_numbers(start, rows.codes[kept], len(rows.names)).tolist()
+        used = sorted(set(rows.codes[kept].tolist()))
+        return sorted((items[rows.names[code]], core[code]) for code in used)
+
+    def _matching(self) -> Rows:
+        if self._scope.scoring is None:
+            return
+        for table, d in enumerate(distance_tables.read_distances(self._store, self._scope.scoring)):
+            yield from ((table, *cell) for cell in least_matching(np.asarray(d, np.float64)))
 
     def _member_of(self) -> Rows:
         generalised, items = self._nodes.generalised, self._nodes.items

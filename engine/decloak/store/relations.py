@@ -112,6 +112,21 @@ RELATIONS: dict[str, Relation] = {
         ("txn", "position"),
         "the items and generalised items of the published records, by name",
     ),
+    "component": Relation(
+        ("txn", "component"),
+        ("txn",),
+        "the connected component of each published record: records with a common item or generalised item",
+    ),
+    "k_core": Relation(
+        ("item", "core"),
+        ("item",),
+        "the core number of each plain item, in the graph of plain items that share a published record",
+    ),
+    "matching": Relation(
+        ("table", "row", "col"),
+        ("table", "row"),
+        "a largest matching of the records and members of each distance table, one of least total distance",
+    ),
     "member_of": Relation(
         ("generalised", "position", "item"),
         ("generalised", "position"),
