@@ -150,7 +150,7 @@ class Heuristic:
         for choice in product(*([node, *self.tree.ancestors(node)] for node in itemset)):
             new = self.maximal(to for node, to in zip(itemset, choice, strict=True) if to != node)
             published = self.maximal(choice)
-            if new and self.support(published) >= self.k:
+            if new and self.cured(published):
                 rules = self.committed(new)
                 leaves = sum(len(self.tree.leaves[node]) for node in new)
                 ranks = sorted(map(self.rank.get, new))
@@ -158,12 +158,41 @@ class Heuristic:
         if candidates:
             self.rules = min(candidates, key=lambda one: one[:3])[3]
 
+    def cured(self, nodes):
+        return self.support(nodes) >= self.k
+
     def maximal(self, nodes):
         nodes = set(nodes)
         return {node for node in nodes if nodes.isdisjoint(self.tree.ancestors(node))}
 
     def committed(self, new):
         return {rule for rule in self.rules if new.isdisjoint(self.tree.ancestors(rule))} | new
+
+
+class AgainstAbsent(Heuristic):
+    """Raises a cut until every pattern of presence and absence over 1..m labels is in 0 or at least k records."""
+
+    def patterns(self, nodes):
+        return Counter(tuple(bool(row & self.tree.leaves[node]) for node in nodes) for row in self.data)
+
+    def cured(self, nodes):
+        return all(count >= self.k for count in self.patterns(nodes).values())
+
+    def sets(self, size):
+        return combinations([node for node in self.tree.nodes if node in self.cut()], size)
+
+    def raise_all(self, m):
+        size = 1
+        while size <= m:
+            before = self.cut()
+            for itemset in [one for one in self.sets(size) if not self.cured(one)]:
+                if not any(map(self.dead, itemset)):
+                    rules = self.rules
+                    self.fix(itemset)
+                    if self.rules == rules:
+                        return None  # not even the root
+            size = size + 1 if self.cut() == before else 1
+        return self.cut()
 
 
 def da(tree, data, k, m):

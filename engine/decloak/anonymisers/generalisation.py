@@ -13,26 +13,40 @@ from pydantic import Field
 
 from decloak.anonymisers.hierarchies import KM, Guarded, Hidden, Records, in_parts, km_faults, with_one_cut
 from decloak.anonymisers.kernels import fast_cut
+from decloak.anonymisers.kernels.absent import raise_for_absent
 from decloak.anonymisers.kernels.apriori import aa, da
 from decloak.anonymisers.kernels.lra_vpa import lra, vpa
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, MethodOptions
-from decloak.counting.generalisation_guarantee import check_alike
-from decloak.counting.guarantees import KAnonymity
+from decloak.counting.generalisation_guarantee import check_alike, negative_violations
+from decloak.counting.guarantees import KAnonymity, KmAnonymity, NegativeKnowledge
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.digest import Config
 from decloak.errors import DecloakError
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["GeneralisationMethod", "LraMethod", "PartitionMethod", "VpaMethod"]
 
+NOT_BOTH = "'refine' splits labels without regard to absent items, so it does not go with 'negative'"
 
-def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False) -> Walked:
+
+def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False, negative: bool = False) -> Walked:
+    if refine and negative:
+        raise DecloakError(NOT_BOTH, hint="use one of them")
     nodes = fast_cut.cut(tree, records, k, m)
+    if negative:
+        return Walked(raise_for_absent(tree, records, k, m, nodes))
     return Walked(fast_cut.refine(tree, records, k, m, nodes) if refine else nodes)
+
+
+def _cut_faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
+    yield from km_faults(data, release, options)
+    if options.get("negative"):
+        yield from negative_violations(release.transactions, release.cut, options["k"], options["m"])
 
 
 def _oa(tree: Hierarchy, records: Records, k: int, m: int) -> Walked:
@@ -45,7 +59,7 @@ class GeneralisationMethod(Guarded):
 
     one_cut: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("cut", partial(with_one_cut, _cut, "cut"), km_faults, KM, {"refine"}),
+        Anonymiser("cut", partial(with_one_cut, _cut, "cut"), _cut_faults, KM, {"refine", "negative"}),
         *(
             Anonymiser(name, partial(with_one_cut, find, name), km_faults, KM)
             for name, find in {"aa": aa, "da": da, "oa": _oa}.items()
@@ -56,12 +70,23 @@ class GeneralisationMethod(Guarded):
     """The name of the method."""
     refine: bool = False
     """True to split labels again, the most expensive first, as far as the guarantee allows (cut)."""
+    negative: bool = False
+    """True against an attacker who also knows absent items: each combination of up to m labels that a record has or
+    has not is in k records or more (cut).
+    """
+
+    @classmethod
+    def guarantee_for(cls, parameters: Config) -> type[KmAnonymity]:
+        """Return the guarantee of a release with these `parameters`."""
+        return NegativeKnowledge if parameters.get("negative") else KmAnonymity
 
     def config_errors(self) -> ConfigErrors:
-        """Yield an error if another method than cut is refined."""
+        """Yield an error if another method than cut has the settings of cut, and if both are set."""
         yield from super().config_errors()
-        if self.method != "cut" and "refine" in self.model_fields_set:
-            yield ("refine",), DecloakError(f"{self.method} is not refined", hint="delete it, or method: cut")
+        for key in sorted({"refine", "negative"} & self.model_fields_set if self.method != "cut" else ()):
+            yield (key,), DecloakError(f"{self.method} has no '{key}'", hint="delete it, or method: cut")
+        if self.refine and self.negative:
+            yield ("refine",), DecloakError(NOT_BOTH, hint="delete one of them")
 
 
 class LraMethod(Guarded):

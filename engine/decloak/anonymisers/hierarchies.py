@@ -162,8 +162,8 @@ class InHierarchy(GeneralisingMethod):
         """
         tree, notes = self.hierarchy.of(self.generalised_part(data), folder, seed, cache)
         options = self.model_dump(exclude={"method", "hierarchy", "order"})
-        if not options.get("refine"):
-            options.pop("refine", None)
+        # Without a newer setting, parameters are the same as in older versions.
+        options = {name: value for name, value in options.items() if value or name not in ("refine", "negative")}
         clock = Stopwatch()
         release: Generalised = self.anonymiser(data, {"hierarchy": tree, **options})
         assert release.ncp is not None

@@ -172,15 +172,21 @@ class Method(ConfigSection):
     guarantee_type: ClassVar[type[AnyGuarantee] | None] = None
     """The guarantee of every release, with settings of the same names; None if a release alone cannot show it."""
 
+    @classmethod
+    def guarantee_for(cls, parameters: Config) -> type[AnyGuarantee] | None:
+        """Return the guarantee of a release with these `parameters`."""
+        return cls.guarantee_type
+
     @property
     def guarantee(self) -> AnyGuarantee:
         """The guarantee with its settings, to be checked from a release alone. Raises an error if that is
         impossible.
         """
-        if self.guarantee_type is None:
+        guarantee_type = self.guarantee_for(dict(self))
+        if guarantee_type is None:
             message = f"no release of the method {self.method} shows a guarantee"
             raise DecloakError(message, hint="measure its exposure instead")
-        return self.guarantee_type(**{entry.name: getattr(self, entry.name) for entry in fields(self.guarantee_type)})
+        return guarantee_type(**{entry.name: getattr(self, entry.name) for entry in fields(guarantee_type)})
 
     def publishable_names(self, data: Dataset, folder: Folder) -> Collection[str]:
         """Return the names that the release of `data` may contain, with hierarchies in `folder`."""

@@ -94,6 +94,7 @@ def anonymise(
     m: int,
     hierarchy: Hierarchy,
     refine: bool = False,
+    negative: bool = False,
     order: Order = "sorted",
 ) -> Generalised: ...
 @overload
@@ -194,7 +195,7 @@ def anonymise(data: Data, method: str, *, order: Order = "sorted", **options: ob
 
     The `options` depend on the method:
 
-    - `cut`, `aa`, `da`, `oa`: k, m and hierarchy. `cut` also has refine.
+    - `cut`, `aa`, `da`, `oa`: k, m and hierarchy. `cut` also has refine and negative.
     - `lra`, `vpa`: k, m, hierarchy, parts, processes, and flexibility or level.
     - `partition`: k and hierarchy. `diversity`: l, m, sensitive and hierarchy.
     - `coat`: k, privacy, utility, suppress and items. With partner, which is hard or even, also near, population and
@@ -238,7 +239,7 @@ def guarantee_of(method: str, parameters: Config) -> AnyGuarantee:
     """Return the guarantee of `method` for the stated `parameters`; raise an error if they do not determine it."""
     if method not in PARTS:
         raise DecloakError(f"the guarantee of the method {quote(method)} is unknown", hint="give --k and --m")
-    guarantee_type = PARTS[method].guarantee_type
+    guarantee_type = PARTS[method].guarantee_for(parameters)
     if guarantee_type is None:
         message = f"no release of the method {method} shows a guarantee"
         raise DecloakError(message, hint="measure its exposure instead")
