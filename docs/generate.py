@@ -43,7 +43,7 @@ These variables of the environment change a command:
 | `DECLOAK_DEBUG` | 1 prints the place of an internal fault |
 | `DECLOAK_READ_MEMORY`, `DECLOAK_READ_SECONDS` | [limits for reading a file](../how-to/large-data.md) |
 | `DECLOAK_SQL_MEMORY`, `DECLOAK_SQL_SECONDS` | [limits for SQL of rules](../how-to/write-an-attack.md) |
-| `DECLOAK_KEY` and the like | [secrets that a scenario names for a service](../how-to/measure-relatedness.md) |
+| `DECLOAK_KEY` and similar names | [secrets that a scenario names for a service](../how-to/measure-relatedness.md) |
 """
 SQL = """\
 # Ask the store with SQL

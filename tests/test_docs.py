@@ -143,3 +143,42 @@ def names_in(path: Path) -> set[str]:
 def folders_called(name: str) -> list[Path]:
     """The folders of this name, in the project or anywhere in the engine."""
     return [path for path in (ROOT / name, *(ROOT / "engine").rglob(name)) if path.is_dir()]
+
+
+MARKDOWN = [path for path in ROOT.rglob("*.md") if not any(part[0] == "." for part in path.relative_to(ROOT).parts)]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, and its labels."""
+    prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text("utf-8"))
+    headings = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in re.findall(r"(?m)^#+ +(.+)$", prose)]
+    slugs = {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.strip().lower())) for heading in headings}
+    return slugs | set(re.findall(r"(?m)^\((\S+)\)=$", prose)) | set(re.findall(r'id="([^"]+)"', prose))
+
+
+def test_every_link_of_every_page_leads_to_a_file_and_a_heading():
+    lost, seen = [], 0
+    for page in MARKDOWN:
+        text = page.read_text("utf-8")
+        listed = [f"{name}.md" for block in re.findall(r"(?ms)^```\{toctree\}\n(.*?)^```", text)
+                  for name in block.split("\n\n", 1)[-1].split()]  # fmt: skip
+        prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+        for link in [*listed, *re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", prose)]:
+            file, _, anchor = link.partition("#")
+            target = (page.parent / file).resolve() if file else page
+            seen += 1
+            if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                lost.append((page.relative_to(ROOT).as_posix(), link))
+    assert seen > 100
+    assert lost == []
+
+
+def test_every_file_that_a_page_names_in_backquotes_exists():
+    named = {
+        (page.relative_to(ROOT).as_posix(), name)
+        for page in MARKDOWN
+        if page.name != "CHANGELOG.md"
+        for name in re.findall(r"`((?:tests|benchmarks|scenarios|docs|engine)/[\w./-]+\.\w+)`", page.read_text("utf-8"))
+    }
+    assert len(named) > 20
+    assert [one for one in sorted(named) if not (ROOT / one[1]).exists()] == []

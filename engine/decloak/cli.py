@@ -229,7 +229,7 @@ def _plain(error: click.ClickException) -> str:
 
 
 def _print_error(message: str) -> None:
-    with suppress(OSError):  # whoever listens may have no room left either
+    with suppress(OSError):  # the reader of the pipe may have no room left either
         for line in message.splitlines():
             say(f"decloak: {line}", err=True)
 

@@ -70,7 +70,7 @@ class _Watch:
 
 
 _WATCH = _Watch()
-# Of each thread its own: whoever tells may be of a thread that has nobody to tell any more.
+# Each thread has its own listener: the listener of another thread may have ended.
 _TELL: ContextVar[Callable[[bool], None]] = ContextVar("tell", default=lambda _: None)
 
 

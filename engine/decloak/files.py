@@ -34,7 +34,7 @@ def file_to_read(path: str | os.PathLike[str], *, again: bool = False) -> FileIO
     """
     handed = not again and _HANDED.fullmatch(str(Path(path).absolute())) is not None
     check_is_file(path, handed=handed)  # before it is opened, which some devices heed
-    # Who exchanges the file for a pipe in the meantime makes nobody wait for its other end.
+    # If the file becomes a pipe in the meantime, decloak does not wait for its other end.
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         _check(os.fstat(number).st_mode, path, handed)

@@ -186,7 +186,7 @@ def _cached_sources(text: str | None, stamp: str | None) -> Sources | None:
         modules = content["modules"]
         names = [name for name, _, _ in modules]
         return {name: Source(digest, tuple(names[place] for place in imports)) for name, digest, imports in modules}
-    except (ValueError, KeyError, TypeError, IndexError):  # cut off, or somebody else's
+    except (ValueError, KeyError, TypeError, IndexError):  # cut off, or from another program
         return None
 
 

@@ -43,7 +43,7 @@ def data_bytes() -> int:
 
 
 def resident_bytes() -> int:
-    """Return the memory of the process that is in RAM, in bytes; 0 if the system does not tell."""
+    """Return the memory of the process that is in RAM, in bytes; 0 if the system does not report it."""
     return _status("VmRSS")
 
 

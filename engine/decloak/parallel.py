@@ -50,7 +50,7 @@ def cores() -> int:
 
 
 def can_fork() -> bool:
-    """Tell whether processes can be forked: a lock that another thread holds would stay locked in them for ever."""
+    """Return whether processes can be forked: a lock that another thread holds would stay locked in them for ever."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 

@@ -209,7 +209,7 @@ def test_what_is_no_rule_file_is_refused(tmp_path, content):
 def test_a_rule_that_is_not_there(tmp_path):
     with pytest.raises(DecloakError, match="no rule named 'gbaa'; did you mean 'gba'"):
         Catalogue().rule("gbaa")
-    with pytest.raises(DecloakError, match=r"no rule named 'zzz'; rules are .*a rule of yours goes by path"):
+    with pytest.raises(DecloakError, match=r"no rule named 'zzz'; rules are .*for your own rule give its path"):
         Catalogue().rule("zzz")
     with pytest.raises(DecloakError, match=r"none\.yaml: no such file"):
         Catalogue().rule(str(tmp_path / "none.yaml"))

@@ -253,7 +253,7 @@ def test_the_step_stands_in_every_table(held_out, call):
     assert "language + sample" in page
     who = page[page.index("What the attacker knows") : page.index("What was left out")]
     assert "knows other records of the same population" in who
-    assert "any person (marketer model)" in who
+    assert "any person, not a chosen one" in who
     assert who.count('"v">not tested<') == 2
 
 

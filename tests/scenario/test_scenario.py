@@ -370,7 +370,7 @@ def test_a_rule_that_there_is_not_is_told_and_not_what_follows_from_it(tmp_path:
     (fault,) = told(tmp_path, text)
     assert fault.endswith(": no rule named 'rbb'; did you mean 'rba'?")
     assert told(tmp_path, edited("attack: [mda, foo]")) == [
-        f"s.yaml:6:15: no rule named 'foo'; rules are {', '.join(Catalogue().names)}; a rule of yours goes by path"
+        f"s.yaml:6:15: no rule named 'foo'; rules are {', '.join(Catalogue().names)}; for your own rule give its path"
     ]
 
 

@@ -1,4 +1,4 @@
-"""How long a promise is tried, and what came of it.
+"""The trials of guarantees: their number, their time and their table.
 
 `make test` tries each a few times, `make trust` for DECLOAK_TRUST_SECONDS each, and writes how often into
 docs/explanation/trust.md.
@@ -32,9 +32,9 @@ def drawn(*names: object) -> random.Random:
 
 @pytest.fixture
 def tries(request: pytest.FixtureRequest) -> Callable[[int], Iterator[int]]:
-    """Numbers to try a promise with, from 0: so many at least, and on until its time is over; each is counted.
+    """Yield numbers for the trials of a guarantee, from 0, until their time is over, and count them.
 
-    The cases of a promise share its time.
+    The cases of a guarantee share its time.
     """
     name = request.node.originalname.removeprefix("test_").replace("_", " ")
     cases = [item for item in request.session.items if getattr(item, "originalname", "") == request.node.originalname]
@@ -63,14 +63,14 @@ def _commit() -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write how often each promise was tried, once all of them were kept: by a run of the whole folder alone."""
+    """Write the number of trials of each guarantee, after a run of the whole folder without a failure."""
     options = session.config.option
     whole = [Path(argument).resolve() for argument in session.config.args] == [PAGE.parents[2] / "tests" / "trust"]
     if not SECONDS or exitstatus or not whole or options.keyword or not PAGE.exists():
         return
     rows = "".join(f"| {name} | {count:,} |\n" for name, count in sorted(_TRIED.items()))
     of = f"Commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, seed {SEED}"
-    said = f"{of}, {SECONDS:g} seconds for each; every try kept its promise.\n\n"
-    table = f"{said}| promise | tries |\n|---|---|\n{rows}"
+    said = f"{of}, {SECONDS:g} seconds for each; every try succeeded.\n\n"
+    table = f"{said}| guarantee | tries |\n|---|---|\n{rows}"
     text = FIGURES.sub(lambda match: f"{match[1]}{table}{match[2]}", PAGE.read_text(encoding="utf-8"))
     PAGE.write_text(text, encoding="utf-8")

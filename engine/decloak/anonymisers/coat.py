@@ -44,7 +44,7 @@ def _faults(data: Dataset, release: Coat, options: MethodOptions) -> Iterable[ob
     yield from broken_utility(release.published, options["utility"])
     try:
         lost = [item for item in check_alignment(data, release.published) if item[1] not in release.suppressed]
-    except DecloakError as error:  # here it is no mistake of somebody's data
+    except DecloakError as error:  # here it is no fault of the data
         yield error.message
     else:
         yield from [f"occurrences are lost: {lost[:3]}"] if lost else []

@@ -39,7 +39,7 @@ class Logistic(NamedTuple):
 def learn(features: Floats, kind: Floats) -> Logistic:
     """Train on `features` of cells whose `kind` is 0 or 1; return the classifier."""
     mean, deviation = features.mean(axis=0), features.std(axis=0)
-    # A feature that is the same everywhere tells nothing, and must not divide by the dust that rounding leaves.
+    # A constant feature has no information, and its rounding error must not be a divisor.
     deviation = np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf)
     x = _design((features - mean) / deviation)
     prior = np.append(0.0, np.ones(features.shape[1]))
@@ -104,7 +104,7 @@ def curve(given: Floats, kind: Floats, *, levelled: bool) -> Curve:
 
     The cells are sorted by prediction and divided into equal parts; each part gives the share of the class. The shares
     are made to rise: each becomes the highest share before it, or with `levelled` the mean of the shares that would
-    fall. With few cells the highest share so far is soon 1 by chance.
+    fall. With few cells the highest share so far is soon 1 at random.
     """
     order = np.argsort(given, kind="stable")
     # Parts of equal size have about equal sampling errors.

@@ -153,7 +153,7 @@ def _places(widest: int) -> list[int]:
 
 
 def orders_vary(release: Published) -> bool:
-    """Tell whether some brackets list the same members in several orders."""
+    """Return whether some brackets list the same members in several orders."""
     return len(release.generalised) > len(set(map(frozenset, release.generalised)))
 
 

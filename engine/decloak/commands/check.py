@@ -1,4 +1,4 @@
-"""`check`: verify what a release promises, or a guarantee of a data file."""
+"""`check`: verify the guarantee of a release, or of a data file."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -116,7 +116,7 @@ def check_command(
         for warning in order_notes(release):
             say(warning, err=True)
         if isinstance(release, Generalised) and not options.repeats:
-            # Groups of equal records are what is promised of whole records, and what releases are made of.
+            # A guarantee about whole records is a guarantee about groups of equal records, which releases consist of.
             check_written_once(release.rows, location(source), ordered=whole or kind not in FORMATS)
         rows = _print_verdict(guarantee, release, most, form)
         judged = list(_judged(guarantee, release, rows, most, file))
@@ -168,12 +168,12 @@ def _judged(
 
 
 def _counted(first: "FirstViolations") -> str:
-    """How many violations there are, and how many of them were not printed."""
+    """Return the number of violations, and the number of those that were listed."""
     count = first.total()
     if count is None:
         return f"{len(first.rows)} or more violations"
-    rest = f", {count - len(first.rows)} more not shown" if count > len(first.rows) else ""
-    return f"{count} violation{'s' * (count != 1)}{rest}"
+    rest = f", {len(first.rows):,} of them listed" if count > len(first.rows) else ""
+    return f"{count:,} violation{'s' * (count != 1)}{rest}"
 
 
 def _listed(release: "AnyRelease") -> Callable[[object], object]:

@@ -80,7 +80,7 @@ def _candidates(
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
     if tree is not None:
         user_tree = Hierarchy.read(tree, str(tree_format))
-        user_tree.code(data)  # what it lacks is told before others are made
+        user_tree.code(data)  # a missing input is reported before other hierarchies are made
         yield user_tree
     for order in GROUPINGS:
         yield ordered(data, order, fanout, seed)

@@ -93,7 +93,7 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
 def _next(seen: "Look") -> Iterator[tuple[str, str]]:
     file = shlex.quote(quote(seen.path, 4096)[1:-1])
     if seen.problem is not None:
-        yield "mend", seen.problem
+        yield "fix", seen.problem
         return
     if seen.format in HEADED:
         yield "next", f"decloak check {file}"

@@ -132,7 +132,7 @@ def _measured(
             related = part.related(data.pairs, Supplies(Folder(folder), cache=cache))
         for warning in related.warnings:
             say(f"note: {name}: {warning}", err=True)
-        # People judge how alike things are; a distance falls where their judgement rises.
+        # People rate the similarity of terms: a distance falls where their rating rises.
         sign = -1 if part.closer == "smaller" else 1
         scores = [related.scores.get(pair) for pair in data.pairs]
         yield name, [None if score is None else sign * score for score in scores]

@@ -13,11 +13,11 @@ __all__ = ["CONTROLS", "MUST_FAIL", "Control", "KnowledgeLevel", "level_name"]
 class KnowledgeLevel(StrEnum):
     """A level of knowledge. An attacker may have several."""
 
-    NOTHING = "nothing"  # chance, order, what can be counted
-    LANGUAGE = "language"  # a corpus, word vectors, WordNet: what anybody may know of items
+    NOTHING = "nothing"  # random guessing, order, counts
+    LANGUAGE = "language"  # a corpus, word vectors, WordNet: general knowledge about items
     RELEASE = "release"  # what the release shows of its own items
     SAMPLE = "sample"  # other records of the same population
-    PERSON = "person"  # items of single persons
+    PERSON = "person"  # items of single people
 
 
 def level_name(levels: Iterable[str]) -> str:

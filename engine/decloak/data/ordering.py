@@ -96,7 +96,7 @@ def _ranks(rows: CodedRows[K]) -> RowIndices:
         size = np.diff(np.append(first, len(key)))
         old = np.searchsorted(
             rank[open_rows], rank[open_rows[first]]
-        )  # where those that were alike before this name begin
+        )  # the starts of runs that were equal before this name
         rank[open_rows] += np.repeat(first - old, size)
         open_rows = open_rows[continues & (np.repeat(size, size) > 1)]
         position += 1

@@ -1,7 +1,7 @@
 """Detection of data that were written more than once, by evidence in the records themselves.
 
 Equal records alone are no evidence: two customers may buy the same. The evidence is that the records repeat as a whole.
-In one order: a block of records that could not recur by chance (20 bits or more) follows itself, as in a file that was
+In one order: a block of records that would not recur at random (20 bits or more) follows itself, as in a file that was
 appended to itself. In any order: at least 20 different records, of which every one occurs a multiple of 2, 3 or more
 times.
 """

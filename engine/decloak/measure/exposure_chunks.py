@@ -108,7 +108,7 @@ class _People:
 
     @cached_property
     def _all_known(self) -> Ints:
-        """The items of those people, as items of persons."""
+        """The known items of these people."""
         row, item = np.divmod(self.rows.held, self.rows.items)
         person = self._person[row]
         return person[person >= 0] * self.rows.items + item[person >= 0]

@@ -87,7 +87,7 @@ def measure(attacked: Attacked, *, targets: int | Literal["all"], control: objec
     # What an attack assigns to records of a disassociated release has no estimator yet.
     after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
     figures = [*looked_up.exposed, *after]
-    # A share of right guesses says nothing without its control, so that nobody gets it unasked.
+    # A share of right guesses means nothing without its control, so decloak computes it only on request.
     if not listed:
         return figures, None
     notes = [looked_up.note, *([NO_LOOK_UP_AFTER] if isinstance(held, StoredDisassociation) else [])]

@@ -46,7 +46,7 @@ def exposure_of_sets(held: StoredSetRelease, attacked: Attacked) -> RecordExposu
 def _exposure(people: "_People", after: EliminatedCells | None, by_chance: Sequence[EliminatedCells]) -> RecordExposure:
     targets = people.search.targets
     if people.raw is None and not len(targets.known):
-        return RecordExposure(len(targets), changes())  # nobody is shown to have anything: a zero would pass for safety
+        return RecordExposure(len(targets), changes())  # no record shows an item: a zero would look like protection
     hidden = people.hidden
     inferred = Change()
     if hidden is not None:

@@ -1,6 +1,6 @@
 """Exposure of people in a release that has no record of theirs.
 
-No published record is anybody's, so no figure needs one. An itemset of one person in a table still singles out.
+No published record belongs to a person, so no figure needs one. An itemset of one person in a table still singles out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def exposure_of_synthetic(held: StoredSynthetic) -> RecordExposure:
 
 
 def _implying(supports: Mapping[frozenset[str], int]) -> Iterator[tuple[frozenset[str], int]]:
-    """Yield one or two items that imply another, and the least number of items of people whom they concern."""
+    """Yield one or two items that imply another, and the least number of items of the people concerned."""
     for items, support in supports.items():
         for item in items if len(items) > 1 else ():
             known = items - {item}

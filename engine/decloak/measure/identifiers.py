@@ -1,4 +1,4 @@
-"""People whom the ids or the row order of a release re-identify: for this no attack is needed."""
+"""People who are re-identified by the ids or the row order of a release, without an attack."""
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _by_order(held: StoredSetRelease) -> int | None:
 
 FAMILY = Family(
     name="identifiers",
-    about="People whom ids or the row order re-identify; always measured",
+    about="People re-identified by ids or row order; always measured",
     metrics=metrics_of("identifiers"),
     measure=_measure,
     fits=frozenset(FormName),

@@ -194,7 +194,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
             result, took = remote.attack(rule, view, settings, material.workspace)
             result = result.with_store_ids(rule, database)
             confidence = rule.operator.confidence(rule, result, view, settings)
-            # A negative control is no attack, so nobody asks how much of it had scores.
+            # A negative control is no attack, so its coverage is not measured.
             coverage = None if settings.control else rule.operator.coverage(rule, result, view)
     except DecloakError as error:
         if not planned.audit or isinstance(error, ClusterError):

@@ -155,7 +155,7 @@ _ADDRESS = re.compile(
 def check_address(address: str, allow_send: Sequence[str]) -> str:
     """Return the address of a scheduler as Dask reads it; raise an error without permission to send records there.
 
-    Dask sends pickles both ways, and whoever sends one can have the other run what he likes. So it must use TLS or be
+    Dask sends pickles both ways, and the sender of a pickle can run any code there. So it must use TLS or be
     on this machine, or be allowed together with its scheme.
     """
     match = _ADDRESS.fullmatch(address)

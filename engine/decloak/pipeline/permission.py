@@ -112,7 +112,7 @@ def _words(scenario: Scenario, inputs: Inputs) -> tuple[str, ...]:
 def allowed_hosts(location: str, requests: Sequence[OutgoingRequest], allow: Sequence[str]) -> set[str]:
     """Return the hosts of `requests`; raise an error at `location` if `allow` does not name one of them.
 
-    decloak remembers nothing: whoever runs a scenario of another author decides again in every run.
+    decloak remembers nothing: a user who runs the scenario of another author decides again in every run.
     """
     for host, _, words in requests:
         if not is_host_allowed(host, allow):

@@ -150,7 +150,7 @@ class Pipeline:
         )  # fmt: skip
 
     def attacker(self) -> None:
-        """Have in the store what the attacker knows of persons, if the scenario says so."""
+        """Store the knowledge of the attacker about people, if the scenario has it."""
         self.get_or_make("attacker", self.plan.attacker, self._choose_knowledge)
 
     def _choose_knowledge(self, key: str) -> Write:

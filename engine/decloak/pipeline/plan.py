@@ -79,7 +79,7 @@ class StageCode:
         return self._of(modules=modules, without=[_KNOWLEDGE])
 
     def attacker(self) -> str:
-        """The fingerprint of the code that decides what an attacker knows of persons, and stores it."""
+        """The fingerprint of the code that chooses and stores the knowledge of an attacker about people."""
         modules = [*_modules_of(self._scenario.attacker), self._form, "decloak.store.writing"]
         return self._of(modules=modules)
 
@@ -138,9 +138,9 @@ class PlannedAttack(NamedTuple):
     settings: Settings
     digest: str
     needs: tuple[str, ...]  # names of the rules it reads
-    knowledge_levels: frozenset[KnowledgeLevel]  # of the ladder: what somebody knows who goes by it
+    knowledge_levels: frozenset[KnowledgeLevel]  # the knowledge levels of an attacker who uses it
     measures: tuple[tuple[Family, str, Mapping[str, object]], ...]  # family, digest, settings
-    audit: bool = False  # whether it runs though nobody listed it, so that a run goes on without it
+    audit: bool = False  # True if it runs without being listed: a run continues without it
 
     @property
     def stages(self) -> list[StageKey]:
@@ -328,7 +328,7 @@ def knowledge_levels_of(rule: Rule, scenario: Scenario, *, knowing: bool | None 
 
 
 def _measured_by_knowledge(rule: Rule) -> bool:
-    """Tell whether an attack is measured for each attacker, though its findings are equal for all attackers."""
+    """Return whether an attack is measured for each attacker, though its findings are equal for all attackers."""
     return any(
         family.depends_on_knowledge and family.applies_to(rule.model.form, rule.derives.columns) for family in FAMILIES
     )

@@ -106,7 +106,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Tell whether every variant has a release, and every expectation holds in it."""
+        """Return whether every variant has a release, and every expectation holds in it."""
         return not self.missing and all(verdict.holds is True for verdict in self.verdicts)
 
     @property

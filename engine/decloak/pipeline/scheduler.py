@@ -227,13 +227,13 @@ class Schedule:
                     missing.discard(stage)
 
     def _is_awaited(self, stage: StageKey) -> bool:
-        """Tell whether the store lacks a stage and a plan without an error needs it."""
+        """Return whether the store lacks a stage and a plan without an error needs it."""
         failed = {plan for plan, _ in self._errors}
         needed = any(stage in missing for index, missing in enumerate(self._missing) if index not in failed)
         return needed and self._lacks(stage)
 
     def is_finished(self, index: int) -> bool:
-        """Tell whether nothing is left to do of a plan, or an error ends it that no running task comes before."""
+        """Return whether nothing is left to do of a plan, or an error ends it that no running task comes before."""
         failed = [attacks for plan, attacks in self._errors if plan == index]
         if failed:
             return not any(task.plan == index and task.attacks < min(failed) for task in self._running)
@@ -254,7 +254,7 @@ class Schedule:
 
 
 def _keeps_counts(plan: Plan) -> bool:
-    """Tell whether making the release counts documents, which the store keeps."""
+    """Return whether making the release counts documents, which the store keeps."""
     method = plan.scenario.anonymise
     return method is not None and any(isinstance(part, Relatedness) for part in method.nested())
 

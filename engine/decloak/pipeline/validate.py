@@ -39,7 +39,7 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     for case in document.cases:  # first all of them, for rules may read what those below derive
         for attack in case.scenario.attacks:
             catalogue.path(attack.rule, folder)
-    # The first of each variant: what is amiss with one attack is mostly so with all of them.
+    # The first of each variant: a fault of one attack is mostly a fault of all.
     faults = [list(islice(_faults(case, document.cases, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)

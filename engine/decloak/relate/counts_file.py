@@ -126,7 +126,7 @@ def _count(row: _Row) -> int | None:
         raise row.line.error("a second name without a first", "write the only name first: x,,7")
     if not row.value:
         return None
-    digits = row.value.removeprefix("-")  # some sources say -1 for what they cannot tell: it is no score, not 0
+    digits = row.value.removeprefix("-")  # some sources have -1 for unknown counts: it is no score, not 0
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS):
         raise row.error(f"{quote(row.value)} is not a count", "write a whole number, or leave the cell empty")
     return int(row.value)

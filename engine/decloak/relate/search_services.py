@@ -135,7 +135,7 @@ class SearXNG(Kind):
     def read(self, answer: object, path: str) -> int | None:
         """Return the count at `path` in an `answer`; 0 with results below it means that no engine gave a count."""
         count = super().read(answer, path)
-        # Hits without a number of hits: no engine told one, which is no count of 0.
+        # Hits without a number of hits: no engine gave one, which is no count of 0.
         if count == 0 and isinstance(answer, dict) and answer.get("results"):
             return None
         if count == 0 and isinstance(answer, dict) and answer.get("unresponsive_engines"):

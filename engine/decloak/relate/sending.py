@@ -30,7 +30,7 @@ Address = IPv4Address | IPv6Address
 
 _FORBIDDEN_NETWORKS = tuple(map(ip_network, (
     "169.254.0.0/16", "fe80::/10",  # link-local: there clouds answer with keys
-    "fd00:ec2::/32", "fd20:ce::/32",  # the same of Amazon and of Google
+    "fd00:ec2::/32", "fd20:ce::/32",  # the addresses of Amazon and Google
     "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32",  # of Alibaba, of Azure and of Oracle
 )))  # fmt: skip
 _FORBIDDEN_NAMES = frozenset(
@@ -171,8 +171,8 @@ def check_url(url: str) -> None:
     """
     hint = "write it as https://host/path"
     if not re.fullmatch(r"[\x21-\x7e]+", url):
-        what, mend = "a blank, a control character or a letter beyond ASCII in the url", "write it as %20"
-        raise DecloakError(what, "url", f"{mend}, and a host beyond ASCII as xn--")
+        what, remedy = "a blank, a control character or a letter beyond ASCII in the url", "write it as %20"
+        raise DecloakError(what, "url", f"{remedy}, and a host beyond ASCII as xn--")
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -57,7 +57,7 @@ class Form(ABC, Generic[Held, Content]):
     closer: ClassVar[tuple[ScoreDirection, ...]] = ("smaller",)
     """Directions that scores may have: smaller or larger means closer."""
     knows: ClassVar[bool] = False
-    """True if the attacker's knowledge of persons is a stage of its own."""
+    """True if the attacker's knowledge about people is a stage of its own."""
     apart: ClassVar[bool] = False
     """True if one record is published in several pieces."""
     rows_in_order: ClassVar[bool] = True
@@ -126,7 +126,7 @@ class Form(ABC, Generic[Held, Content]):
         return ()
 
     def knowledge(self, held: Held, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
-        """Return the knowledge of `attacker` about persons in `held`, drawn with `seed`; `folder` has its files."""
+        """Return the knowledge of `attacker` about people in `held`, drawn with `seed`; `folder` has its files."""
         raise AssertionError(f"no person is known in {self.name} data")
 
     def check_knowledge(self, attacker: Attacker, folder: Folder, items: Callable[[], Sequence[str]]) -> None:

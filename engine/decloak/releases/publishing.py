@@ -64,7 +64,7 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
     recorded = held.making.parameters.get("order") == "recorded"
     parameters = published_parameters(held.making.method, held.making.parameters)
     release = _release_to_write(held, file_format, recorded, wish.original_ids)
-    # A store tells both, and a release file has a header of its own.
+    # A store contains both, and a release file has its own header.
     release = replace(release, method=held.making.method, parameters=parameters)
     labels = [] if wish.cut is None else [wish.cut]
     codebook = [codebook_path(file)] if file_format.has_codebook else []

@@ -1,4 +1,4 @@
-"""The published form `synthetic`: records drawn from a model, none of them that of a person."""
+"""The published form `synthetic`: records drawn from a model, none of which belongs to a person."""
 
 import sqlite3
 

@@ -34,7 +34,7 @@ def comparison_svg(comparison: Comparison) -> str:
     right = [part for y, rival in zip(places, rivals, strict=True) for part in _rival(y, rival)]
     heads = [
         _text(LEFT - 10, ROW, "known", 'opacity=".7"', anchor="end"),
-        _text(RIGHT + 12, ROW, "what may be meant", 'opacity=".7"'),
+        _text(RIGHT + 12, ROW, "possible members", 'opacity=".7"'),
         _text(NOTE, ROW, comparison.about, 'opacity=".7"'),
     ]
     return (

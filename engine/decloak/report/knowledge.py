@@ -16,9 +16,9 @@ _SOURCES = {
     "scores": "has scores of how closely items are related",
 }
 _MEASURES = {
-    "embedding": "knows how near terms are as vectors of words",
+    "embedding": "knows the relatedness of terms as word vectors",
     "wordnet": "has a dictionary of how terms are related",
-    "model": "asks a language model how near terms are",
+    "model": "asks a language model for the relatedness of terms",
 }
 _RUNGS = {"clusters": KnowledgeLevel.RELEASE, "release": KnowledgeLevel.RELEASE, "sample": KnowledgeLevel.SAMPLE}
 _ALWAYS = {
@@ -26,8 +26,8 @@ _ALWAYS = {
     KnowledgeLevel.SAMPLE: "knows other records of the same population",
 }
 _PERSONS = {
-    "strong": "knows any items of the persons",
-    "moderate": "knows a pair of items of some of the persons",
+    "strong": "knows any items of the people",
+    "moderate": "knows a pair of items of some of the people",
     "weak": "knows itemsets that are common elsewhere",
     "explicit": "knows listed itemsets",
 }

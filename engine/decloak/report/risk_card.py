@@ -109,7 +109,7 @@ class ExposureCard:
     random: bool = False
     """True if another repetition would draw another release."""
     exposed: float | None = None
-    """The people whom 3 random items expose, after the strongest attack; of the people who were looked up."""
+    """The people exposed by 3 random items, after the strongest attack; of the people who were looked up."""
     error: float | None = None
     """The mean error of counts, the cost for readers."""
     taken_for_hidden: float | None = None
@@ -221,7 +221,7 @@ def exposure_card(
 
 
 def _exposed(study: Study, runs: Numbers, attacks: Sequence[str]) -> float | None:
-    """Return the people whom 3 random items expose, by the release or the strongest attack."""
+    """Return the people exposed by 3 random items, by the release or the strongest attack."""
     means = [_published(study, runs, "exposed_3_release").mean]
     means += [interval(study.values(runs, "exposed_3", attack)).mean for attack in attacks]
     return max((mean for mean in means if mean is not None), default=None)

@@ -111,7 +111,7 @@ def attacker_section(study: Study) -> Section:
         model = "explicit" if attacker.get("knowledge") else attacker.get("model", "strong")
         lines.append(f"Attacker goal: {TARGETS[model]}.")
     else:
-        lines.append("Attacker goal: any person (marketer model).")
+        lines.append("Attacker goal: any person, not a chosen one.")
     rows = [[str(level), _known(config, level), listed(attacks) or "not tested"] for level, attacks in tried.items()]
     table = Table("Knowledge levels and attacks", ("knowledge level", "the attacker knows", "attacks"), rows)
     return Section("who", "What the attacker knows", lines, tables=[table], half=True)

@@ -196,7 +196,7 @@ class Study:
             raise DecloakError(f"no figure {quote(y)} was measured", "--y", hint)
         self.check_keys("--x", [x])
         self.check_keys("--by", by)
-        # A mean over what somebody varied on purpose would look like one over repetitions.
+        # A mean over varied settings would look like a mean over repetitions.
         left = next((key for key in self._several if key not in (x, *by)), None)
         if left is not None:
             raise DecloakError(f"{quote(left)} differs as well", "--by", f"add --by {left}")

@@ -137,12 +137,14 @@ class _Reader:
     def _figures(self, name: str, runs: Sequence[int]) -> Figures:
         card = self.cards.get(name)
         records = 0 if card is None else card.records
-        chunks = form_of(self.connection, release_of(self.connection, runs[-1])).name == FormName.DISASSOCIATED
+        form = form_of(self.connection, release_of(self.connection, runs[-1])).name
+        chunks, members = form == FormName.DISASSOCIATED, People(self._mean(runs, "revealed_by_members").mean)
+        no_members = form in (FormName.DISASSOCIATED, FormName.ITEMSETS)
         return Figures(
             people=0 if card is None else card.people,
             identifiers=People(self._mean(runs, "reidentified_by_id").mean),
             row_order=People(at_place(self._mean(runs, "reidentified_by_order").mean, records)),
-            member_order=People(applies=False) if chunks else People(self._mean(runs, "revealed_by_members").mean),
+            member_order=People(applies=False) if no_members else members,
             singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},

@@ -77,7 +77,7 @@ def _compiled(
         raise DecloakError(f"cannot print {quote(column)} as {quote(spec or conversion)}", hint=hint)
     worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
     if digits:
-        # printf takes null for 0: a missing number would be told as one.
+        # printf takes null for 0: a missing number would look like 0.
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
         name = NODES[spec]

@@ -18,7 +18,7 @@ __all__ = ["CertainClaim", "Searched", "candidate_groups", "certain_claims"]
 Supports = Mapping[frozenset[str], int]
 """The support of each published itemset; the empty one is in every record."""
 CANDIDATES = 100_000
-"""Groups that are compared before the most promising ones are searched."""
+"""Groups that are compared before the groups with the smallest cells are searched."""
 
 
 class CertainClaim(NamedTuple):
@@ -125,7 +125,7 @@ def _patterns(size: int) -> Iterator[tuple[int, int]]:
 
 
 def candidate_groups(supports: Supports, size: int, most: int) -> tuple[list[tuple[str, ...]], int]:
-    """Return the `most` most promising groups of `size` items whose pairs are published, and how many were compared.
+    """Return the `most` groups of `size` items with small cells and published pairs, and how many were compared.
 
     Groups have fewer items where there are none of this size.
 

@@ -69,7 +69,7 @@ def parse_rule(text: str, path: str = "rule") -> Rule:
     source = _source(text, quote(path, 300)[1:-1])
     # The model of one form names its keys in errors; the union of all forms would list every key of every form.
     operator = _operator_of(source)
-    # That of all forms takes long to build, and is there to say what is amiss with a form.
+    # The model of all forms takes long to build. It only serves to name a fault of the key form.
     model = check(source, operator.model) if operator else check(source, _RuleFile).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
@@ -226,7 +226,7 @@ def rule_names() -> tuple[str, ...]:
 
 def unknown_rule_error(name: str, names: Sequence[str]) -> DecloakError:
     """Return an error for the unknown rule `name`; `names` are the existing ones."""
-    hint = suggest(name, names) or f"rules are {', '.join(names)}; a rule of yours goes by path"
+    hint = suggest(name, names) or f"rules are {', '.join(names)}; for your own rule give its path"
     return DecloakError(f"no rule named {quote(name)}", hint=hint)
 
 

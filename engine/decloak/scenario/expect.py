@@ -149,7 +149,7 @@ class Expectation:
         means: MeasuredValues,
         counts: Mapping[tuple[str, str], int],
         times: int,
-        shares: MeasuredValues = {},  # noqa: B006 (nobody writes to it)
+        shares: MeasuredValues = {},  # noqa: B006 (no code writes to it)
     ) -> tuple[bool | None, str]:
         """Judge the expectation by the `means` over as many repetitions as `times`; return the verdict and its reason.
 

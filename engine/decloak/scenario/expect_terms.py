@@ -140,7 +140,7 @@ def require_logic(node: Term) -> None:
 
 def _require_number(node: Term) -> None:
     match node:
-        case Number() | Name():  # what a name lacks can be told when the measures and attacks are known
+        case Number() | Name():  # the missing part of a name is known when the measures and attacks are known
             return
         case Call(name, arguments) if name in FOLDS:
             if len(arguments) < 2:

@@ -57,7 +57,7 @@ def split_by_form(variants: Sequence[Source], folder: Folder) -> list[Source]:
         form_filter.select(variant, form) for variant, form in zip(variants, forms, strict=True) if form is not None
     ]
     gone = [_names(variant) - _names(split) for variant, split in zip(variants, fitted, strict=True)]
-    # What is expected of attacks that no variant has together stays everywhere, for somebody to be told.
+    # An expectation about attacks that no variant has together stays everywhere, so that it gives an error.
     return [
         _filtered(split, "expect", partial(_expected_here, lost=lost, gone=gone))
         for split, lost in zip(fitted, gone, strict=True)
@@ -115,7 +115,7 @@ def _filtered(variant: Source, key: str, stays: Callable[[object], bool]) -> Sou
         return variant
     kept = [child for child in node.children.values() if stays(child.value)]
     if len(kept) == len(node.children) or (not kept and key == "attack"):
-        return variant  # a release that no attack fits is told of
+        return variant  # a release that no attack fits gives an error
     if not kept:
         return variant.without_key(key)
     return variant.put((key,), Node.sequence(node.place, kept), variant.root.keys[key])

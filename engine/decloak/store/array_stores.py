@@ -455,7 +455,7 @@ def _parts(rows: Sequence[tuple[int, str, int, bytes]], what: str) -> Iterator[b
     for version, _, checksum, content in rows:
         if zlib.crc32(content) != checksum:
             raise damaged(what)
-        # More than a part holds was packed by somebody else.
+        # An array larger than a part was packed by another program.
         part = zlib.decompressobj().decompress(content, _PART) if version == _PACKED else content
         charge(_COPIES * len(part))
         yield part

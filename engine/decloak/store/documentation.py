@@ -47,7 +47,7 @@ class Column(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question of people and the query that answers it; `:run` and the like are its parameters."""
+    """A question of people and the query that answers it; names such as `:run` are its parameters."""
 
     name: str
     title: str

@@ -101,7 +101,7 @@ def _seal_stages(database: "Database") -> None:
 
 
 def _write_dictionary(database: "Database") -> None:
-    """Write the dictionary of figures into `database`, and tell pooled figures from those of tables."""
+    """Write the dictionary of figures into `database`, and separate pooled figures from figures of tables."""
     from decloak.store.documentation import schema_statements, unwritten_figures, write_figures
 
     connection: sqlite3.Connection = database.conn

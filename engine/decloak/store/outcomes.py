@@ -208,7 +208,7 @@ def _names(connection: sqlite3.Connection, generalised: int) -> tuple[str, ...]:
 
 
 class Exposure(NamedTuple):
-    """How many records lost how many hiding items, and the items that were ruled out rightly most often."""
+    """The number of records by the number of members eliminated, and the items eliminated correctly most often."""
 
     records: dict[int, int]
     items: list[tuple[str, int]]

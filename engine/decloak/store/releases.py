@@ -96,7 +96,7 @@ def write_tree(connection: sqlite3.Connection, parents: Mapping[str, str], leave
         return int(row[0])
     number = insert(connection, "hierarchy", digest=key, origin=origin)
     items = item_numbers(connection, leaves)
-    labels = dict.fromkeys([*parents.values(), *parents])  # the root is nobody's child
+    labels = dict.fromkeys([*parents.values(), *parents])  # the root has no parent
     rows = ((number, label, items.get(label)) for label in labels)
     concepts = dict(zip(labels, insert_numbered(connection, "concept (hierarchy, label, item)", rows), strict=True))
     edges = ((concepts[child], concepts[parent]) for child, parent in parents.items())

@@ -55,7 +55,7 @@ _TOOK = (
     "select m.stage, m.name, d.digest as data, iif(json_valid(m.told), json_extract(m.told, m.path), null) as seconds "
     "from made m left join truth_release o on o.release = m.release left join dataset d on d.id = o.original) "
     "select stage, name, {0}, avg(seconds) from took "
-    "where typeof(seconds) in ('real', 'integer') group by 1, 2, 3"  # a store may be somebody else's
+    "where typeof(seconds) in ('real', 'integer') group by 1, 2, 3"  # a store may come from another person
 )
 
 
@@ -104,7 +104,7 @@ def holds_originals(path: Path) -> bool:
     """Return whether a file is a store with original data in it, or with marks of original items."""
     try:
         connection = connect_readonly(path)
-    except DecloakError:  # there is none yet, or something else: whoever opens it will say so
+    except DecloakError:  # there is none yet, or another file: opening it gives the error
         return False
     with closing(connection):
         sql = (

@@ -194,7 +194,7 @@ class Sandbox:
         try:
             yield
         except sqlite3.Error as error:
-            if is_denied(error) or self._interrupted(error):  # nobody else denies us anything
+            if is_denied(error) or self._interrupted(error):  # no other part denies anything
                 raise KeyboardInterrupt from None
             raise
         finally:

@@ -197,7 +197,7 @@ class _Clock:
     def __init__(self) -> None:
         self._timers = hasattr(signal, "setitimer")
         self._alarm = threading.Timer(0, os._exit, (frames.OUT_OF_TIME,))
-        if self._timers:  # whoever started decloak may have had them ignored, or blocked
+        if self._timers:  # the parent process may ignore or block them
             for number in (signal.SIGPROF, signal.SIGALRM):
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))

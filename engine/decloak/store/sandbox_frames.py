@@ -1,6 +1,6 @@
 """The messages between decloak and the process that runs untrusted SQL: JSON, and rows of a result by column.
 
-Neither pickle nor marshal: with them, whoever took hold of that process could run code in this one, or crash it.
+Neither pickle nor marshal: with them, an attacker in that process could run code in this one, or crash it.
 Columns of numbers are sent as bytes of memory, which takes a tenth of the time of JSON.
 """
 

@@ -358,7 +358,7 @@ class GuardedSandbox(Sandbox):
     def _answer(self, call: str, *arguments: Any, place: str | None = None) -> Iterator[Any]:
         """Columns and lists of rows; a step of the engine counts to the place of the rule's step before it.
 
-        The process is not told the place, which has the name of a file.
+        The process does not get the place, which has the name of a file.
         """
         if place is not None:
             self._statement = self._statement._replace(place=place)

@@ -606,7 +606,7 @@ FROM fact
 UNION ALL SELECT x.finding, e.attack, x.finding - e.first + 1 FROM eliminated_member x JOIN elimination e ON e.id = x.elimination
 UNION ALL SELECT finding, attack, 1 FROM assigned_unit;
 
--- How likely each finding is right, of the attacks that tell.
+-- The probability that each finding is right, for the attacks that give one.
 CREATE VIEW probability AS
 SELECT
   a.first + e.key AS finding,    -- the finding
@@ -886,7 +886,7 @@ CROSS JOIN wanted u ON u.unit = s.unit
 CROSS JOIN truth_origin o ON o.txn = s.txn
 CROSS JOIN record p ON p.id = o.original;
 
--- The people about whom attacks found something, with the number of findings that are right, as in truth_finding.
+-- The people with a finding of an attack, with the number of findings that are right, as in truth_finding.
 CREATE VIEW truth_exposed_record AS
 WITH wanted AS MATERIALIZED (
   SELECT u.id AS unit, ',' || max(i.id) || ',' AS mark, count(*) AS items

@@ -1,4 +1,4 @@
-"""A checksum for each stage of a store, to tell rows that something else changed or deleted from a fault of decloak.
+"""A checksum for each stage of a store, to separate changes by other programs from faults of decloak.
 
 A stage is a row of a table with a digest: a release, say. The rows that belong to it are the rows that are deleted with
 it. Both are written in one transaction, and stay unchanged afterwards. All stages share the tables of items and of

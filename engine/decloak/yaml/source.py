@@ -239,7 +239,7 @@ class _ErrorReader:
         groups = _grouped(problems)
         choices = branches(schema)
         if len(choices) != len(groups):
-            choices = [ANY] * len(groups)  # two choices of one name: pydantic does not tell them apart
+            choices = [ANY] * len(groups)  # two choices of one name: pydantic does not separate them
         entered = [
             (group, choice)
             for group, choice in zip(groups.values(), choices, strict=True)

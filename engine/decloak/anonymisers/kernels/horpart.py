@@ -53,7 +53,7 @@ class _Node:
             del remaining[number]
             for held_item in self.records[number]:
                 if held_item not in self.ignored:
-                    # The queue is not told: a support too high there is corrected when it comes to the top.
+                    # The queue stays as it is: a support that is too high there is corrected when it comes to the top.
                     support[held_item] -= 1
         return taken
 
@@ -69,7 +69,7 @@ def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False
             stack.pop()
             yield from _equal_parts(list(node.remaining), max_cluster)
         elif node.support[item] == len(node.remaining):
-            # An item that all of them hold parts nobody from anybody.
+            # An item of all records separates none of them.
             node.ignore(item)
         else:
             part = node.split(item)

@@ -23,7 +23,7 @@ __all__ = ["draw_private"]
 SHARES = {"records": 0.05, "lengths": 0.05, "items": 0.45, "pairs": 0.45}
 """The share of epsilon that each kind of counts uses."""
 LONG = 0.9
-"""The share of the records that stay whole, as far as noisy counts of lengths tell."""
+"""The share of the records that stay whole, by noisy counts of lengths."""
 LONGEST = 64
 """Records of this length and longer are counted together."""
 MOST = 6_000

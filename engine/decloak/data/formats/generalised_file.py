@@ -112,10 +112,10 @@ def _check(release: LabelContent, ids: bool) -> None:
 
 
 def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
-    # No transaction has as many items, so that a larger m says no more.
+    # No transaction has so many items, so a larger m adds nothing.
     # The header comes first, so that a reader recognises the file by one line.
     yield Header(GENERALISATION, release.k, release.m and min(release.m, LARGEST_NUMBER)).value
-    # A label that no transaction shows would tell what the hierarchy, or another part of the records, is like.
+    # A label that no transaction shows would reveal a part of the hierarchy or of the records.
     for label in sorted(release.rows.used_names):
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):

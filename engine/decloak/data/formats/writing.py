@@ -26,7 +26,7 @@ def atomic_paths(*paths: FilePath, private: bool = False) -> Iterator[tuple[Path
     """
     goals = [_resolve_link(Path(path)) for path in paths]
     for goal in goals:
-        if goal.is_file() and not os.access(goal, os.W_OK):  # what nobody may write to is not replaced either
+        if goal.is_file() and not os.access(goal, os.W_OK):  # a read-only file is not replaced either
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(goal))
     # A random name: two processes that write the same file must not share a temporary one.
     parts = [goal if _is_device(goal) else goal.with_name(f".decloak.{secrets.token_hex(8)}.part") for goal in goals]

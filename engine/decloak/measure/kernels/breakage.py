@@ -53,7 +53,7 @@ def transaction_breakage_of(rows: TrueRows, given: AssignedUnits) -> Transaction
     added = given.added
     right = added[among(added, rows.held)]
     by_row = len(distinct(right // rows.items))
-    # Rows are matched with records of their own class only: nobody can tell these apart, and any others can be told.
+    # Rows are matched with records of their own class only: records of one class are equal, others are not.
     # Rows are matched only with records of their own class: within a class rows are indistinguishable, across classes
     # not.
     held_in_class, column = np.unique(rows.in_class(rows.held), return_inverse=True)

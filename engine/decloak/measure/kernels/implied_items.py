@@ -65,7 +65,7 @@ class _Clusters:
         one, other = (self._clusters_with.get(item, set()) for item in pair)
         common = self._implied_by(first, pair) if first in one and first in other else None
         if common is not None and not common:
-            return False  # most pairs tell of nothing there already
+            return False  # most pairs imply nothing there already
         for number in sorted(one & other - {first}):
             following = self._implied_by(number, pair)
             if following is not None:

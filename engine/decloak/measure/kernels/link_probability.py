@@ -111,7 +111,7 @@ def risky_pairs(release: Disassociated) -> list[tuple[int, LinkProbability]]:
         pairs = link_probabilities(cluster, k=k, m=m, empty_rows=cured or number in shared, seed=number)
         if cured:  # an attacker may assume nothing of the order of items
             pairs = [pair._replace(algorithm=None, error=None) for pair in pairs]
-        # By more than the rounding of a float, for 1/k itself is what the release promises.
+        # By more than the rounding of a float, because the release guarantees 1/k itself.
         risky += [(number, pair) for pair in pairs if max(pair.release or 0, pair.algorithm or 0) > 1 / k + 1e-9]
     return risky
 

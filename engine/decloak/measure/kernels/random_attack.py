@@ -5,7 +5,7 @@ Vocabulary:
     block   a chunk of one cluster: what the attack assigned to the n rows of the cluster
     c[i,j]  what row i was assigned, if record j were behind it: the expected number of right units, where identical
             anchors are indistinguishable
-    p       the probability of at least as many right findings
+    p       the probability of at least this number of right findings
 
 A random attack eliminates s cells of each table, drawn without replacement. The number of right ones has a
 hypergeometric distribution, and the total of all tables has its convolution. A random attack on a cluster assigns the
@@ -102,7 +102,7 @@ def _hypergeometric(table: Table) -> tuple[int, Floats]:
 
 
 def _normal_tail(right: float, mean: float, variance: float) -> float:
-    """Return the probability of at least so many, corrected for counting in whole numbers."""
+    """Return the probability of at least this number, corrected for counting in whole numbers."""
     if variance <= 0:
         return 1.0 if right <= mean + ROUNDING else 0.0
     return math.erfc((right - 0.5 - mean) / math.sqrt(2 * variance)) / 2

@@ -78,7 +78,7 @@ class SinglingOutSearch:
         """
         targets, sets = self.targets, self.targets.itemsets[1]
         many = np.bincount(shown // targets.items, minlength=len(targets))
-        # Who is the one candidate for two items, and shows more than these, is told of without a further look.
+        # The only candidate for two items implies each further item that its record shows.
         # If the person's record is the only candidate for two items, and certainly has further ones, these are implied
         # at once.
         alone = self._unique_candidates[1][sets.itemset] == targets.rows[sets.person]

@@ -23,7 +23,7 @@ MOST_ITEMS = 24
 WORK = 200_000_000
 """Bytes of bit sets that a search would read if no window ended it early."""
 FEWEST = 1_000
-"""People in a sample, at least: with so many a share is known to three points."""
+"""People in a sample, at least: this number gives a share to within three points."""
 
 
 class Itemsets(NamedTuple):

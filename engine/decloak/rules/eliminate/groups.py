@@ -70,7 +70,7 @@ def heaviest(w: Floats) -> Ints:
 
 
 def inheritance(w: Floats, eliminated: Ints, q: Floats) -> Floats:
-    """Return the gain of every cell of each group with weights `w` when the cell at index `eliminated` goes.
+    """Return the added weight of every cell of each group with weights `w` when the cell at index `eliminated` goes.
 
     `q` is the weight that the cell passes on; the cell is still in `w`.
     """

@@ -99,7 +99,7 @@ def _suspicion(text: str) -> Suspicion | Expression:
     choices = get_args(Suspicion)
     if text in choices:
         return text  # type: ignore[return-value]
-    # A single word is meant as a choice, so that the error names the nearest choice.
+    # A single word is read as a choice, so that the error names the nearest choice.
     if text.isidentifier() and text not in ("w", "d"):
         check_choice(text, choices)
     return Expression.build(text, cells=("w", "d"), summary=True)

@@ -38,7 +38,7 @@ class QueryRule(RuleModel):
         None, description="the relation that start and repeat make, where the facts are a selection of it"
     )
     notes: Sql | None = Field(
-        None, description="sentences that a run is told beside the facts, one a row; without facts, why there are none"
+        None, description="notes of a run in addition to the facts, one a row; without facts, the reason"
     )
     evidence: list[RuleName] = Field(default_factory=list, description="steps whose rows lie behind a fact")
 

@@ -56,7 +56,7 @@ class ReassociateRule(RuleModel):
         description="each unit on its own, all sub-records of a chunk together, by probabilities, by exact ones for "
         "small clusters, or at random",
     )
-    consistent: bool = Field(False, description="rule out what the algorithm could not have published")
+    consistent: bool = Field(False, description="exclude placements that the algorithm could not have published")
 
     @property
     def is_random(self) -> bool:

@@ -36,7 +36,7 @@ LARGEST = 1e12
 """Largest scale of a unit's odds."""
 
 RULINGS = 20
-"""Number of times that rows ruled out by the algorithm are searched again."""
+"""Number of times that rows excluded by the algorithm are searched again."""
 
 WIDEST = 1e4
 GRID = np.geomspace(0.1, WIDEST, 121)

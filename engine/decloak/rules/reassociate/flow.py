@@ -52,7 +52,7 @@ def capacities(case: ClusterCase, chunks: Sequence[slice]) -> Iterator[RowLimit]
 
 
 def replace_infinities(values: Floats, count: int) -> Floats:
-    """Return `values` with -inf so low that no sum over `count` rows would gain by one more of it."""
+    """Return `values` with -inf so low that no sum over `count` rows would grow by one more of it."""
     finite_values = values[np.isfinite(values)]
     if len(finite_values) == values.size:
         return values

@@ -101,7 +101,7 @@ def attack(
     `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are as in `reassociate`; `m` replaces the release's own.
     `control` spoils the training data. `measures` are the measures behind the scores, for a strategy that weighs them.
     """
-    # Without a control nothing is spoilt, so that the same code runs in both cases.
+    # Without a control nothing is permuted, so that the same code runs in both cases.
     negative_control = NegativeControl(control, seed)
     items = _items(release, strategy)
     if strategy.combine == "fitted":

@@ -32,7 +32,7 @@ class Reassociation:
     published ones. `best` matches every unit alone. `assignment` matches all sub-records of a chunk together.
     `expectation` uses the probability of every row with all units of a chunk, shared chunks included. `exact`
     enumerates the possibilities of a small cluster and uses `expectation` in the others. `random` draws rows.
-    `consistent` rules out what the algorithm could not have published.
+    `consistent` excludes placements that the algorithm could not have published.
 
     >>> rga = Reassociation.build(units=["term"], combine="upper_half")
     >>> rga.combine_for("T"), rga.combine_for(1)

@@ -8,7 +8,7 @@ least k. An unpublished pair or triple counts as one of fewer records, if the ta
 
 A table without small cells also leaves out some of k or more records, and they are underestimated. The supports of
 pairs are estimates where they are unpublished. Larger itemsets are estimated by naive Bayes: the last
-item is taken for independent of the others but pair by pair. No record is anybody's, so every weight is 0.
+item is taken for independent of the others but pair by pair. No record belongs to a person, so every weight is 0.
 """
 
 from collections.abc import Mapping
