@@ -371,7 +371,7 @@ class _Trial:
         self._reporter.report(plan, text)
 
     def _can_be_shared(self, kind: str) -> bool:
-        """Tell whether several plans are left, or several attacks of one plan whose other stages are there."""
+        """Return whether several plans are left, or several attacks of one plan whose other stages are there."""
         left = _unfinished(self._plans, self._workspace)
         attacks = {planned.digest for plan in left for planned in plan.attacks}
         missing = [key for key in attacks if find(self._workspace.store, "attack", key) is None]

@@ -164,7 +164,7 @@ def is_random(config: Config) -> bool:
     try:
         method = _methods().validate_json(json.dumps(config.get("anonymise")))
     # A store may contain configurations of older versions that no longer parse.
-    except (ValidationError, DecloakError):  # of an older version: nobody is advised to repeat it
+    except (ValidationError, DecloakError):  # of an older version: no advice to repeat it
         return False
     return method is not None and method.is_random
 

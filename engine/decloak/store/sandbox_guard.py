@@ -179,7 +179,7 @@ class Process:
         assert self._popen.stdin is not None
         room = statement.limits.room if statement.held else 0
         request = {"call": call, "arguments": arguments, "seconds": statement.seconds, "room": room}
-        with suppress(BrokenPipeError):  # it has ended: reading tells how
+        with suppress(BrokenPipeError):  # it has ended: reading gives the reason
             frames.write_frame(self._popen.stdin, request)
 
     def _next(self, statement: Statement) -> frames.Rows | JsonObject:
@@ -203,7 +203,7 @@ class Process:
 
 
 def _error_of(statement: Statement, message: str, place: str | None, hint: str | None) -> DecloakError:
-    """An error the process tells, which says at least which rule it is about."""
+    """An error of the process, which names at least the rule."""
     plain = [text and quote(text, 2_000)[1:-1] for text in (message, place, hint)]
     return DecloakError(str(plain[0]), plain[1] or statement.place or statement.untrusted_name, plain[2])
 
