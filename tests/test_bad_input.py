@@ -79,9 +79,7 @@ def tables(text: str | bytes):
 
 
 def reads(name: str, other: str) -> str:
-    return (
-        f"rule: {name}\nform: query\nabout: One.\nderives: {name}_of(x)\nfacts: select x from {other}_of\nbecause: x\n"
-    )
+    return f"rule: {name}\nform: query\nabout: One.\nderives: {name}_of(x)\nfacts: select x from {other}_of\nbecause: x\nreference: ours\nwrong_when: never\n"
 
 
 SQL = "select txn, n from held"

@@ -688,7 +688,10 @@ def test_ctrl_c_or_a_request_to_end_ends_an_endless_query_with_130(store, exampl
     if way == "sql":
         arguments = ["sql", endless, "--store", str(store)]
     else:
-        rule = f"rule: slow\nform: query\nabout: One.\nderives: slow(x)\nfacts: {endless}\nbecause: x\n"
+        rule = (
+            f"rule: slow\nform: query\nabout: One.\nderives: slow(x)\nfacts: {endless}\nbecause: x\n"
+            "reference: ours\nwrong_when: never\n"
+        )
         written(example, rule, "slow.yaml")
         path = example / "scenario.yaml"
         path.write_text(path.read_text().replace("[mda, tba, wba, gba, rba]", "[./slow.yaml, mda]"))

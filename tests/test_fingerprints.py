@@ -339,6 +339,8 @@ about: One.
 derives: {name}(txn)
 facts: select txn from {of}
 because: x
+reference: ours
+wrong_when: never
 """
 
 

@@ -166,6 +166,8 @@ rule: lone
 form: loners
 about: Items in one transaction only.
 because: "only one transaction has {item}"
+reference: ours
+wrong_when: never
 """
 
 

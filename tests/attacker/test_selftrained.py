@@ -299,6 +299,8 @@ suspicion: largest
 threshold: none
 eliminate: while precision >= 0.9
 because: x
+reference: ours
+wrong_when: never
 """
 
 

@@ -137,6 +137,8 @@ about: Some cover problems.
 derives: own(cluster, chunk, item, earlier, covered, size, support)
 facts: select {} from cover
 because: "{{item:item}}"
+reference: ours
+wrong_when: never
 """
 
 

@@ -173,6 +173,8 @@ about: The sets of two labels.
 derives: reader(itemset)
 facts: select itemset from km_violation where size = 2
 because: "{itemset} is rare"
+reference: ours
+wrong_when: never
 """
 
 

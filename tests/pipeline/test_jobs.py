@@ -180,6 +180,7 @@ def test_what_goes_wrong_in_a_process_is_told_as_ever(tmp_path):
     rule = (
         "rule: broken\nform: query\nabout: It divides.\nderives: broken(item)\n"
         'facts: select cast(item as text) || zeroblob(2000000000) as item from item\nbecause: "{item}"\n'
+        "reference: ours\nwrong_when: never\n"
     )
     (tmp_path / "broken.yaml").write_text(rule, encoding="utf-8")
     path = written(tmp_path, COAT.replace("[ra, mda, rba]", "[ra, ./broken.yaml]"))

@@ -578,7 +578,10 @@ def test_what_several_attacks_lack_is_told_once(example, tmp_path):
 
 
 def test_what_is_wrong_with_a_rule_is_told_at_its_place_in_its_own_file(example, tmp_path):
-    rule = "rule: own\nform: query\nabout: x\nbecause: x\nderives: own(item)\nfacts: select nothing from item\n"
+    rule = (
+        "rule: own\nform: query\nabout: x\nbecause: x\nderives: own(item)\nfacts: select nothing from item\n"
+        "reference: ours\nwrong_when: never\n"
+    )
     (example / "own.yaml").write_text(rule)
     with pytest.raises(DecloakError) as caught:
         decloak.run(edited(example, "[mda, tba, wba, gba, rba]", "[mda, own.yaml]"), store=tmp_path / "s.db")

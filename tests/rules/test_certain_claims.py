@@ -87,7 +87,10 @@ def test_a_run_says_how_much_of_a_large_table_was_searched(tmp_path, call):
 def test_a_rule_of_claims_without_whole_numbers_is_told_its_place(tmp_path, call, support, least, problem):
     of = f"""select 1 as "set", {support} as support, 'a' as item"""
     path = tmp_path / "mine.yaml"
-    path.write_text(f"rule: mine\nform: claims\nabout: a\nof: |\n  {of}\nleast: |\n  {least}\nbecause: '{{has}}'\n")
+    path.write_text(
+        f"rule: mine\nform: claims\nabout: a\nof: |\n  {of}\nleast: |\n  {least}\nbecause: '{{has}}'\n"
+        "reference: ours\nwrong_when: never\n"
+    )
     (tmp_path / "rows.txt").write_text("a, b\nb\na\n" * 3)
     data = "{file: rows.txt, format: basket}"
     text = f"scenario: s\ndata: {data}\nanonymise: {{method: itemsets, k: 2}}\nattack: [mine.yaml]\n"

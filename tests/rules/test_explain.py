@@ -235,6 +235,8 @@ suspicion: largest
 threshold: mean(w)
 eliminate: all
 because: "{item}"
+reference: ours
+wrong_when: never
 """
     (example / "scaled.yaml").write_text(rule)
     text = (example / "scenario.yaml").read_text()

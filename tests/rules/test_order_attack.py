@@ -268,6 +268,7 @@ def test_ids_that_are_more_than_numbers_of_lines_are_told(tmp_path):
 def test_a_rule_of_somebody_may_derive_what_a_step_of_the_attack_is_called(tmp_path):
     (tmp_path / "mine.yaml").write_text(
         "rule: mine\nform: query\nabout: all\nderives: best(txn)\nfacts: select txn from txn\nbecause: '{txn}'\n"
+        "reference: ours\nwrong_when: never\n"
     )
     (tmp_path / "published.txt").write_text("a, (b, c)\nd, (b, c)\n")
     (tmp_path / "s.yaml").write_text("scenario: s\ndata: {published: published.txt}\nattack: [./mine.yaml]\n")

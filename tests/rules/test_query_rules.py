@@ -31,6 +31,8 @@ derives: reach(a, b)
 start: select a, b from related
 repeat: select l.a, r.b from last_round l join related r on r.a = l.b
 because: "{a:item} reaches {b:item} in {round} steps"
+reference: ours
+wrong_when: never
 """
 
 
@@ -50,7 +52,8 @@ def derived(found, rows: dict[str, list[tuple]], **given_settings):
 
 def query(derives: str, body: str, sentence: str = "x") -> str:
     name = derives.partition("(")[0]
-    return f"rule: {name}\nform: query\nabout: One.\nderives: {derives}\n{body}\nbecause: {sentence!r}\n"
+    head = f"rule: {name}\nform: query\nabout: One.\nderives: {derives}\n{body}\nbecause: {sentence!r}\n"
+    return f"{head}reference: ours\nwrong_when: never\n"
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +197,8 @@ let:
 facts: select txn, item from held
 evidence: [held]
 because: "{txn:txn} shows {item:item}: 100%, it's {{said}} in round {round} of {txn:.2f}"
+reference: ours
+wrong_when: never
 """
 PAIRS = """\
 rule: pairs
@@ -202,6 +207,8 @@ about: Transactions that show one item.
 derives: pairs(a, b)
 facts: select x.txn as a, y.txn as b from seen x join seen y on y.item = x.item and y.txn > x.txn
 because: "{a:txn} and {b:txn} share an item"
+reference: ours
+wrong_when: never
 """
 ALARM = """\
 rule: alarm
@@ -210,6 +217,8 @@ about: Cells that an attack eliminated in its first round.
 derives: alarm(n)
 facts: select count(*) as n from gba where round = 1
 because: "{n}"
+reference: ours
+wrong_when: never
 """
 
 

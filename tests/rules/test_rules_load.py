@@ -23,6 +23,8 @@ let:
 facts: select txn, n from held
 evidence: [held]
 because: "{txn:txn} shows {n} plain items"
+reference: ours
+wrong_when: never
 """
 ELIMINATE = """\
 rule: mine
@@ -34,6 +36,8 @@ suspicion: max(w) - mean(w)
 threshold: 1.2 * mean(suspicion)
 eliminate: heaviest
 because: "{item} was eliminated from {transaction}"
+reference: ours
+wrong_when: never
 """
 COUNT = """\
 rule: mine
@@ -43,6 +47,8 @@ of: select txn as "set", item from contains
 size: 1..m
 support: 1..k-1
 because: "{itemset} is in {support} transactions"
+reference: ours
+wrong_when: never
 """
 CHUNKS = """\
 rule: mine
@@ -52,6 +58,8 @@ units: [term]
 combine: mean
 give: k - 1
 because: "it fits best"
+reference: ours
+wrong_when: never
 """
 
 
@@ -248,7 +256,7 @@ def test_steps_whose_names_are_alike_do_not_clash(tmp_path):
 
 def reading(name: str, *others: str) -> str:
     joined = " union ".join(f"select x from {other}" for other in others) or "select 1 as x"
-    return f"rule: {name}\nform: query\nabout: One.\nderives: {name}_of(x)\nfacts: {joined}\nbecause: x\n"
+    return f"rule: {name}\nform: query\nabout: One.\nderives: {name}_of(x)\nfacts: {joined}\nbecause: x\nreference: ours\nwrong_when: never\n"
 
 
 def test_rules_come_after_those_they_read(tmp_path):

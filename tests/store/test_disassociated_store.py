@@ -293,6 +293,8 @@ about: Every item of an itemset that is known.
 derives: known_item(item)
 facts: select item from knows
 because: "somebody is known to have {item:item}"
+reference: ours
+wrong_when: never
 """
 
 

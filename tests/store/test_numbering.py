@@ -29,6 +29,8 @@ let:
 facts: select txn, generalised, other, place from every
 evidence: [every]
 because: "{txn:txn} hides {other:item} in {generalised:generalised}"
+reference: ours
+wrong_when: never
 """
 AGAIN = """\
 rule: again
@@ -39,6 +41,8 @@ facts: |
   select t.label, i.name, count(*) as n from hides h join txn t on t.txn = h.txn join item i on i.item = h.other
   join published_as p on p.txn = h.txn and p.generalised = h.generalised group by t.label, i.name
 because: "{label} may have {name}"
+reference: ours
+wrong_when: never
 """
 OTHER = """\
 scenario: other
@@ -125,6 +129,7 @@ def test_a_number_that_nothing_has_is_refused_in_a_column_of_nodes(example, tmp_
     path = example / "odd.yaml"
     path.write_text(
         f"rule: odd\nform: query\nabout: odd\nderives: odd(txn, n)\nfacts: {facts}\nbecause: '{{n:item}}'\n"
+        "reference: ours\nwrong_when: never\n"
     )
     scenario = example / "scenario.yaml"
     scenario.write_text(scenario.read_text().replace("[mda, tba, wba, gba, rba]", "[rba, odd.yaml]"))
@@ -137,7 +142,7 @@ def test_what_is_no_whole_number_stays_as_it_is(example, tmp_path):
     path = example / "odd.yaml"
     facts = "select 1.0 * txn as txn, 'pool' as item, null as generalised, 2.5 as n from txn where position = 0"
     head = "rule: odd\nform: query\nabout: odd\nderives: odd(txn, item, n)\n"
-    path.write_text(f"{head}facts: {facts}\nbecause: '{{txn:txn}} {{n:item}}'\n")
+    path.write_text(f"{head}facts: {facts}\nbecause: '{{txn:txn}} {{n:item}}'\nreference: ours\nwrong_when: never\n")
     scenario = example / "scenario.yaml"
     scenario.write_text(scenario.read_text().replace("[mda, tba, wba, gba, rba]", "[rba, odd.yaml]"))
     decloak.run(scenario, store=tmp_path / "s.db")
@@ -147,7 +152,10 @@ def test_what_is_no_whole_number_stays_as_it_is(example, tmp_path):
 
 
 def test_a_column_is_named_as_one_kind_of_node():
-    text = "rule: two\nform: query\nabout: a\nderives: two(x)\nfacts: select 1 as x\nbecause: '{x:item} and {x:txn}'\n"
+    text = (
+        "rule: two\nform: query\nabout: a\nderives: two(x)\nfacts: select 1 as x\nbecause: '{x:item} and {x:txn}'\n"
+        "reference: ours\nwrong_when: never\n"
+    )
     with pytest.raises(DecloakError, match=r"^rule:6:10: the sentence names 'x' as item and as txn; "):
         checked(parse_rule(text), ())
 

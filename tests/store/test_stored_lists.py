@@ -279,7 +279,7 @@ def test_rules_read_relations_that_are_lists_in_the_store(example, tmp_path, rel
     sql, columns = READS[relation]
     (example / "reader.yaml").write_text(
         f"rule: reader\nform: query\nabout: reads\nderives: reader({columns.replace(chr(34), '')})\n"
-        f"facts: {sql}\nbecause: it is there\n"
+        f"facts: {sql}\nbecause: it is there\nreference: ours\nwrong_when: never\n"
     )
     scenario = (example / "scenario.yaml").read_text().replace("[mda, tba, wba, gba, rba]", "[rba, reader.yaml]")
     (example / "both.yaml").write_text(scenario)

@@ -160,7 +160,7 @@ class Generated:
 
     def rule(self, part: str, relation: str) -> str:
         """Return the text of a rule that has a SELECT in one of its parts."""
-        head, tail = "rule: generated\nabout: all\n", "because: found\n"
+        head, tail = "rule: generated\nabout: all\n", "because: found\nreference: ours\nwrong_when: never\n"
         if part == "cells":
             sql = 'select 0 as "table", row_number() over () - 1 as row, 0 as col, 1.0 * length(x) as d'
             sql += f" from ({self.select(['x'])})"

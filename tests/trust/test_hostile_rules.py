@@ -37,7 +37,10 @@ def rule_file(folder: Path, part: str, sql: str) -> Path:
     """A rule whose facts, or whose step before these, are the SQL."""
     steps = f"let:\n  step: {sql}\nfacts: select x from step" if part == "let" else f"facts: {sql}"
     path = folder / "evil.yaml"
-    path.write_text(f"rule: evil\nform: query\nabout: One.\nderives: evil(x)\n{steps}\nbecause: x\n")
+    path.write_text(
+        f"rule: evil\nform: query\nabout: One.\nderives: evil(x)\n{steps}\nbecause: x\n"
+        "reference: ours\nwrong_when: never\n"
+    )
     return path
 
 

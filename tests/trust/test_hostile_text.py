@@ -109,7 +109,10 @@ def test_no_command_prints_what_steers(call, hostile, tmp_path):
 
 def test_a_rule_that_is_shown_steers_nothing(call, tmp_path):
     marks = "".join(mark for mark in STEERING if ord(mark[0]) > 0xA0 and mark != "\u2028")
-    rule = f"# {marks}\nrule: r\nform: query\nabout: 'One {marks}'\nderives: r(x)\nfacts: select 1 as x\nbecause: x\n"
+    rule = (
+        f"# {marks}\nrule: r\nform: query\nabout: 'One {marks}'\nderives: r(x)\nfacts: select 1 as x\nbecause: x\n"
+        "reference: ours\nwrong_when: never\n"
+    )
     (tmp_path / "r.yaml").write_text(rule, encoding="utf-8")
     said = call("rules", tmp_path / "r.yaml")
     assert said.code == 0, said

@@ -308,6 +308,7 @@ def test_rules_and_vectors_from_outside_are_named_too(call, folder):
     home.mkdir()
     (folder / "r.yaml").write_text(
         "rule: r\nform: query\nabout: One.\nderives: r(x)\nfacts: select 1 as x\nbecause: x\n"
+        "reference: ours\nwrong_when: never\n"
     )
     (home / "data").write_text(DATA)
     (home / "s.yaml").write_text(

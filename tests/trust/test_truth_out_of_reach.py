@@ -40,6 +40,8 @@ notes: |
   select 'row ' || txn || ' is line ' || original || ' of the original file' from
   (select 1 as txn, 1 as original where 0) natural full join truth_origin limit 3
 because: "{txn}"
+reference: ours
+wrong_when: never
 """
 CHUNKS = """\
 scenario: cut apart
@@ -396,9 +398,9 @@ def test_the_helpful_rule_is_harmless_if_it_gets_through(secret, monkeypatch):
 @pytest.mark.parametrize("name", [*(one.name for one in schema_tables()), "truth_mine", "sqlite_mine", "pragma_mine"])
 def test_names_of_the_store_are_no_names_of_relations_and_steps(name):
     query = "rule: mine\nform: query\nabout: a\nderives: {}(x)\nlet:\n  {}: select 1 as x\n"
-    query += "facts: select 1 as x\nbecause: x\n"
+    query += "facts: select 1 as x\nbecause: x\nreference: ours\nwrong_when: never\n"
     eliminate = "rule: {}\nform: eliminate\nabout: a\ncells: select * from distance\ngroups: [row]\n"
-    eliminate += "suspicion: largest\neliminate: all\nbecause: x\n"
+    eliminate += "suspicion: largest\neliminate: all\nbecause: x\nreference: ours\nwrong_when: never\n"
     told = r"(of the store|like names of the store: \w+); choose"
     for text, place in ((query.format(name, "step"), "4:10"), (eliminate.format(name), "1:7")):
         with pytest.raises(DecloakError, match=rf"^rule:{place}: .*{told}") as e:

@@ -170,6 +170,8 @@ about: One.
 derives: leak(item, seen)
 facts: select item, item as seen from member_of
 because: x
+reference: ours
+wrong_when: never
 """
 """The column `seen` keeps the number as the rule sees it. The store's own number replaces that in the column `item`."""
 

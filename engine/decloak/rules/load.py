@@ -18,7 +18,7 @@ from decloak.digest import digest
 from decloak.errors import DecloakError, quote, suggest
 from decloak.files import bundled
 from decloak.plugins import installed
-from decloak.rules.model import RuleModel, is_path
+from decloak.rules.model import REQUIRED, RuleModel, is_path
 from decloak.rules.operators.operator import Operator, Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store.relations import RELATIONS, Derives
@@ -110,6 +110,9 @@ def _bundled() -> Mapping[str, Rule]:
 def _add_rule(rules: Texts, path: Path, text: str | None = None) -> Rule:
     """Add the rule of a file to others, unless they have its name or its relation; return it."""
     rule = parse_rule(source_text(path) if text is None else text, str(path))
+    for key, remedy in REQUIRED.items():
+        if getattr(rule.model, key) is None:
+            raise rule.source.error((), f"missing key {quote(key)}", remedy)
     earlier = rules.get(rule.name, rule)
     # Two rules of one name, or with one relation, would silently replace each other.
     if earlier.path != rule.path:

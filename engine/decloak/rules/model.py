@@ -5,7 +5,7 @@ A form adds keys of its own in its operator; an unknown key is an error.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -16,6 +16,7 @@ from decloak.data.knowledge_levels import Control
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
+    "REQUIRED",
     "Formula",
     "Grid",
     "RuleModel",
@@ -49,6 +50,8 @@ def check_choice(text: str, choices: tuple[Any, ...], place: str | None = None) 
 
 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
+RuleId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=60, description="as decloak-0012")]
+Status = Literal["experimental", "stable", "deprecated"]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
 Formula = Annotated[str | int | float, Field(description="a formula over the columns it may name")]
 
@@ -78,12 +81,23 @@ class Settings(Model):
     control: Control | None = None
 
 
+REQUIRED = {
+    "reference": "add such as reference: Smith (2020), section 3",
+    "wrong_when": "add such as wrong_when: Few records have two known items.",
+}
+"""Keys that every rule file needs, with the remedy. Rule texts in older stores lack them."""
+
+
 class RuleModel(Model):
     """Content of every rule file, whatever its form."""
 
     rule: RuleName
+    id: RuleId | None = Field(None, description="a name that stays the same when the rule is renamed")
+    status: Status = Field("experimental", description="stable: findings change only with a major version of the rule")
     about: str = Field(min_length=1, description="what the rule does, the first sentence short enough for a list")
-    reference: str | None = Field(None, description="where it was published")
+    reference: str | None = Field(None, min_length=1, description="where it was published, or who wrote it")
+    wrong_when: str | None = Field(None, min_length=1, description="when the attack misleads")
+    related: list[RuleName] = Field(default_factory=list, description="rules to compare it with")
     because: str = Field(min_length=1, description="the sentence that explains one finding; {column} is filled in")
     form: str
 
