@@ -8,7 +8,7 @@ tests/test_docs.py fails when a committed file is not what this would write.
 import inspect
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,15 @@ import click
 
 from decloak.cli import COMMANDS, cli
 from decloak.data.release_files import RELEASE_FORMATS
+from decloak.errors import DecloakError
 from decloak.measure.registry import metrics_by_key, words_of_columns
-from decloak.rules.load import Catalogue
+from decloak.rules.load import Catalogue, Rule, rule_schema
+from decloak.rules.model import RuleModel, RuleTest, test_schema
+from decloak.rules.testing import sibling_test
 from decloak.scenario.model import scenario_schema
 from decloak.store.documentation import questions, schema_markdown, schema_tables
 from decloak.store.relations import RELATIONS
+from decloak.yaml.source import check, read_source
 
 ROOT = Path(__file__).parents[1]
 
@@ -148,16 +152,61 @@ def _option(one: click.Option) -> str:
 
 
 def rule_reference() -> str:
-    parts = ["# Rules", "", "Generated from the rule files; do not edit.", ""]
+    """The list of rules, and the relations that a rule may read."""
     catalogue = Catalogue()
+    parts = ["# Rules", "", "Generated from the rule files; do not edit. Each rule has a page.", ""]
+    parts += ["| rule | form | status | about |", "|---|---|---|---|"]
     for name in catalogue.names:
-        rule = catalogue.rule(name)
-        reference = f" {rule.model.reference}." if rule.model.reference else ""
-        parts += [f"## {name} ({rule.model.form})", "", f"{rule.model.about}{reference}", "", "```yaml"]
-        parts += [rule.text.rstrip(), "```", ""]
-    parts += ["# Relations a rule may read", "", "| relation | columns | meaning |", "|---|---|---|"]
+        model = catalogue.rule(name).model
+        parts += [f"| [{name}](rules/{name}.md) | {model.form} | {model.status} | {model.about.strip()} |"]
+    parts += ["", "## Keys of every rule file", "", *_keys(rule_schema()["$defs"]["ItemsetsRule"], SHARED_KEYS), ""]
+    parts += ["## Keys of a test file", "", *_keys(test_schema()["$defs"]["TestCase"]), ""]
+    parts += ["## Relations a rule may read", "", "| relation | columns | meaning |", "|---|---|---|"]
     parts += [f"| {name} | {', '.join(one.columns)} | {one.meaning} |" for name, one in RELATIONS.items()]
-    return "\n".join([*parts, ""])
+    listed = "\n".join(f"rules/{name}" for name in catalogue.names)
+    return "\n".join([*parts, "", f"```{{toctree}}\n:hidden:\n\n{listed}\n```", ""])
+
+
+SHARED_KEYS = tuple(RuleModel.model_fields)
+
+
+def rule_page(rule: Rule) -> str:
+    """The page of one rule: the attack, its limits, its SQL and its tests."""
+    model = rule.model
+    parts = [
+        f"# {rule.name}",
+        "",
+        "Generated from the rule file and its test; do not edit.",
+        "",
+        model.about.strip(),
+        "",
+    ]
+    related = ", ".join(f"[{name}]({name}.md)" for name in model.related) or "–"
+    table = {"id": f"`{model.id}`", "form": model.form, "status": model.status, "reference": model.reference,
+             "related": related, "reads": ", ".join(f"`{name}`" for name in sorted(rule.reads)) or "–",
+             "derives": f"`{rule.derives.name}({', '.join(rule.derives.columns)})`"}  # fmt: skip
+    parts += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in table.items()), ""]
+    parts += ["## When it is wrong", "", model.wrong_when.strip(), "", "## Reason of a finding", ""]
+    parts += [f"    {model.because}", "", "## Tests", "", "| case | kind |", "|---|---|"]
+    test = check(read_source(sibling_test(Path(rule.path))), RuleTest)
+    parts += [f"| {case.case} | {case.kind} |" for case in test.cases]
+    parts += ["", "## Rule file", "", "```yaml", rule.text.rstrip(), "```", ""]
+    try:
+        sql = rule.operator.as_query(rule)
+    except DecloakError:
+        sql = rule.text
+    if sql.strip() != rule.text.strip():
+        parts += [
+            "## As SQL",
+            "",
+            f"`decloak rules show {rule.name} --sql` prints:",
+            "",
+            "```yaml",
+            sql.rstrip(),
+            "```",
+            "",
+        ]
+    return "\n".join(parts)
 
 
 def scenario_reference() -> str:
@@ -175,10 +224,12 @@ def scenario_reference() -> str:
     return "\n".join(parts)
 
 
-def _keys(schema: dict[str, Any]) -> Iterator[str]:
+def _keys(schema: dict[str, Any], only: Collection[str] = ()) -> Iterator[str]:
     needed = schema.get("required", ())
     yield from ("| key | takes | default | meaning |", "|---|---|---|---|")
     for key, part in schema.get("properties", {}).items():
+        if only and key not in only:
+            continue
         default = (
             "must be given" if key in needed else _value(part["default"]) if part.get("default") is not None else ""
         )
@@ -226,6 +277,11 @@ def generated() -> Iterator[tuple[Path, str]]:
     for release in RELEASE_FORMATS.values():
         yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(scenario_schema())
+    yield ROOT / "rules" / "rule.schema.json", _json(rule_schema())
+    yield ROOT / "rules" / "rule-test.schema.json", _json(test_schema())
+    catalogue = Catalogue()
+    for name in catalogue.names:
+        yield reference / "rules" / f"{name}.md", rule_page(catalogue.rule(name))
 
 
 def _json(schema: dict[str, Any]) -> str:
@@ -234,6 +290,7 @@ def _json(schema: dict[str, Any]) -> str:
 
 def main() -> None:
     for path, text in generated():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))
 

@@ -73,7 +73,8 @@ def test_every_kind_of_thing_is_documented():
     of_import = cli.get_command(click.Context(cli), "import").help + page("commands")
     assert all(f"{name}" in of_import for name in FORMATS)
     assert all(f'"{name}"' in page("scenario") for name in METHODS)
-    assert all(f"## {name} (" in page("rules") for name in bundled_names())
+    assert all(f"| [{name}](rules/{name}.md) |" in page("rules") for name in bundled_names())
+    assert {path.stem for path in (REFERENCE / "rules").glob("*.md")} == set(bundled_names())
     assert all(f"| {name} |" in page("rules") for name in RELATIONS)
     for table in schema_tables():
         assert f"## {table.name} ({table.kind})" in page("store")

@@ -2,15 +2,25 @@
 
 # ruff: noqa: E501 - one case a line, with the whole message it is answered with
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import decloak
 from decloak.errors import DecloakError
 from decloak.rules.eliminate.strategy import Strategy
-from decloak.rules.load import Catalogue, bundled_files, dependency_order
+from decloak.rules.load import (
+    Catalogue,
+    bundled_files,
+    bundled_names,
+    dependency_order,
+    parse_rule,
+    rule_schema,
+)
+from decloak.rules.model import test_schema as schema_of_tests
 from decloak.rules.operators.eliminate import EliminateRule
 
 QUERY = """\
@@ -84,6 +94,42 @@ def test_every_bundled_rule_is_sound_and_says_what_it_is(name):
     assert found.name == name == Path(found.path).stem
     assert found.model.about.endswith(".")
     assert found.because_sql("x")
+
+
+def test_every_bundled_rule_has_its_own_id_and_names_related_rules():
+    rules = [Catalogue().rule(name).model for name in Catalogue().names if name in bundled_names()]
+    assert len({model.id for model in rules}) == len(rules)
+    assert all(model.id.startswith("decloak-") for model in rules)
+    assert all(set(model.related) <= set(bundled_names()) - {model.rule} for model in rules)
+    assert all(len(model.wrong_when.split()) > 12 for model in rules)
+    assert len({model.wrong_when for model in rules}) == len(rules)
+
+
+def test_an_older_rule_file_gets_a_line_for_each_key_to_add(tmp_path):
+    old = QUERY.replace("reference: ours\nwrong_when: never\n", "")
+    path = written(tmp_path, old)
+    assert fault(path).splitlines() == [
+        f"{path}:1:1: missing key 'reference'; add such as reference: Smith (2020), section 3",
+        f"{path}:1:1: missing key 'wrong_when'; add such as wrong_when: Few records have two known items.",
+    ]
+    assert parse_rule(old).name == "mine", "a store has the rule texts of older versions"
+
+
+def test_the_published_schemas_take_every_included_file_and_refuse_what_the_loader_refuses():
+    jsonschema = pytest.importorskip("jsonschema")
+    folder = bundled_files()[0].parents[1]
+    schemas = [json.loads((folder / f"{name}.schema.json").read_text()) for name in ("rule", "rule-test")]
+    assert schemas == [rule_schema(), schema_of_tests()]
+    of_rule, of_test = map(jsonschema.Draft202012Validator, schemas)
+    for path in bundled_files():
+        assert not list(of_rule.iter_errors(yaml.safe_load(path.read_text())))
+        test = path.with_name(f"{path.stem}.test.yaml")
+        assert not list(of_test.iter_errors(yaml.safe_load(test.read_text())))
+        assert all(file.read_text().startswith("# yaml-language-server: $schema=../") for file in (path, test))
+    for text, old, new in (
+        (QUERY, "wrong_when: never\n", ""), (QUERY, "evidence:", "evidance:"), (COUNT, "form: itemsets", "form: other")
+    ):  # fmt: skip
+        assert list(of_rule.iter_errors(yaml.safe_load(change(text, old, new))))
 
 
 def test_every_bundled_rule_has_a_test_beside_it():

@@ -24,7 +24,8 @@ def rules_command(name: str | None, path: Path | None, sql: bool, form: str) -> 
     read, run and change.
 
     `decloak rules test` runs the tests of all included rules. `decloak rules test PATH` runs the tests of a rule file
-    or a folder. Exit code 3: a test failed.
+    or a folder. A case with the key todo shows a known error of the rule, and does not count as passed. Exit code 3: a
+    test failed.
     """
     if name == "test":
         return _test(path, form)
@@ -44,7 +45,8 @@ def _list(form: str) -> int:
 
     catalogue = Catalogue()
     rules = [catalogue.rule(name) for name in catalogue.names]
-    emit(("rule", "form", "about"), [(rule.name, rule.model.form, rule.model.about) for rule in rules], form)
+    rows = [(rule.name, rule.model.form, rule.model.status, rule.model.about) for rule in rules]
+    emit(("rule", "form", "status", "about"), rows, form)
     return 0
 
 
@@ -66,8 +68,9 @@ def _test(path: Path | None, form: str) -> int:
     from decloak.rules.testing import run_tests
 
     outcomes = run_tests(path)
-    rows = [(outcome.rule, outcome.case, "passed" if outcome.fault is None else outcome.fault) for outcome in outcomes]
-    emit(("rule", "case", "outcome"), rows, form)
-    failed = sum(outcome.fault is not None for outcome in outcomes)
-    say(f"{len(outcomes) - failed} passed, {failed} failed", err=True)
+    emit(("rule", "case", "outcome"), [(one.rule, one.case, one.text) for one in outcomes], form)
+    failed = sum(one.fault is not None for one in outcomes)
+    known = sum(one.fault is None and one.todo is not None for one in outcomes)
+    todo = f", {known} known {'error' if known == 1 else 'errors'}" if known else ""
+    say(f"{len(outcomes) - failed - known} passed, {failed} failed{todo}", err=True)
     return EXIT_EXPECTATION if failed else 0

@@ -19,12 +19,30 @@ __all__ = ["schema_command"]
 @click.command("schema")
 @click.argument("names", nargs=-1, metavar="[TABLE]...")
 @click.option("--scenario", is_flag=True, help="Print the JSON Schema of scenario files.")
+@click.option("--rule", is_flag=True, help="Print the JSON Schema of rule files.")
+@click.option("--rule-test", is_flag=True, help="Print the JSON Schema of the test files of rules.")
 @click.option("--relations", is_flag=True, help="Print the relations that rules may read.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the reference page.")
 @form_option
-def schema_command(names: tuple[str, ...], scenario: bool, relations: bool, as_markdown: bool, form: str) -> None:
-    """Describe the tables of the store or the scenario keys."""
-    if scenario:
+def schema_command(
+    names: tuple[str, ...],
+    scenario: bool,
+    rule: bool,
+    rule_test: bool,
+    relations: bool,
+    as_markdown: bool,
+    form: str,
+) -> None:
+    """Describe the tables of the store, the scenario keys or the keys of rules."""
+    if rule:
+        from decloak.rules.load import rule_schema
+
+        emit_json(rule_schema())
+    elif rule_test:
+        from decloak.rules.model import test_schema
+
+        emit_json(test_schema())
+    elif scenario:
         from decloak.scenario.model import scenario_schema
 
         emit_json(scenario_schema())

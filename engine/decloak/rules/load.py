@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, RootModel
 
 from decloak.data.formats.folder import Folder
 from decloak.digest import digest
-from decloak.errors import DecloakError, quote, suggest
+from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.files import bundled
 from decloak.plugins import installed
 from decloak.rules.model import REQUIRED, RuleModel, is_path
@@ -35,6 +35,7 @@ __all__ = [
     "parse_rule",
     "rule_files",
     "rule_names",
+    "rule_schema",
     "unknown_rule_error",
     "untrusted_name",
 ]
@@ -49,6 +50,18 @@ class _RuleFile(RootModel[AnyModel]):
     """A rule file of any form."""
 
     model_config = ConfigDict(defer_build=True)
+
+
+def rule_schema() -> dict[str, Any]:
+    """Return the JSON Schema of rule files of all forms, for editors."""
+    schema = _RuleFile.model_json_schema(by_alias=True)
+    for part in schema["$defs"].values():
+        if "because" in part.get("properties", {}):  # these keys may lack only in the rule texts of a store
+            part["required"] += REQUIRED
+            for key in REQUIRED:
+                part["properties"][key] = {"type": "string", "minLength": 1,
+                                           "description": part["properties"][key]["description"]}  # fmt: skip
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak rule"}
 
 
 Texts = dict[str, Rule]
@@ -110,9 +123,9 @@ def _bundled() -> Mapping[str, Rule]:
 def _add_rule(rules: Texts, path: Path, text: str | None = None) -> Rule:
     """Add the rule of a file to others, unless they have its name or its relation; return it."""
     rule = parse_rule(source_text(path) if text is None else text, str(path))
-    for key, remedy in REQUIRED.items():
-        if getattr(rule.model, key) is None:
-            raise rule.source.error((), f"missing key {quote(key)}", remedy)
+    missing = [(key, remedy) for key, remedy in REQUIRED.items() if getattr(rule.model, key) is None]
+    if missing:
+        raise Faults(rule.source.error((), f"missing key {quote(key)}", remedy) for key, remedy in missing)
     earlier = rules.get(rule.name, rule)
     # Two rules of one name, or with one relation, would silently replace each other.
     if earlier.path != rule.path:

@@ -28,6 +28,7 @@ __all__ = [
     "check_choice",
     "is_path",
     "join_names",
+    "test_schema",
     "with_location",
 ]
 
@@ -52,6 +53,7 @@ def check_choice(text: str, choices: tuple[Any, ...], place: str | None = None) 
 RuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$", description="lower case, digits, underscores")]
 RuleId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=60, description="as decloak-0012")]
 Status = Literal["experimental", "stable", "deprecated"]
+Todo = Literal["miss", "false alarm"]
 Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
 Formula = Annotated[str | int | float, Field(description="a formula over the columns it may name")]
 
@@ -151,6 +153,7 @@ class TestCase(Model):
     """A small graph with the expected findings."""
 
     case: str = Field(description="what the case shows")
+    todo: Todo | None = Field(None, description="a known error of the rule: `expect` has the right result")
     relations: dict[str, Grid | list[dict[str, str | int | float | None]]] = Field(
         default_factory=dict, alias="given", description="relations and their rows"
     )
@@ -162,6 +165,11 @@ class TestCase(Model):
         description="eliminate: [row, column] in their order; others: the facts, in any order (reassociate: "
         "{cluster, chunk, unit, rows}, unit and rows as text)"
     )
+
+    @property
+    def kind(self) -> str:
+        """Return what the case is about: a test, or a known error of the rule."""
+        return "test" if self.todo is None else f"known {self.todo}"
 
     def release(self) -> Disassociated:
         """Return the disassociated release of the case."""
@@ -181,6 +189,12 @@ class RuleTest(Model):
 
     rule: RuleName
     cases: list[TestCase] = Field(min_length=1)
+
+
+def test_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the test files of rules, for editors."""
+    schema = RuleTest.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak rule test"}
 
 
 def join_names(names: Iterable[object]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from textwrap import indent
 from typing import NamedTuple
 
+from decloak.rules.model import RuleModel
 from decloak.store.relations import Derives
 
 __all__ = ["RelationalForm"]
@@ -26,9 +27,11 @@ class RelationalForm(NamedTuple):
     repeat: str = ""
     given: Mapping[str, str] = {}
 
-    def text(self, about: str) -> str:
-        """Return the form as the text of a query rule; `about` says which attack it is."""
-        head = {"rule": self.derives.name, "form": "query", "about": about, "derives": _signature(self.derives)}
+    def text(self, model: RuleModel) -> str:
+        """Return the form as the text of a query rule; `model` is the attack."""
+        about, derives = f"The attack {model.rule} as SQL.", _signature(self.derives)
+        head = {"rule": self.derives.name, "form": "query", "about": about, "reference": model.reference or "decloak",
+                "wrong_when": model.wrong_when or f"As for {model.rule}.", "derives": derives}  # fmt: skip
         lines = [f"# Given: {meaning}" for meaning in self.given.values()]
         lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
         lines += ["let:", *(f"  {name}: |\n{indent(sql, '    ')}" for name, sql in self.steps.items())]

@@ -21,11 +21,22 @@ Columns = Mapping[str, Sequence[str]]
 
 
 class CaseOutcome(NamedTuple):
-    """Outcome of a test case; `fault` is None if it passed."""
+    """Outcome of a test case; `fault` is None if it passed.
+
+    A case with `todo` holds a known miss or a known false alarm of the rule. Such a case never counts as passed.
+    """
 
     rule: str
     case: str
     fault: str | None
+    todo: str | None = None
+    shown: str = ""
+    """The known error that the case shows."""
+
+    @property
+    def text(self) -> str:
+        """Return the outcome for people."""
+        return self.fault or (f"todo, known {self.todo}: {self.shown}" if self.todo else "passed")
 
 
 def sibling_test(rule: Path) -> Path:
@@ -63,9 +74,17 @@ def _test_rule(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
     if test.rule != rule.name:
         raise source.error(("rule",), f"a test of {quote(test.rule)} beside the rule {rule.name}", "name that rule")
     return [
-        CaseOutcome(rule.name, case.case, _test_case(rule, case, catalogue, source, number))
+        _outcome(rule, case, _test_case(rule, case, catalogue, source, number))
         for number, case in enumerate(test.cases)
     ]
+
+
+def _outcome(rule: Rule, case: TestCase, fault: str | None) -> CaseOutcome:
+    """Return the outcome of a case with its `fault`; a known error that is gone is a fault."""
+    if case.todo is None:
+        return CaseOutcome(rule.name, case.case, fault)
+    gone = f"the known {case.todo} is gone: remove todo from the case" if fault is None else None
+    return CaseOutcome(rule.name, case.case, gone, case.todo, fault or "")
 
 
 def _test_case(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:

@@ -248,7 +248,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
     def as_query(self, rule: _Rule) -> str:
         model = rule.model
         form = relational_form(f"{rule.name}_in_sql", rule.compiled, model.cells, bool(model.learn), model.precision)
-        return form.text(f"The attack {rule.name} as SQL.")
+        return form.text(rule.model)
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return member_comparison(connection, finding)

@@ -185,7 +185,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         return Earlier(rule.derives, assigned.read_rows_given(connection, attack), types)
 
     def as_query(self, rule: _Rule) -> str:
-        return relational_form(f"{rule.name}_in_sql", rule.compiled).text(f"The attack {rule.name} as SQL.")
+        return relational_form(f"{rule.name}_in_sql", rule.compiled).text(rule.model)
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:
         return row_comparison(connection, finding)
