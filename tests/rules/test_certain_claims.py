@@ -104,6 +104,7 @@ def test_a_rule_of_claims_without_a_number_of_records_is_told_its_place(tmp_path
     of = "of: select 1 as \"set\", 5 as support, 'a' as item"
     (tmp_path / "mine.yaml").write_text(
         f"rule: mine\nform: claims\nabout: a\n{of}\nleast: select 2 as k\nbecause: '{{has}}'\n"
+        "reference: ours\nwrong_when: never\n"
     )
     (tmp_path / "table.jsonl").write_text(WITHOUT_SINGLE_ITEMS)
     (tmp_path / "s.yaml").write_text("scenario: s\ndata: {release: table.jsonl}\nattack: [mine.yaml]\n")

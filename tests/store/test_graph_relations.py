@@ -74,6 +74,8 @@ facts: |
   union all select 'core', item, core from k_core
   union all select 'matching', row, col from matching
 because: "{kind}: {number} {value}"
+reference: ours
+wrong_when: never
 """
 
 
