@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attacker.breach import breached_covers
-from decloak.attacker.cover import cover_problems, covers
+from decloak.attacker.cover import breached_covers, cover_problems, covers
 from decloak.attacker.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.kernels.link_probability import link_probabilities

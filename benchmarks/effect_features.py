@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from decloak.attacker import selftrained
-from decloak.attacker.cooccurrence_model import cooccurrence_model
+from decloak.attacker.cell_features import cooccurrence_model
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.knowledge_levels import Control
 from decloak.data.published import Published

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from decloak.anonymisers.registry import anonymise
-    from decloak.attacker.breach import breach
-    from decloak.attacker.cover import cover_problems
+    from decloak.attacker.cover import breach, cover_problems
     from decloak.counting.violations import violations
     from decloak.data.dataset import Dataset
     from decloak.data.formats.look import look

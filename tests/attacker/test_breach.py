@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_cover as naive
-from decloak.attacker.breach import READINGS, breach, breached_covers, hit_records, risky_items
-from decloak.attacker.cover import covers
+from decloak.attacker.cover import READINGS, breach, breached_covers, covers, hit_records, risky_items
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from test_cover import CASES, FIGURE_1, FIGURE_3, release_of

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.attacker import item_features as traits_module
-from decloak.attacker.cooccurrence_model import RIDGE, cooccurrence_model
-from decloak.attacker.item_features import item_features, landmark_pairs, landmarks_of
+from decloak.attacker.cell_features import RIDGE, cooccurrence_model, item_features, landmark_pairs, landmarks_of
 
 NAMES = "abcdef"
 transaction = st.sets(st.sampled_from(NAMES), min_size=1)

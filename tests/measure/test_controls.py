@@ -16,8 +16,8 @@ from decloak.report.account import account_of
 from decloak.report.compare.attacks import _survives
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted
+from decloak.rules.reassociate.fitted import NegativeControl
 from decloak.rules.reassociate.kernel import attack
-from decloak.rules.reassociate.negative_control import NegativeControl
 from decloak.rules.reassociate.scores import coded_scores
 from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly

@@ -9,8 +9,7 @@ import pytest
 
 import decloak
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.attacker.breach import breach_total, hit_records, risky_items
-from decloak.attacker.cover import covers
+from decloak.attacker.cover import breach_total, covers, hit_records, risky_items
 from decloak.cli import _code
 from decloak.errors import DecloakError
 from decloak.figures import WAYS

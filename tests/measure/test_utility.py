@@ -28,9 +28,9 @@ from decloak.measure.kernels.estimate.counts import (
     frequent_itemsets,
     kept_itemsets,
     plain_records,
+    signatures,
 )
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
-from decloak.measure.kernels.estimate.known import signatures
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "safe-disassociation.json").read_text())
 RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=14)

@@ -20,9 +20,8 @@ from decloak.relate.clusters import item_vectors
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
 from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_rows, term_supports
-from decloak.rules.reassociate.fitted import fitted_scores, softmax_weights
+from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores, softmax_weights
 from decloak.rules.reassociate.kernel import attack, reassociate
-from decloak.rules.reassociate.negative_control import NegativeControl
 from decloak.rules.reassociate.scores import ClusterCase, coded_scores
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation

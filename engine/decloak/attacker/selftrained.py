@@ -24,9 +24,18 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.attacker.cell_features import Occurrences, Scores, cell_features, pairs_of, words_of
-from decloak.attacker.cooccurrence_model import CooccurrenceModel, cooccurrence_model
-from decloak.attacker.item_features import item_features, landmark_pairs, landmarks_of
+from decloak.attacker.cell_features import (
+    CooccurrenceModel,
+    Occurrences,
+    Scores,
+    cell_features,
+    cooccurrence_model,
+    item_features,
+    landmark_pairs,
+    landmarks_of,
+    pairs_of,
+    words_of,
+)
 from decloak.attacker.logistic import learn_calibrated
 from decloak.attacker.tables import context, mean_scores
 from decloak.data.content import Element

@@ -24,8 +24,7 @@ class BreachSettings(ConfigSection):
 
 def _measure(attacked: AttackResult[StoredDisassociation], *, reading: str) -> MetricResult:
     """Return the QPBD breach_total, and the vulnerable items and records, from the findings of an attack."""
-    from decloak.attacker.breach import breach_total, hit_records, risky_items
-    from decloak.attacker.cover import build_covers
+    from decloak.attacker.cover import breach_total, build_covers, hit_records, risky_items
     from decloak.store.reading import read_covers
 
     attacker, note = attacker_of(attacked.connection, attacked.number)

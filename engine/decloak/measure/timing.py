@@ -26,8 +26,7 @@ def _measure(attacked: Attacked) -> MetricResult:
 
 def _detection(attacked: Attacked, release: StoredDisassociation) -> float | None:
     """Return CPU seconds of the search for cover problems, with the attacker's knowledge."""
-    from decloak.attacker.breach import breach_total
-    from decloak.attacker.cover import build_covers
+    from decloak.attacker.cover import breach_total, build_covers
 
     attacker, unknown = attacker_of(attacked.connection, attacked.number)
     if unknown is not None:

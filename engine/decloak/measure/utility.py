@@ -103,7 +103,7 @@ def _of_estimates(
     """
     from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
-    from decloak.measure.kernels.estimate.known import signatures
+    from decloak.measure.kernels.estimate.counts import signatures
 
     assert held.original is not None
     records, names = coded_items(held.original.rows)
@@ -143,7 +143,7 @@ def _of_constraints(
     """Yield the error of counts of items of each of `sets`, by its number, their mean and the largest."""
     from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
-    from decloak.measure.kernels.estimate.known import signatures
+    from decloak.measure.kernels.estimate.counts import signatures
 
     assert held.original is not None
     records, names = coded_items(held.original.rows)

@@ -18,8 +18,7 @@ from decloak.pipeline import remote
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import PlannedAttack, StageKey
 from decloak.pipeline.workspace import Write
-from decloak.rules.confidence import Confidence
-from decloak.rules.coverage import Coverage
+from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.load import untrusted_name
 from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
 from decloak.rules.operators.operator import NotRun, Result, Rule, Writer

@@ -10,20 +10,18 @@ from decloak.report.headlines import (
     HEADLINES,
     advantage_text,
     after_step,
-    despite_guarantee,
-    implied_text,
-    in_original,
-    of_people,
-    unknown_figures,
-)
-from decloak.report.knowledge import listed
-from decloak.report.recovery_lines import (
     capitalise,
     claims_text,
     compare_with_random,
+    despite_guarantee,
+    implied_text,
+    in_original,
     missing_recovery,
+    of_people,
     transfer_to_other_data,
+    unknown_figures,
 )
+from decloak.report.knowledge import listed
 from decloak.report.risk_tables import short_titles
 from decloak.report.verdict import (
     CRITERIA,

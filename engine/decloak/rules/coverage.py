@@ -2,17 +2,21 @@
 
 An attack by relatedness needs a score for each pair of a published item and a hidden item of the same record. An
 attacker without these scores cannot succeed, and their failure shows nothing about the release.
+
+The probability that each finding of an attack is right, estimated from the attacker's own view.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from decloak.arrays import Floats
 from decloak.data.pairs import ScoredPairs
 from decloak.data.tables import Pair
 
-__all__ = ["Count", "Coverage", "of_scores"]
+__all__ = ["Confidence", "Count", "Coverage", "of_scores"]
 
 
 class Count(NamedTuple):
@@ -41,3 +45,27 @@ def of_scores(scores: Mapping[Pair, float | None]) -> tuple[Count, Count]:
     known = ~np.isnan(values)
     items = np.union1d(pairs.a[known], pairs.b[known])
     return Count(len(items), len(pairs.item_codes)), Count(int(known.sum()), len(pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """The probability `p` of every finding in order, NaN where none is known; or the `reason` why there are none."""
+
+    p: Floats | None
+    reason: str | None = None
+    CERTAIN: ClassVar["Confidence"]
+    """Confidence of findings that follow from the release with certainty."""
+
+    @classmethod
+    def of(cls, p: Floats) -> "Confidence":
+        """Return the confidence with the probabilities `p`; unavailable if all of them are NaN."""
+        # All NaN means that the rule found nothing: a list of unknown probabilities would say less.
+        return cls(np.asarray(p, np.float64)) if np.isfinite(p).any() else cls.unavailable("nothing was found")
+
+    @classmethod
+    def unavailable(cls, reason: str) -> "Confidence":
+        """Return a confidence without probabilities; decloak prints the `reason` in their place."""
+        return cls(None, reason)
+
+
+Confidence.CERTAIN = Confidence.unavailable("it follows from the release and is certain")

@@ -16,8 +16,8 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.cleaning import folded
 from decloak.data.formats.lines import FilePath, ReadFile, location
 from decloak.data.formats.look_check import DATE, mark_name, warnings_of
+from decloak.data.formats.look_evidence import SAMPLE, FileSample, sample_of
 from decloak.data.formats.look_guess import Guess, guess, guess_rows
-from decloak.data.formats.look_sniff import SAMPLE, FileSample, sample_of
 from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.formats.published import parse_set_content
 from decloak.data.formats.record import Options

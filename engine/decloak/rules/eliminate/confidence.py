@@ -18,7 +18,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.attacker.logistic import curve, learn_calibrated
-from decloak.rules.confidence import Confidence
+from decloak.rules.coverage import Confidence
 from decloak.rules.eliminate.kernel import Elimination
 
 __all__ = ["FEWEST", "estimate_confidence", "recalibrate"]

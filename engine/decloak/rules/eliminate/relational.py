@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from decloak.formula import Call, Name, Operation, Term, walk
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import Strategy
-from decloak.rules.expression import Expression, is_aggregate
-from decloak.rules.expression_sql import sql_text
+from decloak.rules.expression import Expression, is_aggregate, sql_text
 from decloak.rules.relational import RelationalForm
 from decloak.store.relations import Derives
 

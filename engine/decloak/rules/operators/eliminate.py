@@ -16,8 +16,7 @@ from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import CONTROLS, KnowledgeLevel
 from decloak.data.published import Published
 from decloak.rules.because import transaction_phrase
-from decloak.rules.confidence import Confidence
-from decloak.rules.coverage import Count, Coverage, of_scores
+from decloak.rules.coverage import Confidence, Count, Coverage, of_scores
 from decloak.rules.eliminate.confidence import estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import Elimination, eliminate
 from decloak.rules.eliminate.relational import relational_form

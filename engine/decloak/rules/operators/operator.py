@@ -19,8 +19,7 @@ from decloak.data.knowledge_levels import Control, KnowledgeLevel
 from decloak.digest import digest
 from decloak.errors import DecloakError, quote
 from decloak.rules.because import nodes_named, sentence_sql
-from decloak.rules.confidence import Confidence
-from decloak.rules.coverage import Coverage
+from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.store import evidence, findings

@@ -12,8 +12,7 @@ from pydantic import Field
 from decloak.data.assignment import Assignment, AssignmentList, Unit
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName
-from decloak.rules.confidence import Confidence
-from decloak.rules.coverage import Coverage
+from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase, join_names
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.rules.operators.operator import (

@@ -19,9 +19,8 @@ from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import CoverLimits, cover_limits, make_consistent
 from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
-from decloak.rules.reassociate.fitted import fitted_scores
+from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
-from decloak.rules.reassociate.negative_control import NegativeControl
 from decloak.rules.reassociate.scores import ClusterCase, Scores, batches, coded_scores, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation

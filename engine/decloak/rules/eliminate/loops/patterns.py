@@ -13,6 +13,8 @@ V <= max(T, rest + the changes of cells since): the cells next to a gap that ope
 before. That was one of the patterns, which separates at least the same cells and has T at most; or another gap; or
 there was none. V = max(T, rest) right after a bar was measured. Families have keys like bars. The gaps of a bar are
 `GAPS` numbers in a row, and the gaps of a pattern are in a heap, so that its first bar is known.
+
+Heaps of numbers, the smallest first, from which any number can be removed: skew heaps.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +24,6 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import Lines, Records
-from decloak.rules.eliminate.loops.heaps import HEAP, join_heaps, remove_number
 from decloak.rules.eliminate.loops.keys import LOWEST, set_key
 from decloak.rules.eliminate.state import EPS
 
@@ -37,6 +38,43 @@ __all__ = [
     "value_of",
     "width",
 ]
+
+
+HEAP = [("one", np.int64), ("other", np.int64), ("above", np.int64)]
+"""For each number: the one below it on either side, and the one above it; -1 for none."""
+
+
+@inner
+def join_heaps(h: Records, a: int, b: int) -> int:
+    """Join the heaps of `h` that begin with `a` and `b`; return the first number."""
+    if a < 0 or b < 0:
+        return max(a, b)
+    first, a, b = min(a, b), min(a, b), max(a, b)
+    while True:
+        below = h[a].other
+        h[a].other = h[a].one
+        if below < 0:
+            h[a].one, h[b].above = b, a
+            return first
+        low, b = min(below, b), max(below, b)
+        h[a].one, h[low].above = low, a
+        a = low
+
+
+@inner
+def remove_number(h: Records, first: int, number: int) -> int:
+    """Remove a `number` from the heap of `h` that begins with `first`; return the new first, -1 if it is empty."""
+    above, below = h[number].above, join_heaps(h, h[number].one, h[number].other)
+    if below >= 0:
+        h[below].above = above
+    if above < 0:
+        return below
+    if h[above].one == number:
+        h[above].one = below
+    else:
+        h[above].other = below
+    return first
+
 
 GAPS = 3
 """Gaps of a bar that may have patterns."""
