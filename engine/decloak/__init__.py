@@ -62,7 +62,7 @@ _HOMES = {
     "advise": "advice.advising",
     "anonymise": "anonymisers.registry",
     "attack": "library.running",
-    "breach": "attacker.breach",
+    "breach": "attacker.cover",
     "check": "library.checking",
     "compare": "library.inspecting",
     "cover_problems": "attacker.cover",

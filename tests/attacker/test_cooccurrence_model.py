@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.attacker import item_features as traits_module
+from decloak.attacker import cell_features as traits_module
 from decloak.attacker.cell_features import RIDGE, cooccurrence_model, item_features, landmark_pairs, landmarks_of
 
 NAMES = "abcdef"

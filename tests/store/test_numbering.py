@@ -116,6 +116,21 @@ def test_numbers_are_those_of_what_is_published(example, tmp_path):
         assert sandbox.select("select distinct generalised from published_as natural join member_of")[1] == [(1,)]
 
 
+def test_items_with_scores_have_numbers_though_the_release_does_not_show_them(example, tmp_path):
+    store = ran(example, tmp_path)
+    with closing(sqlite3.connect(store)) as connection:
+        release, dataset = connection.execute("select id, dataset from release order by id desc").fetchone()
+        (relatedness,) = connection.execute("select id from relatedness").fetchone()
+        connection.execute("update scored_item set scores = json_set(scores, '$.1', null)")
+        (name,) = connection.execute("select name from item where id = 1").fetchone()
+        with_scores, without = (
+            AttackersDatabase(connection, Scope(release, dataset, relatedness=number)).numbering.names
+            for number in (relatedness, None)
+        )
+    assert name not in without.values()
+    assert name in with_scores.values()
+
+
 @pytest.mark.parametrize(
     ("facts", "said"),
     [

@@ -162,8 +162,6 @@ OVERSAMPLED = 20
 """Directions computed in addition to the used ones, which makes these nearly exact."""
 ROUNDS = 4
 
-Scores_item_features = Mapping[Pair, float | None]
-
 
 def landmarks_of(support: Mapping[str, int], items: Collection[str]) -> list[str]:
     """Return the most frequent plain items by their `support`, for features of `items`; ties are broken by name."""
@@ -180,7 +178,7 @@ def landmark_pairs(items: Sequence[str], landmarks: Sequence[str]) -> list[Pair]
 def item_features(
     items: Sequence[str],
     landmarks: Sequence[str],
-    measures: Sequence[Scores_item_features],
+    measures: Sequence[Scores],
     others: Sequence[Sequence[str]] = (),
     *,
     spelling: bool = True,

@@ -304,7 +304,7 @@ def build(
         # The digest of all texts names the index, so that counts from equal corpora are shared.
         seen = hashlib.sha256()
         index.executemany("insert into documents(rowid, text) values (?, ?)", _rows(sources, seen, progress))
-        facts = _facts_corpus_build(sources, stem, seen.hexdigest())
+        facts = _facts_now(sources, stem, seen.hexdigest())
         if not facts.n:
             raise DecloakError(
                 "no documents", location(sources[0].path) if sources else None, "name files that hold text"
@@ -329,7 +329,7 @@ def _rows(sources: Iterable[Documents], seen: "hashlib._Hash", progress: BuildPr
     progress(number)
 
 
-def _facts_corpus_build(sources: Iterable[Documents], stem: bool, texts: str) -> IndexFacts:
+def _facts_now(sources: Iterable[Documents], stem: bool, texts: str) -> IndexFacts:
     parts = tuple(map(_part, sources))
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return IndexFacts(sum(part.documents for part in parts), stem, texts, created, __version__, parts)

@@ -190,7 +190,7 @@ def _json_object(keys: Ints, references: Ints) -> str:
     return json.dumps(dict(zip(keys.tolist(), json_references(references), strict=True)), separators=(",", ":"))
 
 
-def read_items_pair_scores(connection: sqlite3.Connection, relatedness: int) -> list[int]:
+def read_scored_items(connection: sqlite3.Connection, relatedness: int) -> list[int]:
     """Return the items that have scores in `relatedness`."""
     pairs = read_pairs(connection, relatedness)
     return np.union1d(pairs.a, pairs.b).tolist()  # type: ignore[no-any-return]

@@ -127,7 +127,7 @@ class Numbering:
         if scope.auxiliary is not None:
             numbers.update(self.beside.rows.names)
         if scope.relatedness is not None:
-            numbers.update(distance_tables.read_items(self._store, scope.relatedness))
+            numbers.update(distance_tables.read_scored_items(self._store, scope.relatedness))
         if scope.scoring is not None:
             numbers.update(distance_tables.read_items(self._store, scope.scoring))
         if scope.attacker is not None:

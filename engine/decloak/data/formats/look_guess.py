@@ -28,7 +28,7 @@ from decloak.data.formats.look_evidence import (
     nested,
     rows_by,
     split_share,
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 from decloak.data.formats.published import parse_set_content
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, quote
