@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from decloak.data.release_files import read_release
     from decloak.errors import DecloakError
     from decloak.library.checking import check
-    from decloak.library.inspecting import compare, explain, publish
+    from decloak.library.inspecting import compare, explain, graph, publish
     from decloak.library.results import Run
     from decloak.library.running import attack, run
     from decloak.library.scenario import Scenario
@@ -42,6 +42,7 @@ __all__ = [
     "cover_problems",
     "eliminate",
     "explain",
+    "graph",
     "look",
     "publish",
     "read",
@@ -68,6 +69,7 @@ _HOMES = {
     "cover_problems": "attacker.cover",
     "eliminate": "rules.direct",
     "explain": "library.inspecting",
+    "graph": "library.inspecting",
     "look": "data.formats.look",
     "publish": "library.inspecting",
     "read": "data.formats.plain_files",

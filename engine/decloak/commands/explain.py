@@ -99,14 +99,12 @@ def _explain_item(
 
 def _explain_finding(connection: sqlite3.Connection, run: int, finding: int, graph: bool, form: str) -> None:
     from decloak.rules.explain import explain_finding
-    from decloak.store import graph as graphs
 
-    explained, evidence = explain_finding(connection, run, finding)
-    if graph and evidence:
-        say_data(graphs.serialise(graphs.facts(finding, evidence), "json"))
-    elif graph:
+    if graph:
         _print_graph(connection, run, [finding])
-    elif form == "json":
+        return
+    explained, evidence = explain_finding(connection, run, finding)
+    if form == "json":
         emit_json(explained._asdict() | {"evidence": [step._asdict() for step in evidence]})
     else:
         say(f"{quote(explained.attack)[1:-1]}: {quote(explained.sentence, 1000)[1:-1]}")
@@ -116,19 +114,16 @@ def _explain_finding(connection: sqlite3.Connection, run: int, finding: int, gra
 
 
 def _print_graph(connection: sqlite3.Connection, run: int, findings: list[int]) -> None:
-    from decloak.rules.explain import compare_alternatives
-    from decloak.store.graph import add_comparison, evidence, serialise
+    import networkx as nx
+
+    from decloak.rules.explain import graph_of_finding
+    from decloak.store.graph import serialise
 
     if not findings:
         raise DecloakError(
             "this attack eliminated no item, so there is no evidence", hint="leave --graph out to see why"
         )
-    graph = evidence(connection, findings)
-    for finding in findings:
-        comparison = compare_alternatives(connection, run, finding)
-        if comparison is not None:
-            add_comparison(graph, finding, comparison)
-    say_data(serialise(graph, "json"))
+    say_data(serialise(nx.compose_all([graph_of_finding(connection, run, finding) for finding in findings]), "json"))
 
 
 def _draw(connection: sqlite3.Connection, run: int, findings: list[int], file: Path) -> None:

@@ -1,9 +1,10 @@
 """What a store has about runs, from Python: published files, comparisons and explanations."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decloak.data.formats.lines import location
 from decloak.data.formats.manifest_file import manifest_path
@@ -18,11 +19,14 @@ from decloak.report.compare.runs import RunComparison, compared_runs
 from decloak.report.risk_card import exposure_cards
 from decloak.report.study import Study
 from decloak.rules.explain import explain as explain_item
-from decloak.rules.explain import list_findings
+from decloak.rules.explain import graph_of_finding, list_findings
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
-__all__ = ["compare", "explain", "publish"]
+if TYPE_CHECKING:
+    from decloak.store.graph import Graph
+
+__all__ = ["compare", "explain", "graph", "publish"]
 
 Stored = Run | str | Path
 """The results of a run, or the path of a store."""
@@ -120,3 +124,40 @@ def explain(
     columns = ("attack", "finding", "because", "distance", "weight")
     found = [(one.attack, one.finding, one.sentence, one.d, one.weight) for one in explained]
     return Table(f"{quote(item)} in record {quote(record)}, run {number}", columns, tuple(found))
+
+
+def graph(
+    run: Stored,
+    *,
+    cluster: int | None = None,
+    finding: int | None = None,
+    knows: Mapping[str, Collection[str]] | None = None,
+    originals: bool = False,
+    variant: str | int | None = None,
+) -> "Graph":
+    """Return the published data and the findings of a store as a networkx graph, or one part of them.
+
+    `run` are results, or a store. `variant` selects one of several. The parts are:
+
+    - `cluster`: a cluster of a disassociated release by its number, with edges from each record to the sub-records and
+      terms that it may have.
+    - `finding`: the evidence of a finding by its number.
+    - `knows`: people by name, each with the items that an attacker knows, and edges to the records that fit.
+
+    Without a part, the graph has everything that is published. With `originals` it also has the original data.
+    """
+    from decloak.store import graph as graphs
+
+    parts = [part for part in (cluster, finding, knows) if part is not None]
+    if len(parts) > 1 or (parts and originals):
+        message = "a graph shows one part, or everything, with or without the originals"
+        raise DecloakError(message, hint="give one of cluster, finding, knows and originals")
+    with _found(run, variant) as (connection, number):
+        if finding is not None:
+            return graphs.make_writable(graph_of_finding(connection, number, finding))
+        release = results.release_of(connection, number)
+        if cluster is not None:
+            return graphs.make_writable(graphs.cluster(connection, release, cluster))
+        if knows is not None:
+            return graphs.make_writable(graphs.candidates(connection, release, knows))
+        return graphs.make_writable(graphs.whole(connection, originals))

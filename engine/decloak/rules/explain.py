@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.load import checked, parse_rule, untrusted_name
@@ -16,7 +16,19 @@ from decloak.store.results import RunAttack
 from decloak.store.sandbox import Sandbox, make_steps, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
-__all__ = ["Evidence", "Explanation", "Finding", "compare_alternatives", "explain", "explain_finding", "list_findings"]
+if TYPE_CHECKING:
+    from decloak.store.graph import Graph
+
+__all__ = [
+    "Evidence",
+    "Explanation",
+    "Finding",
+    "compare_alternatives",
+    "explain",
+    "explain_finding",
+    "graph_of_finding",
+    "list_findings",
+]
 
 
 _NAMED = ("item", "txn")
@@ -134,6 +146,21 @@ def compare_alternatives(connection: sqlite3.Connection, run: int, finding: int)
     """
     rule = parse_rule(evidence.find_finding(connection, run, finding).text)
     return rule.operator.comparison(connection, rule.derives, finding)
+
+
+def graph_of_finding(connection: sqlite3.Connection, run: int, finding: int) -> "Graph":
+    """Return the evidence of a `finding` of a `run` as a graph, with the alternatives that the attack rejected.
+
+    `connection` reads the store.
+    """
+    from decloak.store import graph as graphs  # imports networkx, which sentences do not need
+
+    _, steps = explain_finding(connection, run, finding)
+    graph = graphs.facts(finding, steps) if steps else graphs.evidence(connection, [finding])
+    comparison = None if steps else compare_alternatives(connection, run, finding)
+    if comparison is not None:
+        graphs.add_comparison(graph, finding, comparison)
+    return graph
 
 
 def _evidence_rows(sandbox: Sandbox, step: str, fact: dict[str, Value]) -> Evidence:

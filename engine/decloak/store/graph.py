@@ -3,7 +3,7 @@
 import io
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
@@ -12,8 +12,21 @@ import networkx as nx
 from decloak.data.formats.lines import json_text
 from decloak.errors import MARKS, DecloakError, quote, suggest
 from decloak.store.evidence import Comparison
+from decloak.store.records import dataset_of
 
-__all__ = ["WITH_ORIGINALS", "add_comparison", "around", "evidence", "facts", "serialise", "whole"]
+__all__ = [
+    "WITH_ORIGINALS",
+    "Graph",
+    "add_comparison",
+    "around",
+    "candidates",
+    "cluster",
+    "evidence",
+    "facts",
+    "make_writable",
+    "serialise",
+    "whole",
+]
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
@@ -66,12 +79,18 @@ def around(connection: sqlite3.Connection, name: str, hops: int, originals: bool
     start = connection.execute(f"select kind, id from ({nodes}) where label = ?", (name,)).fetchall()
     if not start:
         raise _unknown(connection, name, nodes, originals)
-    connection.execute("create temp table reached (kind text, id integer, primary key (kind, id))")
+    connection.execute(_REACHED)
     connection.execute("create temp table frontier (kind text, id integer)")
     connection.executemany("insert into temp.frontier values (?, ?)", start)
     for _ in range(hops):
         _widen(connection, edges)
     connection.execute("insert or ignore into temp.reached select * from temp.frontier")
+    return _induced(connection, originals)
+
+
+def _induced(connection: sqlite3.Connection, originals: bool = False) -> Graph:
+    """Return the nodes that the temporary table `reached` lists, and the edges between them."""
+    nodes, edges = _all("node", originals), _all("edge", originals)
     graph = _begun(originals)
     keys = _Keys(connection, originals)
     _add_nodes(graph, keys, connection.execute(
@@ -81,6 +100,72 @@ def around(connection: sqlite3.Connection, name: str, hops: int, originals: bool
         f"select e.* from temp.reached r cross join ({edges}) e on e.source_kind = r.kind and e.source_id = r.id "
         "join temp.reached t on t.kind = e.target_kind and t.id = e.target_id"
     ))  # fmt: skip
+    return graph
+
+
+_REACHED = "create temp table if not exists reached (kind text, id integer, primary key (kind, id))"
+_OF_CLUSTER = """
+with own as (select id, kind from chunk where cluster = ?1)
+select 'cluster', ?1 union select 'txn', txn from cluster_row where cluster = ?1 union select 'chunk', id from own
+union select 'subrecord', s.id from subrecord s join own on own.id = s.chunk
+union select 'item', s.item from shows s join own on own.id = s.chunk"""
+_MAY_HAVE = """
+select 'txn', r.txn, 'may_have', 'subrecord', s.id, null from cluster_row r join chunk k on k.cluster = r.cluster
+join subrecord s on s.chunk = k.id where r.cluster = ?1 and k.kind = 'record' and k.number > 0
+union all select 'txn', r.txn, 'may_have', 'item', s.item, null from cluster_row r join chunk k on k.cluster = r.cluster
+join shows s on s.chunk = k.id where r.cluster = ?1 and k.kind = 'term'"""
+
+
+def cluster(connection: sqlite3.Connection, release: int, number: int) -> Graph:
+    """Return the cluster `number` of a `release` with its chunks.
+
+    An edge `may_have` leads from each record to each sub-record of a later chunk and to each term.
+    """
+    found = connection.execute("select id from cluster where release = ? and number = ?", (release, number)).fetchone()
+    if found is None:
+        (count,) = connection.execute("select count(*) from cluster where release = ?", (release,)).fetchone()
+        hint = f"clusters are 0 to {count - 1}" if count else "only disassociated releases have clusters"
+        raise DecloakError(f"the release has no cluster {number}", hint=hint)
+    connection.execute(_REACHED)
+    connection.execute("delete from temp.reached")
+    connection.execute(f"insert into temp.reached {_OF_CLUSTER}", found)
+    graph = _induced(connection)
+    _add_edges(graph, _Keys(connection), connection.execute(_MAY_HAVE, found))
+    return graph
+
+
+_SHOWING = """
+select x.id, x.label from txn x where x.dataset = ?1 and x.id in (
+  select txn from contains where item = ?2
+  union select p.txn from published_as p join member_of m on m.generalised = p.generalised where m.item = ?2
+  union select r.txn from cluster_row r join chunk k on k.cluster = r.cluster
+    or k.joint in (select joint from joins j where j.cluster = r.cluster)
+    join shows s on s.chunk = k.id where s.item = ?2 and not (k.kind = 'record' and k.number = 0))"""
+"""The records of a data set that show an item, hide it in a generalised item, or may have it from another chunk."""
+
+
+def candidates(connection: sqlite3.Connection, release: int, knows: Mapping[str, Collection[str]]) -> Graph:
+    """Return the people of whom an attacker `knows` items, and the published records of `release` that fit each person.
+
+    Edges `may_be` lead to records that have or may have all known items, edges `knows` to these items.
+    """
+    graph: Graph = nx.MultiDiGraph()
+    keys, dataset = _Keys(connection), dataset_of(connection, release)
+    sql = "select name, id from item where id in (select item from published_item)"
+    items: dict[str, int] = dict(connection.execute(sql))
+    for person, (name, known) in enumerate(knows.items(), 1):
+        fitting: dict[int, str] | None = None
+        _add_nodes(graph, keys, [("person", person, name)])
+        for item in sorted(known):
+            if item not in items:
+                hint = suggest(item, items) or "name items that the release shows"
+                raise DecloakError(f"no published record can have {quote(item)}", hint=hint)
+            records = dict(connection.execute(_SHOWING, (dataset, items[item])))
+            fitting = {txn: label for txn, label in records.items() if fitting is None or txn in fitting}
+            _add_nodes(graph, keys, [("item", items[item], item)])
+            _add_edges(graph, keys, [("person", person, "knows", "item", items[item], None)])
+        _add_nodes(graph, keys, [("txn", txn, label) for txn, label in (fitting or {}).items()])
+        _add_edges(graph, keys, [("person", person, "may_be", "txn", txn, None) for txn in fitting or ()])
     return graph
 
 
@@ -173,12 +258,23 @@ def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, st
         graph.add_edge(f"{source_kind}:{source}", f"{target_kind}:{target}", key=kind, **attributes)
 
 
+def make_writable(graph: Graph) -> Graph:
+    """Replace characters that XML cannot hold, and drop empty attributes, so that networkx can write `graph`."""
+    edges = (attributes for *_, attributes in graph.edges(data=True))
+    for attributes in (*(attributes for _, attributes in graph.nodes(data=True)), *edges):
+        for name, value in list(attributes.items()):
+            if value is None:
+                del attributes[name]
+            elif isinstance(value, str):
+                attributes[name] = _NOT_XML.sub("\ufffd", value)
+    return graph
+
+
 def serialise(graph: Graph, form: str) -> str:
     """The graph as GraphML, GEXF or node-link JSON."""
     if form == "json":
         return json_text(nx.node_link_data(graph, edges="edges"), indent=1)
-    for _, attributes in graph.nodes(data=True):
-        attributes["label"] = _NOT_XML.sub("\ufffd", attributes["label"])
+    make_writable(graph)
     buffer = io.BytesIO()
     (nx.write_graphml_xml if form == "graphml" else nx.write_gexf)(graph, buffer)
     return MARKS.sub(lambda match: f"&#x{ord(match[0]):x};", buffer.getvalue().decode("utf-8"))

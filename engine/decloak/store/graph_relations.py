@@ -1,11 +1,9 @@
 """Graph algorithms over published relations, whose results rules read as relations."""
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from decloak.arrays import Floats, Ints
+from decloak.lazy import sparse
 
 __all__ = ["component_of_rows", "core_numbers", "least_matching"]
 
@@ -20,9 +18,11 @@ def component_of_rows(start: Ints, codes: Ints, labels: int) -> Ints:
     [1, 2, 1]
     """
     rows = len(start) - 1
+    from scipy.sparse.csgraph import connected_components  # most rules read no component
+
     # Labels are nodes after the rows, and have no edges of their own.
     ends = np.pad(start, (0, labels), mode="edge")
-    edges = csr_array((np.ones(len(codes), np.int8), codes + rows, ends), shape=(rows + labels, rows + labels))
+    edges = sparse.csr_array((np.ones(len(codes), np.int8), codes + rows, ends), shape=(rows + labels, rows + labels))
     _, component = connected_components(edges, directed=False)
     _, first, place = np.unique(component[:rows], return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[place] + 1, np.int64)
@@ -37,10 +37,10 @@ def core_numbers(start: Ints, codes: Ints, labels: int) -> Ints:
     >>> core_numbers(np.array([0, 3, 5]), np.array([0, 1, 2, 2, 3]), 4).tolist()
     [2, 2, 2, 1]
     """
-    held = csr_array((np.ones(len(codes), np.int32), codes, start), shape=(len(start) - 1, labels))
+    held = sparse.csr_array((np.ones(len(codes), np.int32), codes, start), shape=(len(start) - 1, labels))
     pairs = (held.T @ held).tocoo()
     apart = pairs.row != pairs.col
-    shared = csr_array(
+    shared = sparse.csr_array(
         (np.ones(int(apart.sum()), np.int64), (pairs.row[apart], pairs.col[apart])), shape=(labels, labels)
     )
     degree = np.asarray(shared.sum(axis=1), np.int64).ravel()
@@ -61,6 +61,8 @@ def least_matching(d: Floats) -> list[tuple[int, int]]:
     >>> least_matching(np.array([[0.1, 0.2], [0.1, np.nan]]))
     [(0, 1), (1, 0)]
     """
+    from scipy.optimize import linear_sum_assignment
+
     scored = np.isfinite(d)
     # More than any sum of distances, so that the matching is as large as it can be.
     missing = 1.0 + float(np.abs(d[scored]).max(initial=0.0)) * (2 * min(d.shape) + 1)

@@ -1,0 +1,154 @@
+"""Parts of a store as graphs: a cluster, a finding, and the candidates of people."""
+
+import networkx as nx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import decloak
+from decloak.data.disassociated import Disassociated
+from decloak.errors import DecloakError
+
+HOSTILE = '<a b="c">&amp;]]>\u202e\x1b'
+RECORDS = [
+    ("asthma", "cough", "fever"), ("asthma", "cough", "inhaler"), ("asthma", "fever"), ("asthma", "cough", HOSTILE),
+    ("cast", "sprain"), ("cast", "fever", "sprain"), ("cast", "fever"), ("cast", "crutches"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory):
+    """A store with a disassociated release of a few records."""
+    store = tmp_path_factory.mktemp("cut") / "store.db"
+    scenario = {
+        "scenario": "cut",
+        "anonymise": {"method": "disassociation", "k": 2, "m": 2, "max_cluster": 4},
+        "relate": {"measure": "ngd", "source": "release"},
+        "attack": ["aba", "cover"],
+    }
+    return decloak.run(scenario, data=RECORDS, store=store)
+
+
+def release_of(run) -> Disassociated:
+    return decloak.anonymise(RECORDS, "disassociation", k=2, m=2, max_cluster=4)
+
+
+def labels(graph, kind):
+    return sorted(data["label"] for _, data in graph.nodes(data=True) if data["kind"] == kind)
+
+
+def edges(graph, kind):
+    return [(a, b) for a, b, key in graph.edges(keys=True) if key == kind]
+
+
+def test_a_cluster_has_its_records_and_what_they_may_have(cut):
+    release = release_of(cut)
+    for number, cluster in enumerate(release.clusters):
+        graph = decloak.graph(cut, cluster=number)
+        later = sum(len(chunk.subrecords) for chunk in cluster.record_chunks[1:]) + len(cluster.term_chunk)
+        assert len(labels(graph, "txn")) == cluster.size
+        assert len(edges(graph, "may_have")) == cluster.size * later
+        assert len(labels(graph, "cluster")) == 1
+
+
+def test_candidates_are_the_records_that_may_have_all_known_items(cut):
+    release = release_of(cut)
+    for known in (["asthma"], ["fever"], ["cough", "fever"], ["cast", "cough"]):
+        graph = decloak.graph(cut, knows={"Ann": known})
+        expected = 0
+        for cluster in release.clusters:
+            first = cluster.record_chunks[0] if cluster.record_chunks else None
+            rows = [*(first.subrecords if first else ())]
+            rows += [()] * (cluster.size - len(rows))
+            own = set(first.items if first else ())
+            expected += sum(
+                all(item in row or (item in cluster.items and item not in own) for item in known) for row in rows
+            )
+        assert len(edges(graph, "may_be")) == expected
+        assert labels(graph, "item") == sorted(known)
+
+
+def test_a_person_may_be_any_record_that_hides_a_known_item(store):
+    graph = decloak.graph(store, knows={"Ann": ["insulin"], "Bob": ["insulin", "aspirin"]})
+    whole = decloak.graph(store)
+    name = dict(whole.nodes(data="label"))
+    shown: dict[str, set[str]] = {}
+    members: dict[str, set[str]] = {}
+    for a, b, kind in whole.edges(keys=True):
+        if kind == "member_of":
+            members.setdefault(b, set()).add(name[a])
+    for a, b, kind in whole.edges(keys=True):
+        if kind in ("contains", "published_as"):
+            shown.setdefault(name[a], set()).update(members.get(b, {name[b]}))
+    for person, known in (("Ann", {"insulin"}), ("Bob", {"insulin", "aspirin"})):
+        (node,) = [node for node, label in graph.nodes(data="label") if label == person]
+        found = sorted(
+            graph.nodes[txn]["label"] for _, txn, kind in graph.out_edges(node, keys=True) if kind == "may_be"
+        )
+        assert found == sorted(record for record, items in shown.items() if known <= items)
+
+
+def test_a_finding_has_its_evidence_and_its_alternatives(store):
+    graph = decloak.graph(store, finding=1)
+    assert labels(graph, "finding") == ["finding 1"]
+    assert labels(graph, "txn")
+
+
+@pytest.mark.parametrize("form", ["gexf", "graphml"])
+def test_every_part_is_written_and_read_back(cut, store, tmp_path, form):
+    parts = [
+        decloak.graph(cut),
+        *(decloak.graph(cut, cluster=number) for number in (0, 1)),
+        decloak.graph(cut, finding=1),
+        decloak.graph(cut, knows={HOSTILE: [HOSTILE], "": ["fever"]}),
+        decloak.graph(store, finding=1),
+        decloak.graph(store, originals=True),
+    ]
+    for graph in parts:
+        path = tmp_path / f"graph.{form}"
+        (nx.write_gexf if form == "gexf" else nx.write_graphml)(graph, path)
+        found = nx.read_gexf(path) if form == "gexf" else nx.read_graphml(path, force_multigraph=True)
+        assert set(found) == set(graph)
+        assert sorted(found.edges()) == sorted(graph.edges())
+        for node, label in graph.nodes(data="label"):
+            assert found.nodes[node].get("label", "") == label
+    assert any("<a b=" in label and "\x1b" not in label for _, label in parts[0].nodes(data="label"))
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
+def test_any_name_of_a_person_can_be_written(cut, tmp_path, name):
+    graph = decloak.graph(cut, knows={name: ["fever"]})
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    assert set(nx.read_graphml(tmp_path / "g.graphml", force_multigraph=True)) == set(graph)
+
+
+def test_a_part_has_nothing_of_the_originals(example, tmp_path):
+    original = example / "original.txt"
+    secret = "suppressed"
+    original.write_text(original.read_text().replace("icd\n", f"icd, {secret}\n", 1))
+    run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
+    graphs = [decloak.graph(run), decloak.graph(run, finding=1), decloak.graph(run, knows={"Ann": ["icd"]})]
+    assert secret not in {label for graph in graphs for _, label in graph.nodes(data="label")}
+    assert secret in {label for _, label in decloak.graph(run, originals=True).nodes(data="label")}
+    with pytest.raises(DecloakError, match=f"no published record can have '{secret}'; name items"):
+        decloak.graph(run, knows={"Ann": [secret]})
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"cluster": 99}, "the release has no cluster 99; clusters are 0 to "),
+        ({"cluster": 0, "finding": 1}, "a graph shows one part, or everything"),
+        ({"finding": 1, "originals": True}, "give one of cluster, finding, knows and originals"),
+        ({"knows": {"Ann": ["fevr"]}}, "no published record can have 'fevr'; did you mean 'fever'?"),
+    ],
+)
+def test_a_part_that_is_not_there_is_answered(cut, asked, expected):
+    with pytest.raises(DecloakError, match=expected.replace("?", r"\?")):
+        decloak.graph(cut, **asked)
+
+
+def test_only_disassociated_releases_have_clusters(store):
+    with pytest.raises(DecloakError, match="only disassociated releases have clusters"):
+        decloak.graph(store, cluster=0)
