@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decloak.library.checking import check
     from decloak.library.inspecting import compare, explain, graph, publish
     from decloak.library.results import Run
-    from decloak.library.running import attack, run
+    from decloak.library.running import attack, evaluate, run
     from decloak.library.scenario import Scenario
     from decloak.rules.direct import eliminate, reassociate
 
@@ -41,6 +41,7 @@ __all__ = [
     "compare",
     "cover_problems",
     "eliminate",
+    "evaluate",
     "explain",
     "graph",
     "look",
@@ -68,6 +69,7 @@ _HOMES = {
     "compare": "library.inspecting",
     "cover_problems": "attacker.cover",
     "eliminate": "rules.direct",
+    "evaluate": "library.running",
     "explain": "library.inspecting",
     "graph": "library.inspecting",
     "look": "data.formats.look",

@@ -12,7 +12,6 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointClust
 from decloak.data.formats.plain_files import write
 from decloak.data.generators.baskets import baskets
 from decloak.errors import DecloakError
-from decloak.pipeline.evaluate import evaluate
 from decloak.releases.own_truth import suppressed_occurrences
 from decloak.releases.registry import form_of
 from decloak.store.opening import connect_readonly
@@ -59,7 +58,7 @@ def test_a_release_with_its_truth_has_the_figures_of_the_one_that_was_made_here(
     done, published, places = made_here(tmp_path, original, method)
     attacks = ATTACKS[method].strip("[]").split(", ")
     measures = [{"exposure": {"seed": 3}}, {"utility": {"queries": 50, "itemsets": 20}}]
-    again = evaluate(published, original, places, attack=attacks, measure=measures, store=tmp_path / "other.db")
+    again = decloak.evaluate(published, original, places, attack=attacks, measure=measures, store=tmp_path / "other.db")
     expected, found = figures(done), figures(again)
     assert found.keys() == expected.keys()
     drawn = {key for key in found if key[1].startswith("expectation_")}  # its controls draw by the identity of the data
@@ -111,7 +110,7 @@ def test_a_file_of_rows_that_does_not_fit_is_refused_in_one_line(tmp_path, rows,
 def test_records_without_a_row_are_refused(tmp_path):
     Disassociated((Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b", "c")),), k=2).write(tmp_path / "release.jsonl")
     with pytest.raises(DecloakError, match="1 original records have no row: '3'"):
-        evaluate(decloak.read_release(tmp_path / "release.jsonl"), RECORDS, [0, 1], store=tmp_path / "s.db")
+        decloak.evaluate(decloak.read_release(tmp_path / "release.jsonl"), RECORDS, [0, 1], store=tmp_path / "s.db")
 
 
 def test_suppressed_occurrences_are_worked_out(tmp_path):
@@ -142,7 +141,7 @@ def test_what_attacks_find_does_not_depend_on_the_truth(tmp_path, original, meth
     published.write(tmp_path / "release.jsonl")
     (tmp_path / "alone.yaml").write_text("scenario: s\ndata: {release: release.jsonl}\nattack: [expectation]\n")
     alone = decloak.run(tmp_path / "alone.yaml", store=tmp_path / "alone.db")
-    known = evaluate(published, original, places, attack=["expectation"], store=tmp_path / "known.db")
+    known = decloak.evaluate(published, original, places, attack=["expectation"], store=tmp_path / "known.db")
     found = []
     for done in (alone, known):
         with closing(connect_readonly(done.store)) as connection:
