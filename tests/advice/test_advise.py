@@ -10,10 +10,11 @@ import pytest
 import decloak
 from decloak.advice import advising
 from decloak.advice.advising import advise
-from decloak.advice.candidates import Candidate, Untried
+from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for
 from decloak.advice.criteria import PRESETS, Accepted, Ranged, accepted
 from decloak.advice.decision import Tried, hides_everything
 from decloak.advice.screen import LINES, WIDTH, Advice, listing
+from decloak.advice.trial import Bench
 from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
 
@@ -26,7 +27,10 @@ def candidate(k, size):
     return Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "random")
 
 
-def tried(k, size, error, exposed, advantage, surest, *, attacked=False):
+ATTACKS = ("random", "aba", "expectation", "cover")
+
+
+def tried(k, size, error, exposed, advantage, surest, *, attacks=()):
     people = 4917
     figures = {
         "exposed_3": Ranged(exposed / people, exposed / people, exposed, people),
@@ -43,7 +47,7 @@ def tried(k, size, error, exposed, advantage, surest, *, attacked=False):
         "count_error": Ranged(error, error),
         **{f"count_error_{n}": Ranged(error * n / 2, error * n / 2) for n in (1, 2, 3)},
     }
-    return Tried(candidate(k, size), figures, attacked)
+    return Tried(candidate(k, size), figures, attacks)
 
 
 def advice(table, lead, passes, **changes):
@@ -59,10 +63,10 @@ TABLE = [
     tried(3, 50, 0.11, 379, 0.25, 1.0),
     tried(3, 1000, 0.14, 197, 0.08, 1.0),
     tried(5, 200, 0.16, 15, 0.10, 0.9),
-    tried(11, 1000, 0.21, 7, 0.02, 0.1, attacked=True),
+    tried(11, 1000, 0.21, 7, 0.02, 0.1, attacks=ATTACKS),
     *(tried(11, size, 0.25, 400, 0.3, 1.0) for size in (50, 200)),
 ]
-MISSED = [*TABLE[:3], tried(11, 1000, 0.21, 7, 0.04, 0.6, attacked=True), *TABLE[4:]]
+MISSED = [*TABLE[:3], tried(11, 1000, 0.21, 7, 0.04, 0.6, attacks=ATTACKS), *TABLE[4:]]
 SCREENS = {
     "passes": advice(TABLE, TABLE[3], True),
     "nothing-passes": advice(MISSED, MISSED[3], False),
@@ -83,6 +87,29 @@ def test_golden_screens(name, request):
     assert not BANNED.search(text)
     file = GOLDEN / f"advice-{name}.txt"
     assert text + "\n" == file.read_text(encoding="utf-8")
+
+
+def test_a_limit_of_nobody_is_judged_by_all_people_and_has_the_rule_of_three(tmp_path):
+    by = accepted(["exposed_3 <= 0"])
+    assert by.asks_for_nobody
+    assert not Accepted("public", PRESETS["public"]).asks_for_nobody
+    bench = Bench(tmp_path / "s.yaml", tmp_path / "s.db", everyone=True)
+    assert bench.measures()[0]["exposure"]["targets"] == "all"
+    shown = tried(11, 1000, 0.2, 0, 0.0, 0.0, attacks=ATTACKS)
+    text = " ".join(str(advice([shown], shown, True, by=by)).split())
+    assert "(limit 0) and, by the rule of three, at most 0.06% of others like them" in text
+
+
+def test_paths_in_a_written_scenario_are_seen_from_its_folder():
+    shown = tried(11, 1000, 0.2, 0, 0.0, 0.0, attacks=ATTACKS)
+    measures = [{"exposure": {"control": "/data/others.txt"}}, {"utility": {"workload": "/data/asked.txt"}}]
+    found = advice([shown], shown, True, measures=measures, digest="abc123")
+    for text in (scenario_text(found, Path("/data/deep")), front_text(found, Path("/data/deep"))):
+        assert "/data/" not in text.replace("../", "")
+        assert '"control": "../others.txt"' in text
+        assert '"workload": "../asked.txt"' in text
+        assert "# Data: 9,834 records with the digest abc123." in text
+        assert re.search(r"^#   disassociation k = 11, clusters of 1,000: count_error 0.2", text, re.MULTILINE)
 
 
 def test_the_leading_candidate_is_in_a_table_that_is_too_long():
@@ -117,7 +144,7 @@ def test_all_candidates_are_tried_and_the_lead_is_attacked_and_not_dominated(sma
     assert found.lead.attacked
     assert found.lead in found.front
     methods = {one.candidate.anonymise["method"] for one in found.tried}
-    assert methods == {"disassociation", "cut", "lra", "suppression", "itemsets", "synthetic"}
+    assert methods == {"disassociation", "cut", "lra", "partition", "suppression", "itemsets", "synthetic"}
     assert found.counts.candidate.of_counts
     assert found.counts.attacked
     assert not found.lead.candidate.of_counts
@@ -140,6 +167,25 @@ def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(s
     said = call("run", "lower.yaml", "--store", "s.db")
     assert said.code == 3
     assert re.search(r"FAILED: exposed_3(_release)? = .* <= 40%", said.out + said.err)
+
+
+@pytest.mark.parametrize(
+    ("method", "ways"),
+    [
+        ("itemsets", {"certain", "differenced"}),  # reconstruction by integer programs, and differences
+        ("synthetic", {"copies"}),
+        ("suppression", {"km_violation"}),
+    ],
+)
+def test_a_form_that_is_advised_was_attacked(small, monkeypatch, method, ways):
+    of_method = [one for one in candidates_for(200, Inputs()) if one.anonymise["method"] == method][:1]
+    monkeypatch.setattr(advising, "candidates_for", lambda *_: of_method)
+    found = advise(small[0] / "visits.txt")
+    lead = found.lead or found.counts
+    assert set(lead.attacks) >= ways
+    # People outside the data are the control of inference and of membership.
+    assert {"membership_auc", "inference_advantage", "inference_advantage_at_1"} <= lead.figures.keys()
+    assert f"Attacked by {', '.join(lead.attacks)}." in " ".join(str(found).split()) or lead is found.counts
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from decloak.advice.candidates import Candidate, Inputs, candidates_for, not_applicable
+from decloak.advice.candidates import READERS, Candidate, Inputs, candidates_for, not_applicable
 from decloak.advice.criteria import PRESETS, Criterion, Ranged, accepted
 from decloak.advice.decision import Tried, chosen, nearest_changes, undominated
 from decloak.errors import DecloakError
@@ -138,3 +138,29 @@ def test_one_of_every_method_is_tried_before_the_second_of_any():
     assert len({one.name for one in listed}) == len(listed)
     assert {one.anonymise.get("max_cluster") for one in candidates_for(800, Inputs())} == {50, 200, None}
     assert [one.name for one in not_applicable(800, Inputs())][:2] == ["clusters of 1,000, 5,000", "COAT"]
+
+
+def test_readers_decide_which_methods_are_tried():
+    methods = {
+        readers: {one.anonymise["method"] for one in candidates_for(800, Inputs(readers=readers))}
+        for readers in READERS
+    }
+    assert methods["counts"] == {"itemsets", "synthetic"}
+    assert methods["any"] == methods["records"] | methods["counts"]
+    assert not methods["records"] & methods["counts"]
+    assert [one.reason for one in not_applicable(800, Inputs(readers="counts"))] == ["readers only count"]
+    assert not_applicable(800, Inputs(readers="records"))[0].reason == "readers need records"
+
+
+def test_inputs_of_the_owner_add_candidates():
+    relate = {"measure": "ngd", "source": "clinic-counts"}
+    inputs = Inputs(("/secret/tree.txt",), "c.txt", sensitive=["hiv"], relate=relate, columns=["sex"])
+    listed = candidates_for(800, inputs)
+    assert {"cut k = 5, m = 3, by tree.txt", "diversity l = 3, m = 2, by relatedness"} <= {one.name for one in listed}
+    of_coat = [one.anonymise for one in listed if one.kind == "coat"]
+    assert [one["utility"] for one in of_coat] == [{"columns": ["sex"]}] * 2
+    untried = {one.name for one in not_applicable(800, inputs)}
+    assert not untried & {"COAT", "your hierarchy", "diversity", "attackers who know what items mean"}
+    assert {"diversity", "attackers who know what items mean", "4 known items"} <= {
+        one.name for one in not_applicable(800, Inputs())
+    }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from decloak import ending
-from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for, not_applicable
+from decloak.advice.candidates import READERS, Candidate, Inputs, Untried, candidates_for, not_applicable
 from decloak.advice.criteria import Accepted, accepted
 from decloak.advice.decision import Tried, chosen
 from decloak.advice.screen import Advice
@@ -20,7 +20,7 @@ from decloak.data.formats.look import look
 from decloak.data.formats.plain_files import read, write
 from decloak.data.formats.writing import write_text
 from decloak.data.sampling import control_share, draw_sample
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, quote
 from decloak.scenario.document import load
 
 __all__ = ["advise"]
@@ -46,7 +46,10 @@ def advise(
     accept: str | Sequence[str] = "public",
     hierarchies: Sequence[str | Path] = (),
     constraints: str | Path | None = None,
+    sensitive: str | Path | Sequence[str] = (),
     control: str | Path | None = None,
+    readers: str = "any",
+    workload: str | Path | None = None,
     budget: float | None = None,
     jobs: int = 1,
     seed: int = 0,
@@ -55,15 +58,20 @@ def advise(
 ) -> Advice:
     """Try candidates on `data` and return which one to lead with; this never says that a release is without risk.
 
-    `data` is a file of records, a scenario (.yaml) with original data, a Dataset, or an iterable of records. `accept`
-    names a preset, a file of criteria, or expressions. `hierarchies` and `constraints` are files for methods that need
-    them. `control` is a file of people who are not in the data; without it a tenth of the records is held out of every
-    release. `budget` are the CPU seconds to spend. `jobs` processes work at a time, with the same results. `seed` is
-    what people and itemsets are drawn from. `store` keeps the results; it then contains the original data. `progress`
-    gets the number of candidates tried, the number of all, and the next one.
+    `data` is a file of records, a scenario (.yaml) with original data, a Dataset, or an iterable of records.
+    `accept` names a preset, a file of criteria, or expressions. `hierarchies` and `constraints` are files for
+    methods that need them. `sensitive` lists sensitive items, or is a file of them, an item a line. `control` is a
+    file of people who are not in the data; without it a tenth of the records is held out of every release.
+    `readers` need "records", "counts" or "any" of them. `workload` is a file of the itemsets that they count, a set
+    a line; without it random itemsets are counted. `budget` are the CPU seconds to spend. `jobs` processes work at
+    a time, with the same results. `seed` is what people and itemsets are drawn from. `store` keeps the results; it
+    then contains the original data. `progress` gets the number of candidates tried, the number of all, and the next
+    one.
     """
     by = accepted([accept] if isinstance(accept, str) else list(accept))
-    inputs = Inputs(tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints))
+    if readers not in READERS:
+        raise DecloakError(f"readers is {quote(readers)}", hint=f"give {', '.join(READERS[:-1])} or {READERS[-1]}")
+    trees, sets = tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         base, original = _base(data, Path(folder))
         base, original, drawn_from = _drawn(base, original, seed)
@@ -74,23 +82,36 @@ def advise(
         scenario = Path(folder) / "advice.yaml"
         parts = {"scenario": "advice", "anonymise": PLACEHOLDER, **base}
         write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in parts.items()), scenario)
-        named = "held_out" if control is None else _absolute(control)
-        bench = Bench(scenario, Path(store or Path(folder) / "advice.db"), named, seed, jobs)
+        inputs = Inputs(
+            trees, sets, sensitive=_listed(sensitive), relate=base.get("relate"),
+            columns=base["data"].get("columns", ()), readers=readers,
+        )  # fmt: skip
+        bench = Bench(
+            scenario, Path(store or Path(folder) / "advice.db"), "held_out" if control is None else _absolute(control),
+            None if workload is None else _absolute(workload), seed, jobs, everyone=by.asks_for_nobody,
+        )  # fmt: skip
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
-        lead, passes = session.settle(counts=False)
-        counts, counts_pass = session.settle(counts=True)
+        lead, passes = session.settle(counts=readers == "counts")
+        counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
         held_out = round(control_share(records) * records) if control is None else 0
         untried = (*session.refused, *session.left, *not_applicable(records, inputs))
         return Advice(
             records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
             session.ended, base, bench.measures(), seed, drawn_from,
-            counts, counts_pass,
+            counts, counts_pass, original.digest,
         )  # fmt: skip
 
 
 def _absolute(path: str | Path) -> str:
     return str(Path(path).resolve())
+
+
+def _listed(sensitive: str | Path | Sequence[str]) -> Sequence[str]:
+    """Return sensitive items, from a file with an item a line or as they are."""
+    if not isinstance(sensitive, str | Path):
+        return sensitive
+    return sorted({item for items in read(sensitive, "basket").transactions for item in items})
 
 
 def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) -> tuple[dict[str, Any], Dataset]:
@@ -205,7 +226,7 @@ class _Session:
             if self.ended == INTERRUPTED or lead is None or lead.attacked:
                 break
             try:
-                self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, attacked=True)
+                self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, every=True)
             except KeyboardInterrupt:
                 self._interrupted()
             lead, passes = self._lead(counts)

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Candidate", "Inputs", "Untried", "candidates_for", "not_applicable"]
+__all__ = ["READERS", "Candidate", "Inputs", "Untried", "candidates_for", "not_applicable"]
 
 KS, SIZES = (11, 5, 3), (1_000, 200, 50, 5_000)
 BOUNDS = ((5, 3), (11, 3), (5, 2), (11, 2))
 """k and m of generalisation."""
 HIERARCHIES = ("popularity", "cooccurrence")
 PARTS = 10
+READERS = ("any", "records", "counts")
+"""Readers need records, or only count; the first is the default."""
 COUNTS = ("itemsets", "synthetic")
 """The kinds of methods for readers who only count: they publish no record of a person."""
 PLAIN = ("suppression", "generalisation", "disassociation", "coat", *COUNTS)
@@ -45,19 +48,27 @@ class Untried(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The owner's inputs in addition to the data: hierarchies, and constraints of COAT, as paths."""
+    """The owner's inputs in addition to the data: hierarchies, and constraints of COAT, as paths.
+
+    `sensitive` lists sensitive items. `relate` is the measure of relatedness in the scenario. `columns` are the columns
+    of the data whose values are items. `readers` need records, counts, or any of the two.
+    """
 
     hierarchies: Sequence[str] = ()
     constraints: str | None = None
     hierarchy_format: str = "paths"
+    sensitive: Sequence[str] = ()
+    relate: Any = None
+    columns: Sequence[str] = ()
+    readers: str = "any"
 
 
 def candidates_for(records: int, inputs: Inputs) -> list[Candidate]:
     """List the candidates for so many records: one of every method comes before the second of any."""
-    lanes = (
-        list(_disassociated(records)), list(_cut(inputs)), list(_in_parts()), list(_coat(inputs)),
-        list(_suppressed()), list(_counts()),
+    of_records = (
+        _disassociated(records), _cut(inputs), _in_parts(), _coat(inputs), _suppressed(), _diverse(inputs),
     )  # fmt: skip
+    lanes = [*(of_records if inputs.readers != "counts" else ()), *([_counts()] if inputs.readers != "records" else [])]
     return [candidate for candidate in chain.from_iterable(zip_longest(*lanes)) if candidate is not None]
 
 
@@ -71,11 +82,16 @@ def _disassociated(records: int) -> Iterator[Candidate]:
                 yield Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "cover")
 
 
+def _trees(inputs: Inputs) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the hierarchies to generalise in, by their names."""
+    given = [(Path(name).name, {"file": name, "format": inputs.hierarchy_format}) for name in inputs.hierarchies]
+    related = [] if inputs.relate is None else [("relatedness", {"by": "relatedness", "relate": inputs.relate})]
+    return [*given, *related, *((by, {"by": by}) for by in HIERARCHIES)]
+
+
 def _cut(inputs: Inputs) -> Iterator[Candidate]:
-    trees: list[tuple[str, Mapping[str, str]]] = [(by, {"by": by}) for by in HIERARCHIES]
-    trees = [*((name, {"file": name, "format": inputs.hierarchy_format}) for name in inputs.hierarchies), *trees]
     for k, m in BOUNDS:
-        for name, tree in trees:
+        for name, tree in _trees(inputs):
             settings = {"method": "cut", "k": k, "m": m, "hierarchy": tree}
             yield Candidate("generalisation", f"cut k = {k}, m = {m}, by {name}", settings, "km_violation")
 
@@ -83,11 +99,20 @@ def _cut(inputs: Inputs) -> Iterator[Candidate]:
 def _in_parts() -> Iterator[Candidate]:
     settings = {"method": "lra", "k": 5, "m": 2, "parts": PARTS, "hierarchy": {"by": "popularity"}}
     yield Candidate("generalisation", f"lra k = 5, m = 2, {PARTS} parts", settings, "km_violation")
+    settings = {"method": "partition", "k": 5, "hierarchy": {"by": "popularity"}}
+    yield Candidate("generalisation", "partition k = 5", settings, "km_violation")
+
+
+def _diverse(inputs: Inputs) -> Iterator[Candidate]:
+    for name, tree in _trees(inputs) if inputs.sensitive else ():
+        settings = {"method": "diversity", "l": 3, "m": 2, "sensitive": list(inputs.sensitive), "hierarchy": tree}
+        yield Candidate("generalisation", f"diversity l = 3, m = 2, by {name}", settings, "km_violation")
 
 
 def _coat(inputs: Inputs) -> Iterator[Candidate]:
+    utility = {"columns": list(inputs.columns)} if inputs.columns else "all"
     for k in (5, 11) if inputs.constraints else ():
-        settings = {"method": "coat", "k": k, "privacy": {"file": inputs.constraints}, "utility": "all"}
+        settings = {"method": "coat", "k": k, "privacy": {"file": inputs.constraints}, "utility": utility}
         yield Candidate("coat", f"coat k = {k}", settings, "km_violation")
 
 
@@ -106,12 +131,19 @@ def _counts() -> Iterator[Candidate]:
 def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
     """List the ways that do not apply, with the reason."""
     untried = []
+    if inputs.readers == "records":
+        untried.append(Untried("tables of itemsets, synthetic records", "readers need records"))
+    if inputs.readers == "counts":
+        return [Untried("methods that publish records", "readers only count")]
     large = [size for size in SIZES if size > records // 4]
     if large:
         sizes = ", ".join(f"{size:,}" for size in sorted(large))
         untried.append(Untried(f"clusters of {sizes}", "above a quarter of the records"))
-    if inputs.constraints is None:
-        untried.append(Untried("COAT", "no constraints given"))
-    if not inputs.hierarchies:
-        untried.append(Untried("your hierarchy", "none given"))
-    return untried
+    lacking = {
+        "COAT": inputs.constraints is None and "no constraints given",
+        "your hierarchy": not inputs.hierarchies and "none given",
+        "diversity": not inputs.sensitive and "no sensitive items given",
+        "attackers who know what items mean": inputs.relate is None and "no relate in a scenario",
+        "4 known items": "3 are the most",
+    }
+    return [*untried, *(Untried(name, reason) for name, reason in lacking.items() if reason)]

@@ -87,6 +87,11 @@ class Accepted(NamedTuple):
     name: str
     criteria: tuple[Criterion, ...]
 
+    @property
+    def asks_for_nobody(self) -> bool:
+        """True if a criterion allows no exposed person: a sample of the people cannot show this."""
+        return any(one.figure.startswith("exposed_") and one.limit == 0 for one in self.criteria)
+
 
 RISK = "probability 1/11: EMA Policy 0070, Health Canada; share of people: ours"
 USABLE = 0.4

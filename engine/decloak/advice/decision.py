@@ -19,11 +19,16 @@ A generalised release may hide all of its items and still show labels.
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate and its figures; `attacked` by all attacks that can run, or by the one of least cost."""
+    """A candidate and its figures. `attacks` are all that can run, or empty after the one of least cost alone."""
 
     candidate: Candidate
     figures: Figures
-    attacked: bool = False
+    attacks: Sequence[str] = ()
+
+    @property
+    def attacked(self) -> bool:
+        """True if all attacks that can run were run."""
+        return bool(self.attacks)
 
     @property
     def error(self) -> float:

@@ -61,6 +61,8 @@ class Advice:
     """The leading candidate for readers who only count, None where there is none."""
     counts_pass: bool = False
     """True if `counts` meets all criteria."""
+    digest: str = ""
+    """The digest of the data."""
 
     @property
     def written(self) -> Tried | None:
@@ -188,6 +190,8 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
         figure = _exposed(lead, known)
         limit = f" (limit {by[key].limit * figure.of:,.0f})" if key in by and figure and figure.of else ""
         found.append(f"{known} known items {'expose ' if known == 3 else ''}{_people(figure, known == 3)}{limit}")
+        if key in by and by[key].limit == 0 and figure and not figure.people and figure.of:
+            found[-1] += f" and, by the rule of three, at most {3 / figure.of:.2%} of others like them"
     yield from _line("  Exposure", ", ".join(found) + ".")
     guesses = {"": "Advantage of all guesses", "_at_5": "of the surest 5%", "_at_1": "of the surest 1%"}
     advantages = [
@@ -198,7 +202,7 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
     auc, bound = lead.figures.get("membership_auc"), by.get("membership_auc")
     told = "not measured" if auc is None else f"AUC {auc.value:.2f}"
     limit = "" if bound is None or auc is None else f" (limit {bound.limit:g})"
-    attacked = "All attacks that can run were run." if lead.attacked else "Not attacked yet."
+    attacked = f"Attacked by {', '.join(lead.attacks)}." if lead.attacked else "Not attacked yet."
     yield from _line("  Membership", f"{told}{limit}. {attacked}")
     errors = (lead.figures.get(f"count_error_{size}") for size in (1, 2, 3))
     shown = ["–" if error is None else f"{error.value:.0%}" for error in errors]
@@ -264,9 +268,10 @@ def _listed(rows: Iterable[Tried], advice: Advice) -> Iterator[str]:
 
 
 def listing(advice: Advice) -> Iterator[str]:
-    """Yield a line for each candidate that was tried, the lowest error first."""
+    """Yield a line for each candidate that was tried, the lowest error first, and for each that was not."""
     if advice.tried:
         yield from _listed(sorted(advice.tried, key=lambda one: (one.error, one.candidate.name)), advice)
+    yield from (f"not tested: {one.name} ({one.reason})" for one in advice.untried)
 
 
 def _next(advice: Advice) -> Iterator[str]:
@@ -277,8 +282,8 @@ def _next(advice: Advice) -> Iterator[str]:
     changed = f"{passing[0].candidate.name} meets them" if passing else "No single change that was tried meets them"
     yield from _line(
         "Next",
-        f"{changed}. Try: publish fewer items, without the rare ones first; a larger control group (--control); "
-        "controlled access.",
+        f"{changed}. First leave out rare items and items that identify. Then try a larger control group (--control) "
+        "or controlled access.",
     )
 
 
@@ -292,7 +297,7 @@ def _criteria(advice: Advice) -> Iterator[str]:
 def _untried(advice: Advice) -> Iterator[str]:
     listed = "; ".join(f"{one.name} ({one.reason})" for one in advice.untried)
     if listed:
-        yield from _line("Not tested", f"{listed}.")
+        yield from _line("Not tested", f"{listed}.", 3)
 
 
 def _end(advice: Advice) -> str:
@@ -325,7 +330,7 @@ def _candidate(one: Tried, advice: Advice) -> dict[str, Any]:
     return {
         "name": one.candidate.name,
         "anonymise": dict(one.candidate.anonymise),
-        "attacked": one.attacked,
+        "attacks": list(one.attacks),
         "meets": one.meets(advice.criteria),
         "states": one.states(advice.criteria),
         "figures": figures,

@@ -33,20 +33,25 @@ OF_ATTACKS = ("certain_links",)
 class Bench:
     """A scenario that every candidate is put into, the store of the results, and what measuring costs.
 
-    `seconds` are the CPU seconds of the last run of each kind of candidate.
+    `control` and `workload` are files, or held out and random. With `everyone`, all people are looked up. `seconds`
+    are the CPU seconds of the last run of each kind of candidate.
     """
 
     scenario: Path
     store: Path
     control: str = "held_out"
+    workload: str | None = None
     seed: int = 0
     jobs: int = 1
+    everyone: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     def measures(self) -> list[Any]:
         """Return what a scenario lists under `measure`."""
-        exposure = {"control": self.control, "targets": TARGETS, "seed": self.seed}
-        return [{"exposure": exposure}, {"utility": {"seed": self.seed}}]
+        targets = "all" if self.everyone else TARGETS
+        exposure = {"control": self.control, "targets": targets, "seed": self.seed}
+        asked = {} if self.workload is None else {"workload": self.workload}
+        return [{"exposure": exposure}, {"utility": {"seed": self.seed, **asked}}]
 
     def overrides(self, candidate: Candidate, attacks: Any) -> list[str]:
         parts = {
@@ -55,25 +60,30 @@ class Bench:
         }  # fmt: skip
         return [f"{key}={json.dumps(value)}" for key, value in parts.items()]
 
-    def run(self, candidate: Candidate, *, attacked: bool = False) -> Tried:
-        """Publish a candidate and measure it, with the attack of least cost or with all that can run."""
+    def run(self, candidate: Candidate, *, every: bool = False) -> Tried:
+        """Publish a candidate and measure it, with the attack of least cost or with every one that can run."""
         begun = time.process_time()
-        attacks = "all" if attacked else [candidate.attack]
+        attacks = "all" if every else [candidate.attack]
         done = run(self.scenario, store=self.store, overrides=self.overrides(candidate, attacks), jobs=self.jobs)
         self.seconds[candidate.kind] = time.process_time() - begun
-        figures = dict(_figures(done.variants[0]))
+        figures, labels = dict(_figures(done.variants[0], everyone=self.everyone)), tuple(done.variants[0].knows)
         del done
         gc.collect()  # the arrays of one candidate, before those of the next
-        if not attacked or candidate.kind != "disassociation":
-            # Nothing was split, or nobody has attacked it yet: a candidate in the lead is attacked before it passes.
-            figures = {**figures, **dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))}
+        none = dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
+        if not every:  # a candidate in the lead is attacked before it passes
+            figures |= none
+        elif candidate.kind != "disassociation":  # nothing was split, so an attack may have no links to measure
+            figures = none | figures
         if candidate.kind == "synthetic":  # it guarantees nothing, so nothing is violated
             figures["guarantee_violations"] = Ranged(0.0, 0.0)
-        return Tried(candidate, figures, attacked)
+        return Tried(candidate, figures, labels if every else ())
 
 
-def _figures(ran: RunVariant) -> Iterator[tuple[str, Ranged]]:
-    """Yield the largest value of each figure over all attacks, which an attacker may choose from."""
+def _figures(ran: RunVariant, *, everyone: bool) -> Iterator[tuple[str, Ranged]]:
+    """Yield the largest value of each figure over all attacks, which an attacker may choose from.
+
+    A count of people who are not `everyone` has an interval.
+    """
     titles = metrics_by_key()
     worst: dict[str, Ranged] = {}
     for (key, _), figure in ran.figures.items():
@@ -81,7 +91,7 @@ def _figures(ran: RunVariant) -> Iterator[tuple[str, Ranged]]:
             continue
         if titles[key].count and figure.whole:
             share = figure.value / figure.whole
-            drawn = figure.whole >= TARGETS and key.startswith(("exposed", "inferred"))
+            drawn = not everyone and figure.whole >= TARGETS and key.startswith(("exposed", "inferred"))
             high = wilson(share, Z * Z / figure.whole)[1] if drawn else share
             ranged = Ranged(share, high, figure.value, figure.whole)
         else:

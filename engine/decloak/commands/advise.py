@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from decloak.advice.candidates import READERS
 from decloak.commands.options import EXIT_EXPECTATION, told_of_originals
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say, say_data
 
 if TYPE_CHECKING:
     from decloak.advice.candidates import Candidate
+    from decloak.advice.screen import Advice
 
 __all__ = ["advise_command"]
 
@@ -37,7 +39,16 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
     help="A hierarchy (paths). Repeatable.",
 )
 @click.option("--constraints", type=click.Path(path_type=Path), help="Privacy constraints of COAT: a set a line.")
+@click.option("--sensitive", type=click.Path(path_type=Path), help="Sensitive items for diversity: an item a line.")
 @click.option("--control", type=click.Path(path_type=Path), help="Records of people who are not in the data.")
+@click.option(
+    "--readers",
+    type=click.Choice(READERS),
+    default=READERS[0],
+    show_default=True,
+    help="Readers need records, or only count.",
+)
+@click.option("--workload", type=click.Path(path_type=Path), help="Itemsets that readers count: a set a line.")
 @click.option("--budget", default="10m", show_default=True, help="CPU time to spend, such as 60s, 10m or 1h.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all draws.")
@@ -51,7 +62,10 @@ def advise_command(
     accept: tuple[str, ...],
     hierarchies: tuple[Path, ...],
     constraints: Path | None,
+    sensitive: Path | None,
     control: Path | None,
+    readers: str,
+    workload: Path | None,
     budget: str,
     jobs: int,
     seed: int,
@@ -73,8 +87,7 @@ def advise_command(
 
     from decloak.advice.advising import advise
     from decloak.advice.screen import listing
-    from decloak.advice.writing import front_text, scenario_text
-    from decloak.data.formats.writing import check_new, write_text
+    from decloak.data.formats.writing import check_new
 
     if front and scenario is None:
         raise DecloakError("--front has no file to write", hint="add --write front.yaml")
@@ -82,8 +95,9 @@ def advise_command(
         check_new(scenario)
     with nullcontext() if store is None else told_of_originals(store):
         advice = advise(
-            data, accept=accept, hierarchies=hierarchies, constraints=constraints, control=control,
-            budget=_seconds(budget), jobs=jobs, seed=seed, store=store, progress=_tell,
+            data, accept=accept, hierarchies=hierarchies, constraints=constraints, sensitive=sensitive or (),
+            control=control, readers=readers, workload=workload, budget=_seconds(budget), jobs=jobs, seed=seed,
+            store=store, progress=_tell,
         )  # fmt: skip
     if as_json:
         say_data(advice.json)
@@ -91,16 +105,26 @@ def advise_command(
         say(str(advice))
         if every:
             say("\n".join(listing(advice)))
-    if scenario is not None and advice.written is not None and front:
-        write_text(front_text(advice, scenario.resolve().parent), scenario)
-        say(f"wrote {scenario}; `decloak run {scenario}` and `decloak report last` plot exposure and error", err=True)
-    elif scenario is not None and advice.written is not None:
-        write_text(scenario_text(advice, scenario.resolve().parent), scenario)
-        say(
-            f"wrote {scenario}; `decloak run {scenario}` repeats every figure, and fails when one no longer holds",
-            err=True,
-        )
+    if scenario is not None:
+        _write(advice, scenario, front=front)
     return 0 if advice.passes or advice.counts_pass else EXIT_EXPECTATION
+
+
+def _write(advice: "Advice", path: Path, *, front: bool) -> None:
+    """Write the scenario of the leading candidate, or of the whole front, to `path`."""
+    from decloak.advice.writing import front_text, scenario_text
+    from decloak.data.formats.writing import write_text
+
+    if advice.written is None:
+        say(f"note: {path} was not written, because no candidate shows anything", err=True)
+        return
+    write_text((front_text if front else scenario_text)(advice, path.resolve().parent), path)
+    then = (
+        f"`decloak run {path}` and `decloak report last` plot exposure and error"
+        if front
+        else f"`decloak run {path}` repeats every figure, and fails when one no longer holds"
+    )
+    say(f"wrote {path}; {then}", err=True)
 
 
 def _seconds(text: str) -> float:
