@@ -158,7 +158,8 @@ def test_inputs_of_the_owner_add_candidates():
     listed = candidates_for(800, inputs)
     assert {"cut k = 5, m = 3, by tree.txt", "diversity l = 3, m = 2, by relatedness"} <= {one.name for one in listed}
     of_coat = [one.anonymise for one in listed if one.kind == "coat"]
-    assert [one["utility"] for one in of_coat] == [{"columns": ["sex"]}] * 2
+    assert [one["utility"] for one in of_coat] == [{"columns": ["sex"]}] * 4
+    assert [one.get("partner") for one in of_coat] == [None, None, "hard", "hard"]
     untried = {one.name for one in not_applicable(800, inputs)}
     assert not untried & {"COAT", "your hierarchy", "diversity", "attackers who know what items mean"}
     assert {"diversity", "attackers who know what items mean", "4 known items"} <= {

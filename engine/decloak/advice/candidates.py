@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,9 +111,11 @@ def _diverse(inputs: Inputs) -> Iterator[Candidate]:
 
 def _coat(inputs: Inputs) -> Iterator[Candidate]:
     utility = {"columns": list(inputs.columns)} if inputs.columns else "all"
-    for k in (5, 11) if inputs.constraints else ():
+    for partner, k in product((None, "hard"), (5, 11) if inputs.constraints else ()):
         settings = {"method": "coat", "k": k, "privacy": {"file": inputs.constraints}, "utility": utility}
-        yield Candidate("coat", f"coat k = {k}", settings, "km_violation")
+        chosen = {} if partner is None else {"partner": partner}
+        name = f"coat k = {k}" + ("" if partner is None else f", {partner} partners")
+        yield Candidate("coat", name, settings | chosen, "km_violation")
 
 
 def _suppressed() -> Iterator[Candidate]:
