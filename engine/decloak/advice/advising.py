@@ -89,16 +89,17 @@ def advise(
         bench = Bench(
             scenario, Path(store or Path(folder) / "advice.db"), "held_out" if control is None else _absolute(control),
             None if workload is None else _absolute(workload), seed, jobs, everyone=by.asks_for_nobody,
+            related="relate" in base,
         )  # fmt: skip
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
         lead, passes = session.settle(counts=readers == "counts")
         counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
         held_out = round(control_share(records) * records) if control is None else 0
-        untried = (*session.refused, *session.left, *not_applicable(records, inputs))
+        untried = (*session.left, *not_applicable(records, inputs), *session.refused)
         return Advice(
             records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
-            session.ended, base, bench.measures(), seed, drawn_from,
+            session.ended, base, drawn_from,
             counts, counts_pass, original.digest,
         )  # fmt: skip
 
@@ -229,6 +230,9 @@ class _Session:
                 self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, every=True)
             except KeyboardInterrupt:
                 self._interrupted()
+            except DecloakError as error:  # nothing is advised that was not attacked
+                self.tried.remove(lead)
+                self.refused.append(Untried(lead.candidate.name, f"attacks: {error.message}"))
             lead, passes = self._lead(counts)
         return lead, passes and lead is not None and lead.attacked
 

@@ -99,8 +99,6 @@ def _cut(inputs: Inputs) -> Iterator[Candidate]:
 def _in_parts() -> Iterator[Candidate]:
     settings = {"method": "lra", "k": 5, "m": 2, "parts": PARTS, "hierarchy": {"by": "popularity"}}
     yield Candidate("generalisation", f"lra k = 5, m = 2, {PARTS} parts", settings, "km_violation")
-    settings = {"method": "partition", "k": 5, "hierarchy": {"by": "popularity"}}
-    yield Candidate("generalisation", "partition k = 5", settings, "km_violation")
 
 
 def _diverse(inputs: Inputs) -> Iterator[Candidate]:
@@ -141,11 +139,11 @@ def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
     if large:
         sizes = ", ".join(f"{size:,}" for size in sorted(large))
         untried.append(Untried(f"clusters of {sizes}", "above a quarter of the records"))
-    lacking = {
-        "COAT": inputs.constraints is None and "no constraints given",
-        "your hierarchy": not inputs.hierarchies and "none given",
-        "diversity": not inputs.sensitive and "no sensitive items given",
+    lacking = {  # the most important ones first, because a screen has few lines
         "attackers who know what items mean": inputs.relate is None and "no relate in a scenario",
         "4 known items": "3 are the most",
+        "COAT": inputs.constraints is None and "no constraints",
+        "diversity": not inputs.sensitive and "no sensitive items",
+        "your hierarchy": not inputs.hierarchies and "none given",
     }
-    return [*untried, *(Untried(name, reason) for name, reason in lacking.items() if reason)]
+    return [*(Untried(name, reason) for name, reason in lacking.items() if reason), *untried]

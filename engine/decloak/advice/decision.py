@@ -1,7 +1,8 @@
 """The decision between candidates: all that meet the criteria, the one with the lowest error, and the nearest."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from decloak.advice.candidates import Candidate
 from decloak.advice.criteria import Criterion, Figures, State
@@ -19,10 +20,14 @@ A generalised release may hide all of its items and still show labels.
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate and its figures. `attacks` are all that can run, or empty after the one of least cost alone."""
+    """A candidate and its figures. `attacks` are all that can run, or empty after the one of least cost alone.
+
+    `sections` are those of the scenario that gave the figures.
+    """
 
     candidate: Candidate
     figures: Figures
+    sections: Mapping[str, Any] = field(default_factory=dict)
     attacks: Sequence[str] = ()
 
     @property

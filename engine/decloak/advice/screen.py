@@ -6,7 +6,7 @@ before the leading candidate.
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,8 @@ KINDS = {
 }  # fmt: skip
 """The name of a criterion by the beginning of its figure."""
 SOURCES = (
-    "Limit of the probability 1/11: EMA Policy 0070, Health Canada. All other limits are ours: WP216, EDPB, ISO 27559, "
-    "NIST and HIPAA name no figure. Upper ends of 95% intervals are compared."
+    "probability 1/11 of EMA Policy 0070 and Health Canada; other limits are ours: WP216, EDPB, ISO 27559, NIST and "
+    "HIPAA name no figure. Upper ends of 95% intervals are compared."
 )
 END = "Releases are measured without the control group. This is no proof of safety."
 
@@ -39,8 +39,8 @@ class Advice:
     """The candidates that were tried by some criteria, and the one to lead with: it passes, or it is nearest.
 
     `records` and `items` describe the published part, `control` is the number of people held out, 0 if a file names
-    them. `ended` says why not all candidates were tried, None where all were. `base` and `measures` are what a scenario
-    of the same data says, with absolute paths, and what it measures. `seed` decides all random draws.
+    them. `ended` says why not all candidates were tried, None where all were. `base` has the sections of a scenario of
+    the same data, with absolute paths.
     """
 
     records: int
@@ -53,8 +53,6 @@ class Advice:
     passes: bool
     ended: str | None
     base: Mapping[str, Any]
-    measures: Sequence[Any]
-    seed: int
     drawn_from: int | None = None
     """The number of records of which these were drawn, None if they are all."""
     counts: Tried | None = None
@@ -288,16 +286,15 @@ def _next(advice: Advice) -> Iterator[str]:
 
 
 def _criteria(advice: Advice) -> Iterator[str]:
-    kinds = ", ".join(dict.fromkeys(_kind(one.figure) for one in advice.criteria))
     named = "; ".join(dict.fromkeys(one.source for one in advice.criteria))
-    sources = SOURCES if any(one.source == RISK for one in advice.criteria) else f"Sources: {quote(named, 300)[1:-1]}."
-    yield from _line("Criteria", f"{quote(advice.by.name)[1:-1]}: {kinds}. {sources}", 3)
+    sources = SOURCES if any(one.source == RISK for one in advice.criteria) else f"{quote(named, 300)[1:-1]}."
+    yield from _line("Limits", f"{quote(advice.by.name)[1:-1]}: {sources}", 3)
 
 
 def _untried(advice: Advice) -> Iterator[str]:
     listed = "; ".join(f"{one.name} ({one.reason})" for one in advice.untried)
     if listed:
-        yield from _line("Not tested", f"{listed}.", 3)
+        yield from _line("Not tested", f"{listed}.")
 
 
 def _end(advice: Advice) -> str:

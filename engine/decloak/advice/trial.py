@@ -27,14 +27,17 @@ TARGETS = 5_000
 """People that are looked up: 0 of them have an upper end of 0.08%, below the smallest limit of a preset."""
 OF_ATTACKS = ("certain_links",)
 """Figures that only attacks have."""
+LEARNED = {"measure": "ngd", "source": "release"}
+"""The relatedness that an attacker learns from a release of records, where the scenario names none."""
 
 
 @dataclass
 class Bench:
     """A scenario that every candidate is put into, the store of the results, and what measuring costs.
 
-    `control` and `workload` are files, or held out and random. With `everyone`, all people are looked up. `seconds`
-    are the CPU seconds of the last run of each kind of candidate.
+    `control` and `workload` are files, or held out and random. With `everyone`, all people are looked up. `related`
+    is true if the scenario has a measure of relatedness. `seconds` are the CPU seconds of the last run of each kind
+    of candidate.
     """
 
     scenario: Path
@@ -44,6 +47,7 @@ class Bench:
     seed: int = 0
     jobs: int = 1
     everyone: bool = False
+    related: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     def measures(self) -> list[Any]:
@@ -53,20 +57,23 @@ class Bench:
         asked = {} if self.workload is None else {"workload": self.workload}
         return [{"exposure": exposure}, {"utility": {"seed": self.seed, **asked}}]
 
-    def overrides(self, candidate: Candidate, attacks: Any) -> list[str]:
-        parts = {
-            "anonymise": candidate.anonymise, "attack": attacks, "measure": self.measures(), "expect": [],
-            "repeat": {"seed": self.seed},
+    def sections(self, candidate: Candidate, *, every: bool) -> dict[str, Any]:
+        """Return the sections of a scenario that measures a candidate, with every attack or that of least cost."""
+        learned = {"relate": LEARNED} if every and not (self.related or candidate.of_counts) else {}
+        return {
+            "anonymise": candidate.anonymise, **learned, "attack": "all" if every else [candidate.attack],
+            "measure": self.measures(), "repeat": {"seed": self.seed},
         }  # fmt: skip
-        return [f"{key}={json.dumps(value)}" for key, value in parts.items()]
 
     def run(self, candidate: Candidate, *, every: bool = False) -> Tried:
         """Publish a candidate and measure it, with the attack of least cost or with every one that can run."""
         begun = time.process_time()
-        attacks = "all" if every else [candidate.attack]
-        done = run(self.scenario, store=self.store, overrides=self.overrides(candidate, attacks), jobs=self.jobs)
+        sections = self.sections(candidate, every=every)
+        overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
+        done = run(self.scenario, store=self.store, overrides=overrides, jobs=self.jobs)
         self.seconds[candidate.kind] = time.process_time() - begun
-        figures, labels = dict(_figures(done.variants[0], everyone=self.everyone)), tuple(done.variants[0].knows)
+        figures = dict(_figures(done.variants[0], everyone=self.everyone))
+        attacks = tuple(label for label, knows in done.variants[0].knows.items() if knows != "control")
         del done
         gc.collect()  # the arrays of one candidate, before those of the next
         none = dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
@@ -76,7 +83,7 @@ class Bench:
             figures = none | figures
         if candidate.kind == "synthetic":  # it guarantees nothing, so nothing is violated
             figures["guarantee_violations"] = Ranged(0.0, 0.0)
-        return Tried(candidate, figures, labels if every else ())
+        return Tried(candidate, figures, sections, attacks if every else ())
 
 
 def _figures(ran: RunVariant, *, everyone: bool) -> Iterator[tuple[str, Ranged]]:

@@ -31,6 +31,8 @@ def front_text(advice: Advice, folder: Path) -> str:
     parts = {
         "vary": {"anonymise": [one.candidate.anonymise for one in advice.front]},
         "attack": list(dict.fromkeys(one.candidate.attack for one in advice.front)),
+        "measure": advice.tried[0].sections["measure"],
+        "repeat": advice.tried[0].sections["repeat"],
     }
     head = [*_origin(advice), *_front_lines(advice)]
     return _text(head, _parts(advice, "the candidates that no other one dominates", parts, folder))
@@ -53,7 +55,7 @@ def _front_lines(advice: Advice) -> Iterator[str]:
 
 def _parts(advice: Advice, title: str, parts: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the sections of a scenario for a file in `folder`; `parts` are those of one kind of scenario."""
-    sections = {**advice.base, **parts, "measure": list(advice.measures), "repeat": {"seed": advice.seed}}
+    sections = {**advice.base, **parts}
     return {"scenario": f"Advice: {title}", **{key: _beside(value, folder) for key, value in sections.items()}}
 
 
@@ -68,14 +70,13 @@ def scenario_text(advice: Advice, folder: Path) -> str:
     """
     lead = advice.written
     assert lead is not None
-    parts = {"anonymise": lead.candidate.anonymise, "attack": "all" if lead.attacked else [lead.candidate.attack]}
     shown = (f"{key}: {figure.value:.6g}" for key, figure in sorted(lead.figures.items()) if key.startswith(SHOWN))
     head = [
         *_origin(advice), "# Figures of the leading candidate:", *(f"#   {line}" for line in shown),
         *_front_lines(advice),
     ]  # fmt: skip
     foot = ["# A run ends with exit code 3 when one of these lines does not hold.", *_expected(advice, lead)]
-    return _text(head, _parts(advice, lead.candidate.name, parts, folder), foot)
+    return _text(head, _parts(advice, lead.candidate.name, lead.sections, folder), foot)
 
 
 def _beside(value: Any, folder: Path) -> Any:

@@ -178,8 +178,19 @@ def _learn(
     draws = plain_item_tables(published, shapes, rng, nearest, _copies_per_table(shapes))
     training = [occurrences for draw in draws for occurrences, _ in draw]
     meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
+    # Draws and tables alternate between the halves, so that both have all shapes of tables.
+    half = np.concatenate(
+        [
+            np.zeros(0),
+            *(
+                np.full(kind.size, (number + at) % 2)
+                for number, draw in enumerate(draws)
+                for at, (_, kind) in enumerate(draw)
+            ),
+        ]
+    )
     # A classifier from few cells of one class would be noise that looks like knowledge.
-    if min(meant.sum(), len(meant) - meant.sum()) < FEWEST_CELLS:
+    if min(meant.sum(), len(meant) - meant.sum()) < FEWEST_CELLS or len(np.unique(half)) < 2:
         return Learned([np.full(shape[::-1], np.nan) for shape in shapes])
     scored = measures.of_pairs(pairs_of([*attacked, *training]))
     carried = measures.cooccurrence_model(published, {member for table in attacked for member in table.members})
@@ -188,14 +199,6 @@ def _learn(
             group, scored, [[measures.hidden_distances(carried, group)] * len(group)], spelling=measures.spelling
         )
         for group in (attacked, *([occurrences for occurrences, _ in draw] for draw in draws))
-    )
-    # Draws and tables alternate between the halves, so that both have all shapes of tables.
-    half = np.concatenate(
-        [
-            np.full(kind.size, (number + at) % 2)
-            for number, draw in enumerate(draws)
-            for at, (_, kind) in enumerate(draw)
-        ]
     )
     if control == "labels":
         # What is learned differs from row to row, so there is no one table of plain items to try it on.
