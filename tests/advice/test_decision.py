@@ -137,7 +137,8 @@ def test_one_of_every_method_is_tried_before_the_second_of_any():
     assert [one.anonymise["method"] for one in listed[:4]] == ["disassociation", "cut", "lra", "coat"]
     assert len({one.name for one in listed}) == len(listed)
     assert {one.anonymise.get("max_cluster") for one in candidates_for(800, Inputs())} == {50, 200, None}
-    assert [one.name for one in not_applicable(800, Inputs())][:2] == ["clusters of 1,000, 5,000", "COAT"]
+    untried = [one.name for one in not_applicable(800, Inputs())]
+    assert {"clusters of 1,000, 5,000", "COAT"} <= set(untried)
 
 
 def test_readers_decide_which_methods_are_tried():
