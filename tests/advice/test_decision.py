@@ -150,7 +150,7 @@ def test_readers_decide_which_methods_are_tried():
     assert methods["any"] == methods["records"] | methods["counts"]
     assert not methods["records"] & methods["counts"]
     assert [one.reason for one in not_applicable(800, Inputs(readers="counts"))] == ["readers only count"]
-    assert not_applicable(800, Inputs(readers="records"))[0].reason == "readers need records"
+    assert "readers need records" in {one.reason for one in not_applicable(800, Inputs(readers="records"))}
 
 
 def test_inputs_of_the_owner_add_candidates():
