@@ -16,8 +16,9 @@ __all__ = ["rules_command"]
 @click.argument("name", required=False)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--sql", is_flag=True, help="Print the rule as a query rule: the same attack as SQL.")
+@click.option("--coverage", is_flag=True, help="List the clauses of rules that decide no test (test).")
 @form_option
-def rules_command(name: str | None, path: Path | None, sql: bool, form: str) -> int:
+def rules_command(name: str | None, path: Path | None, sql: bool, coverage: bool, form: str) -> int:
     """List the attack rules. With NAME or the path of a rule file, show that rule.
 
     `decloak rules show NAME --sql` prints the same attack as SQL over the attacker's database. It is a query rule to
@@ -26,9 +27,20 @@ def rules_command(name: str | None, path: Path | None, sql: bool, form: str) -> 
     `decloak rules test` runs the tests of all included rules. `decloak rules test PATH` runs the tests of a rule file
     or a folder. A case with the key todo shows a known error of the rule, and does not count as passed. Exit code 3: a
     test failed.
+
+    `decloak rules test --coverage` changes each choice and leaves out each condition in SQL. It lists the clauses whose
+    change no test notices. `decloak rules lint [PATH]` finds a duplicate or missing id, a reason without a column, a
+    step that nothing reads, and a rule that finds nothing in its tests. Exit code 3: lint found a fault.
+
+    `decloak rules pack FOLDER` checks the rules of a folder, runs their tests and writes the manifest pack.json with a
+    digest of each file. decloak refuses a rule of a pack if a file was changed, or if the pack is for another version.
     """
     if name == "test":
-        return _test(path, form)
+        return _cover(path, form) if coverage else _test(path, form)
+    if name == "lint":
+        return _lint(path)
+    if name == "pack":
+        return _pack(path)
     if name == "show" and path is not None:
         name, path = str(path), None
     if path is not None:
@@ -74,3 +86,45 @@ def _test(path: Path | None, form: str) -> int:
     todo = f", {known} known {'error' if known == 1 else 'errors'}" if known else ""
     say(f"{len(outcomes) - failed - known} passed, {failed} failed{todo}", err=True)
     return EXIT_EXPECTATION if failed else 0
+
+
+def _cover(path: Path | None, form: str) -> int:
+    """Print the clauses of rules that decide no test; return the exit code."""
+    from decloak.rules.review import rule_coverage
+
+    covered = rule_coverage(path)
+    emit(
+        ("rule", "decides no test", "place"),
+        [(one.rule, text, place) for one in covered for place, text in one.never],
+        form,
+    )
+    clauses, never = sum(one.clauses for one in covered), sum(len(one.never) for one in covered)
+    say(f"{clauses - never} of {clauses} clauses decide a test", err=True)
+    return 0
+
+
+def _lint(path: Path | None) -> int:
+    """Print the faults of rules; return the exit code."""
+    from decloak.rules.review import lint
+
+    count, faults = lint(path)
+    for fault in faults:
+        say(str(fault))
+    say(
+        f"{count} {'rule' if count == 1 else 'rules'}, {len(faults)} {'fault' if len(faults) == 1 else 'faults'}",
+        err=True,
+    )
+    return EXIT_EXPECTATION if faults else 0
+
+
+def _pack(folder: Path | None) -> int:
+    """Write the manifest of a folder of rules that lint and tests accept; return the exit code."""
+    from decloak.rules.pack import MANIFEST, write_manifest
+
+    if folder is None or not folder.is_dir():
+        raise DecloakError("a pack is a folder of rules", None if folder is None else str(folder), "name a folder")
+    (folder / MANIFEST).unlink(missing_ok=True)  # the new one replaces it
+    code = _lint(folder) or _test(folder, "table")
+    if not code:
+        say(f"wrote {folder / MANIFEST} with {write_manifest(folder)} files")
+    return code

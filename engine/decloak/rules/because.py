@@ -13,7 +13,7 @@ from string import Formatter
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.relations import NODES
 
-__all__ = ["nodes_named", "sentence_sql", "transaction_phrase"]
+__all__ = ["column_names", "nodes_named", "sentence_sql", "transaction_phrase"]
 
 _DIGITS = re.compile(r"^\.([0-9])f$")
 _WORD = re.compile(r"\btransaction\s*$", re.IGNORECASE)
@@ -37,6 +37,11 @@ def sentence_sql(template: str, columns: Collection[str], table: str) -> str:
     """Compile a `template` over the `columns` of `table` to a SQL expression; return it."""
     parts = [part for pieces in _pieces(template) for part in _compiled(*pieces, columns, table)]
     return " || ".join(parts) or "''"
+
+
+def column_names(template: str) -> set[str]:
+    """Return the columns that a `template` prints."""
+    return {column for _, column, _, _ in _pieces(template) if column is not None}
 
 
 def nodes_named(template: str) -> dict[str, str]:

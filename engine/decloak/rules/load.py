@@ -21,6 +21,7 @@ from decloak.plugins import installed
 from decloak.rules.model import REQUIRED, RuleModel, is_path
 from decloak.rules.operators.operator import Operator, Rule
 from decloak.rules.operators.registry import OPERATORS
+from decloak.rules.pack import check_packed
 from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox_guard import empty_sandbox
 from decloak.yaml.source import Source, check, source_text
@@ -153,6 +154,7 @@ class Catalogue:
         """Return the rule of a file, read once per catalogue; `text` is its content, if it was read already."""
         path = path.resolve()
         if path not in self._files:
+            check_packed(path)
             self._files[path] = _add_rule(self._texts, path, text)
         return self._files[path]
 

@@ -15,7 +15,7 @@ from decloak.store.relations import RELATIONS
 from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read_source
 
-__all__ = ["CaseOutcome", "published_relations", "run_tests", "sibling_test"]
+__all__ = ["CaseOutcome", "case_fault", "catalogue_of", "published_relations", "run_tests", "sibling_test"]
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -50,10 +50,15 @@ def run_tests(path: Path | None = None) -> list[CaseOutcome]:
 
     Return the outcome of each case.
     """
+    files, catalogue = catalogue_of(path)
+    return [outcome for file in files for outcome in _test_rule(catalogue.rule(str(file.resolve())), catalogue)]
+
+
+def catalogue_of(path: Path | None) -> tuple[tuple[Path, ...], Catalogue]:
+    """Return the rule files at `path`, or all included ones, and a catalogue with them."""
     files = bundled_files() if path is None else _rule_files(path)
     # A rule may read what its neighbours derive, so the folder of a single file is at hand too.
-    catalogue = Catalogue(files if path is None or path.is_dir() else rule_files(path.parent, "*.yaml"))
-    return [outcome for file in files for outcome in _test_rule(catalogue.rule(str(file.resolve())), catalogue)]
+    return files, Catalogue(files if path is None or path.is_dir() else rule_files(path.parent, "*.yaml"))
 
 
 def _rule_files(path: Path) -> tuple[Path, ...]:
@@ -74,7 +79,7 @@ def _test_rule(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
     if test.rule != rule.name:
         raise source.error(("rule",), f"a test of {quote(test.rule)} beside the rule {rule.name}", "name that rule")
     return [
-        _outcome(rule, case, _test_case(rule, case, catalogue, source, number))
+        _outcome(rule, case, case_fault(rule, case, catalogue, source, number))
         for number, case in enumerate(test.cases)
     ]
 
@@ -87,7 +92,8 @@ def _outcome(rule: Rule, case: TestCase, fault: str | None) -> CaseOutcome:
     return CaseOutcome(rule.name, case.case, gone, case.todo, fault or "")
 
 
-def _test_case(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
+def case_fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source, number: int) -> str | None:
+    """Return the difference between the findings of `rule` and a `case`, the entry `number` of `source`; else None."""
     columns: Columns = {name: relation.columns for name, relation in RELATIONS.items()}
     columns = {**columns, **dict(catalogue.relations_of_others(rule))}
     # Each case has a database of its own, so that no case sees rows of another.
