@@ -108,8 +108,10 @@ def test_pages_are_served_and_truth_is_refused(store):
         asked = {"run": 1, "record": "0.0", "first": 1, "second": 2, "measure": "accuracy"}
         for question in questions():
             status, _, page = get(address, f"/store/{question.name}.json?{urlencode(asked)}")
-            assert status == (404 if question.name.startswith("truth_") else 200), page
-        assert get(address, "/store/truth_origin")[0] == 404
+            assert status == (403 if question.name.startswith("truth_") else 200), page
+        for path in ("truth_origin", "truth_origin.json", "truth_origin/1", "TRUTH_origin", "%74ruth_finding?_size=1"):
+            status, _, text = get(address, f"/store/{path}")
+            assert (status, text) == (403, "tables truth_* are not served"), path
         for sql in (
             "select * from truth_origin",
             "attach 'store.db' as a",

@@ -127,7 +127,7 @@ def metadata(tables: Iterable[str], report: bool) -> dict[str, Any]:
 
 
 class Gate:
-    """An ASGI application that asks for a `token`, and refuses names of hosts that are not its own.
+    """An ASGI application that asks for a `token`, and refuses tables truth_* and names of hosts that are not its own.
 
     A page of another site could otherwise read the store through a host name that it controls. Without a token, only
     names of this machine are served.
@@ -151,6 +151,9 @@ class Gate:
             await _answer(send, 303, b"", {b"location": b"/", b"set-cookie": cookie.encode()})
         elif self.token is not None and not self._fits(_cookie(headers.get(b"cookie", ""))):
             await _answer(send, 401, b"open the address with ?token=", {})
+        elif any(name.startswith("truth_") for name in scope["path"].lower().split("/")[1:3]):
+            # The copy has no such table, so that no query reads one. The answer says that this is no mistake.
+            await _answer(send, 403, b"tables truth_* are not served", {})
         else:
             await self.app(scope, receive, send)
 
