@@ -239,7 +239,7 @@ def test_a_page_of_several_methods_tells_of_whom_in_one_table_and_what_to_make_o
     assert "vary:" in page
     costs = re.search(r'<section id="costs".*?</section>', page, re.S)[0]
     for name in ("coat", "disassociation"):  # of which no attack is of both
-        row = re.search(rf"scope=.row.>anonymise={name}</th>(.*?)</tr>", costs, re.S)[1]
+        row = re.search(rf"scope=.row.>{name}</th>(.*?)</tr>", costs, re.S)[1]
         assert re.search(r">\d", row), name
 
 
@@ -281,7 +281,7 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
     ):
         with closing(connect_readonly(tmp_path / "s.db")) as connection:
             study = Study.of(connection, chosen_runs(connection, ["last"]))
-        tile = tiles_of(replace(card, cells={**card.cells, "inferred_own": cell}), study)[-1]
+        tile = tiles_of(replace(card, cells={**card.cells, "inferred_own": cell}), study, card.people)[-1]
         assert (tile.value, tile.of) == (value, about)
 
 
@@ -531,3 +531,34 @@ def test_no_name_of_an_item_is_on_a_page_unless_asked_for(call, tmp_path):
 def test_notes_count_the_items_that_they_name():
     notes = ["1 of 2: 'x' and 1 more", "1 of 2: 'a', 'b'", "for 'a' with 'b', 'x' with 'a'", "nothing", "'no item'"]
     assert nameless(notes, {"x", "a", "b"}) == ["1 of 2: 2 items", "for 4 items", "nothing", "'no item'"]
+
+
+BASKETS = """\
+scenario: Ways to publish baskets
+data: {file: b.txt, format: basket}
+anonymise: {method: itemsets, k: 2}
+attack: all
+measure: [exposure]
+"""
+
+
+def test_a_page_has_all_variants_where_each_form_has_its_own_attacks(call, tmp_path):
+    (tmp_path / "b.txt").write_text("a, b\na, b, c\nb\nc, a\nb, c\na\na, b\na, c\nb, c\nc\nb\na, b\nc, d\n")
+    vary = "vary: {anonymise: [{method: itemsets, k: 2}, {method: suppression, suppress: items, k: 2, m: 2}]}\n"
+    (tmp_path / "s.yaml").write_text(BASKETS.replace("anonymise: {method: itemsets, k: 2}\n", vary))
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+    assert call("report", "last", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
+    page = (tmp_path / "p.html").read_text()
+    assert "is the worst of 2." in page
+    for name in ("itemsets", "suppression"):
+        assert re.search(rf"<t[hd][^>]*>{name}</t[hd]>", page), name
+
+
+def test_a_tile_counts_the_people_who_were_looked_up(call, tmp_path):
+    (tmp_path / "b.txt").write_text("a, b\na, b, c\nb\nc, a\nb, c\na\na, b\na, c\nb, c\nc\nb\na, b\nc, d\n")
+    method = "anonymise: {method: suppression, suppress: items, k: 2, m: 2}"
+    (tmp_path / "s.yaml").write_text(BASKETS.replace("anonymise: {method: itemsets, k: 2}", method))
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+    assert call("report", "last", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
+    text = " ".join(re.sub(r"<[^>]+>", " ", (tmp_path / "p.html").read_text()).split())
+    assert "8 of 9 people, in the release" in text, "4 people have one item alone"

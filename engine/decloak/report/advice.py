@@ -19,6 +19,11 @@ LEAST = 0.02
 """The share of the people, and of the item occurrences, that is no difference."""
 RANKED = ("singled_out_2", "inferred_own", "implied")
 """The figures by which releases are compared."""
+NAMES = {
+    "singled_out_2": "people singled out with 2 items",
+    "inferred_own": "items known or inferred",
+    "implied": "implied items",
+}
 MUCH = 0.1
 """The share of people singled out from which on another method is needed."""
 WORDS = {
@@ -75,7 +80,11 @@ def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
     """Report for releases without a difference how many people all of them expose, and their cost."""
     singled = [card.worst("singled_out_2") for card in cards]
     (people,) = {card.people for card in cards}
-    yield "The releases do not differ measurably in the people they expose."
+    shared = [name for figure, name in NAMES.items() if all(card.cells[figure].worst is not None for card in cards)]
+    what = "the people they expose" if len(shared) == len(RANKED) else listed(shared) or "any figure that all have"
+    yield f"The releases do not differ measurably in {what}."
+    if len(shared) < len(RANKED):
+        yield "Not all of them have the other figures. Compare the people exposed with 2 and 3 random items too."
     if any(card.cells["singled_out_2"].worst is None for card in cards):
         yield "The number of people that 2 known items single out was not measured for all of them."
     elif max(singled) > MUCH * people:
@@ -149,8 +158,8 @@ def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
     if len(hidden) > 1:
         yield f"Item occurrences hidden: {_others(hidden, percent)}."
     if nothing := [name for name, share in hidden.items() if percent(share) == "100%"]:
-        verb = "publishes" if len(nothing) == 1 else "publish"
-        yield f"{listed(nothing)} {verb} no item with its record. Check that the release is of use to its readers."
+        verb, them = ("publishes", "it") if len(nothing) == 1 else ("publish", "them")
+        yield f"{listed(nothing)} {verb} no item with its record. Check that readers can use {them}."
 
 
 def dominating(card: ExposureCard, other: ExposureCard) -> bool:

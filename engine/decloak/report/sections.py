@@ -15,6 +15,7 @@ from decloak.report import charts
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.knowledge import attacker_phrase, language_of, listed
 from decloak.report.page import Drawn, Section, Table
+from decloak.report.risk_tables import short_titles
 from decloak.report.study import Numbers, Point, Series, Study, flat
 from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
@@ -171,10 +172,26 @@ def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     if any(title.key in SHARES for title in telling):
         lines = ["The bar is the share of correct results, the tick is the baseline: random guessing."]
     groups = study.pools or study.variants
-    table = _attack_table(study, groups, f"Results{_means(study, groups)}", telling, bars=True)
-    tables = [table._replace(folded=len(table.rows) > 2 * FEW_PAIRS), *_pair_tables(study, pairs)]
+    tables = []
+    for claims in _by_claims(study, telling):
+        shown = [title for title in telling if any((title.key, attack) in study.measured for attack in claims)]
+        table = _attack_table(study, groups, f"Results{_means(study, groups)}", shown, claims, bars=True)
+        tables.append(table._replace(folded=len(table.rows) > 2 * FEW_PAIRS))
+    tables += _pair_tables(study, pairs)
     items = ["All figures: use Download CSV below, or decloak show RUN."]
     return Section("attacks", "Attacks and their baselines", lines, tables=tables, items=items)
+
+
+def _by_claims(study: Study, titles: Sequence[Metric]) -> list[list[str]]:
+    """Return the attacks that eliminate members, those that assign sub-records, and the others, in this order."""
+    left, groups = list(study.attacks), []
+    for share in (*SHARES, None):
+        chosen = [attack for attack in left if share is None or (share, attack) in study.measured]
+        left = [attack for attack in left if attack not in chosen]
+        groups.append(chosen)
+    return [
+        group for group in groups if any((title.key, attack) in study.measured for attack in group for title in titles)
+    ]
 
 
 def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[Table]:
@@ -196,18 +213,21 @@ def _attack_table(
     groups: Sequence[tuple[str, Numbers]],
     caption: str,
     titles: Sequence[Metric],
+    attacks: Sequence[str],
     *,
     bars: bool = False,
 ) -> Table:
+    names = [name for name, _ in groups]
+    short = dict(zip(names, short_titles(names), strict=True))
     placed = [
         (name, runs, attack)
         for name, runs in groups
-        for attack in study.attacks
+        for attack in attacks
         if any((title.key, attack) in study.figures[run] for run in flat(runs) for title in titles)
     ]
     rows = [
         [
-            *([name] if study.varied else []),
+            *([short[name]] if study.varied else []),
             attack,
             study.knows.get((flat(runs)[0], attack)) or "–",
             *_cells(study, runs, attack, titles, bars),
@@ -263,7 +283,8 @@ def costs_section(study: Study) -> Section | None:
     if not figures:
         return None
     rows = [
-        [name if study.varied else "this release", *_cells(study, runs, None, figures)] for name, runs in study.groups
+        [title if study.varied else "this release", *_cells(study, runs, None, figures)]
+        for title, (_, runs) in zip(short_titles([name for name, _ in study.groups]), study.groups, strict=True)
     ]
     heads = ["release", *(figure.title for figure in figures)]
     helps = [f"{figure.title}: {figure.definition}." for figure in figures]

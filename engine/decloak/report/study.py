@@ -120,6 +120,11 @@ class Study:
     def measures(self) -> Set[str]:
         return dict.fromkeys(measure for figures in self.figures.values() for measure, _ in figures).keys()
 
+    @cached_property
+    def measured(self) -> Set[tuple[str, str]]:
+        """The figures of each attack that some run has a value for."""
+        return {key for figures in self.figures.values() for key, value in figures.items() if value is not None}
+
     def values(self, runs: Numbers, measure: str, attack: str | None = None) -> list[float | None]:
         """Return a figure in some runs: of an attack, or of the release alone, which has one value for every attack."""
         return [

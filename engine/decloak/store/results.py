@@ -368,8 +368,10 @@ def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
 
 
 def _fixed(run: StudyRun) -> JsonObject:
-    """Return the configuration without the varied keys."""
-    return dict(_drop_keys(run.config, [tuple(key.split(".")) for key in run.keys]))
+    """Return the configuration without the varied keys; where methods vary, also without the attacks of each form."""
+    paths = [tuple(key.split(".")) for key in run.keys]
+    own = [("attack",)] if any(path[0] == "anonymise" for path in paths) else []
+    return dict(_drop_keys(run.config, [*paths, *own]))
 
 
 def _drop_keys(config: Config, paths: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:

@@ -28,6 +28,7 @@ from decloak.measure.kernels.advantage import (
 from decloak.measure.kernels.statistics import Interval
 from decloak.report.knowledge import listed
 from decloak.report.risk_card import controls_of
+from decloak.report.risk_tables import short_titles
 from decloak.report.study import Study
 from decloak.report.wording import interval_of, points
 from decloak.rules.load import parse_rule
@@ -266,10 +267,11 @@ def describe_pairs(pairs: Sequence[AttackPair]) -> str:
 
 def pair_table(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
     """Return the columns and a row for each pair, with its variant if there are several, and its result."""
-    several = len({pair.variant for pair in pairs}) > 1
+    names = list(dict.fromkeys(pair.variant for pair in pairs))
+    several, titles = len(names) > 1, dict(zip(names, short_titles(names), strict=True))
     rows = [
         [
-            *([pair.variant] if several else []),
+            *([titles[pair.variant]] if several else []),
             *(pair.first, pair.second, f"{_points(mean)} ({_points(low)} to {_points(high)})"),
             f"{pair.first} recovers more" if pair.significant else "no significant difference",
         ]
