@@ -99,7 +99,7 @@ def test_what_the_warning_tells_to_do_works(tmp_path, call):
 
 
 @pytest.mark.parametrize(("repeats", "warned"), [("false", True), ("true", False)])
-def test_a_run_over_doubled_data_warns(tmp_path, call, repeats, warned):
+def test_a_run_over_doubled_data_warns_and_meets_no_guarantee(tmp_path, call, repeats, warned):
     file_of(tmp_path, WITHOUT * 2)
     (tmp_path / "s.yaml").write_text(
         f"scenario: doubled\ndata: {{file: data.csv, format: basket, repeats: {repeats}}}\n"
@@ -108,7 +108,16 @@ def test_a_run_over_doubled_data_warns(tmp_path, call, repeats, warned):
     for flag in ((), ("--brief",)):
         done = call("run", tmp_path / "s.yaml", *flag, "--store", tmp_path / "s.db")
         assert done.code == 0
-        assert ("WARNING: data.csv: the data seem to be written 2 times" in done.err) is warned
+        assert done.err.count("WARNING: data.csv: the data seem to be written 2 times") == warned
+        assert ("violates its guarantee" in done.out) is (warned and not flag)
+    told = call("show", "last", "--store", tmp_path / "s.db")
+    assert ("violates its guarantee" in told.out) is warned
+    assert ("the data seem to be written 2 times" in told.out + told.err) is warned
+    # The other reading of the same file is another release.
+    text = (tmp_path / "s.yaml").read_text()
+    (tmp_path / "s.yaml").write_text(text.replace(f"repeats: {repeats}", f"repeats: {str(warned).lower()}"))
+    done = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert ("violates its guarantee" in done.out) is not warned
 
 
 def test_a_run_over_a_doubled_release_warns(tmp_path, call):
@@ -116,7 +125,9 @@ def test_a_run_over_a_doubled_release_warns(tmp_path, call):
     (tmp_path / "p.txt").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "s.yaml").write_text("scenario: doubled\ndata: {published: p.txt}\nattack: [rba]\n"
                                      "relate: {measure: ngd, source: release}\n")  # fmt: skip
-    assert "WARNING: p.txt: the data seem" in call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").err
+    done = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert "WARNING: p.txt: the data seem" in done.err
+    assert "violates its guarantee" not in done.out  # it states none
     done = call("check", tmp_path / "p.txt", "--input", "published", "--k", 1, "--m", 1)
     assert (done.code, "the guarantee fails" in done.err) == (3, True)
     assert call("check", tmp_path / "p.txt", "--input", "published", "--repeats", "--k", 1, "--m", 1).code == 0

@@ -23,6 +23,8 @@ million.
 """
 KINDS = 20
 """Least number of different records that all occur a multiple of n times: the probability is below one in a million."""
+WRITTEN = "the data seem to be written"
+"""The beginning of the evidence, in warnings and notes."""
 WARNING = "WARNING: "
 """The prefix of a note about a risk."""
 REPEATS_REMEDY = "repeats: true (--repeats) says that the repeats are meant"
@@ -47,8 +49,8 @@ class Copies(NamedTuple):
     def __str__(self) -> str:
         if self.block:
             again = f"records {self.records - self.block * (self.times - 1) + 1:,} to {self.records:,}"
-            return f"the data seem to be written {self.times} times: {again} repeat records 1 to {self.block:,}"
-        seem = f"the data seem to be written {self.times} times"
+            return f"{WRITTEN} {self.times} times: {again} repeat records 1 to {self.block:,}"
+        seem = f"{WRITTEN} {self.times} times"
         return f"{seem}: every different record occurs a multiple of {self.times} times"
 
     @property

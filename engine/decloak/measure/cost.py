@@ -38,7 +38,7 @@ def _built_nodes(release: StoredSetRelease, original: Dataset) -> float | None:
     from decloak.anonymisers.kernels.raised_cut import Walked
     from decloak.anonymisers.kernels.release import Local
 
-    method, settings, _ = release.making
+    method, settings, *_ = release.making
     assert release.tree is not None
     finds: dict[str, Callable[..., Walked | Local]] = {"aa": aa, "da": da, "lra": lra, "vpa": vpa}
     options = {name: value for name, value in settings.items() if name != "order"}  # of the published records

@@ -3,6 +3,7 @@
 from decloak.anonymisers.registry import PARTS
 from decloak.counting.guarantees import AnyGuarantee, Disassociation, KmAnonymity
 from decloak.data.forms import FormName, Release
+from decloak.data.repeats import WRITTEN
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
@@ -15,13 +16,14 @@ def _measure(attacked: Attacked) -> MetricResult:
     method = PARTS.get(held.making.method)
     if method is not None and method.guarantee_type is None:
         return [], None
+    copies = any(WRITTEN in note for note in held.making.notes)
     if "cpu_seconds" in held.making.loss:
         # It was made here and checked then: otherwise there would be no release.
-        return [(POOLED, "guarantee_violations", 0, 0, None)], None
+        return [(POOLED, "guarantee_violations", int(copies), int(copies), None)], None
     k, m = (held.making.parameters.get(name) for name in ("k", "m"))
     if not isinstance(k, int) or not isinstance(m, int):
         return [], None
-    count = _violations(held, k, m)
+    count = 1 if copies else _violations(held, k, m)
     return ([] if count is None else [(POOLED, "guarantee_violations", count, count, None)]), None
 
 

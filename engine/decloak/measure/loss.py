@@ -57,7 +57,7 @@ def _optimum(release: StoredSetRelease, original: Dataset) -> Fraction | None:
     from decloak.anonymisers.kernels.optimal import cuts, optimum
     from decloak.anonymisers.registry import ONE_CUT
 
-    method, settings, _ = release.making
+    method, settings, *_ = release.making
     if release.tree is None or method not in ONE_CUT or cuts(release.tree) > FEW_CUTS:
         return None
     return optimum(release.tree, release.tree.code(original), settings["k"], settings["m"], FEW_CUTS)

@@ -9,7 +9,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
 from decloak.data.formats.plain_files import read
 from decloak.data.ordering import canonical_digest
-from decloak.data.repeats import WARNING
+from decloak.data.repeats import WARNING, WRITTEN
 from decloak.data.sampling import RecordSplit, control_share, split_records
 from decloak.digest import digest
 from decloak.errors import DecloakError, no_release, quote
@@ -47,7 +47,14 @@ class Inputs:
     def original_identity(self, data: DataPart) -> dict[str, object]:
         """Return what identifies the original `data`: the content of a file, or the settings of a generator."""
         said = {key: value for key, value in data.identity(self.digest_of).items() if key != "published"}
-        return {"content": self.original(data).digest} if data.reads_early and any(data.file_names()) else said
+        if not (data.reads_early and any(data.file_names())):
+            return said
+        # No guarantee holds over copies, unless the scenario says that they are none.
+        return {"content": self.original(data).digest} | ({"copies": True} if self.copies(data) else {})
+
+    def copies(self, data: DataPart) -> list[str]:
+        """Return the warnings that the original `data` were written more than once."""
+        return [warning for warning in self.warnings(data) if WRITTEN in warning]
 
     def data_of(self, scenario: Scenario) -> dict[str, object]:
         """Return what identifies the data of `scenario`: the original data, else the published file.

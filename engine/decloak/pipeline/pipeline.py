@@ -120,7 +120,8 @@ class Pipeline:
         with self.material.reporting_compilation("release"):
             made = remote.publish(method, data, seed, self.workspace)
         # The origin names the data and the method. The file of the data may be named after a person.
-        return replace(made, release=replace(made.release, origin=f"{made.method} of {data.origin}"))
+        release = replace(made.release, origin=f"{made.method} of {data.origin}")
+        return replace(made, release=release, notes=(*self.workspace.inputs.copies(self.scenario.data), *made.notes))
 
     def relatedness(self) -> None:
         """Have the scores of pairs of items in the store, if the scenario relates items."""

@@ -216,9 +216,10 @@ def _executed(
 def _ran(plan: Plan, workspace: Workspace, number: int, fresh: bool) -> RunVariant:
     variant, connection = plan.variant, workspace.connection
     outside = outside_notes(named_files([variant.scenario], workspace.inputs.folder.path))
+    notes = dict.fromkeys([*workspace.inputs.warnings(variant.scenario.data), *notes_of(connection, number)])
     return RunVariant(
         number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
-        (*workspace.inputs.warnings(variant.scenario.data), *notes_of(connection, number), *_skipped(plan), *outside),
+        (*notes, *_skipped(plan), *outside),
         {attack.label: attack.knows for attack in attacks_of(connection, number)},
     )  # fmt: skip
 

@@ -51,11 +51,12 @@ Arranged = TypeVar("Arranged")
 
 
 class Making(NamedTuple):
-    """The making of a release: the method, its settings, and its notes on loss and cost."""
+    """The making of a release: the method, its settings, its notes on loss and cost, and remarks."""
 
     method: str
     parameters: Config
     loss: Config
+    notes: Sequence[str]
 
 
 class Rows(NamedTuple):
@@ -95,7 +96,9 @@ class StoredRelease(ABC):
         method, parameters, loss = self.connection.execute(
             "select method, parameters, loss from release where id = ?", (self.number,)
         ).fetchone()
-        return Making(method, _settings(parameters), _settings(loss))
+        noted = "select n.value from release r join json_each(r.notes) n where r.id = ?"
+        notes = [str(note) for (note,) in self.connection.execute(noted, (self.number,))]
+        return Making(method, _settings(parameters), _settings(loss), notes)
 
     @cached_property
     def original(self) -> Dataset | None:
