@@ -1,26 +1,37 @@
 """Whether probabilities of links hold where links can be certain: on generated records of several structures.
 
     python benchmarks/effect_reliability.py [--seeds N] [--rule exact]
+    python benchmarks/effect_reliability.py --eliminations [--seeds N]
 
 On real data nearly all links are unsure, and hardly any is given more than .5. Here records are of so many kinds, each
 with an item that all its records have, and two that most of them have (`often`, and a little less); four items and a
 rare one belong to everybody. What is torn off such a record often goes back for certain. k = 3, m = 2, 1,500 records a
 release; a row says, of the links that the rule gives with each tenth of probability, how many there are and the share
 that is right.
+
+With `--eliminations`, the same of `selftrained` on small releases of baskets and of a clinic: a row says how many
+eliminations a tenth has, the probability that they state, and the share that is right.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import yaml
 
+import decloak
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.itemsets import among
 from decloak.measure.kernels.certainty import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import attack
+from decloak.store.opening import connect_readonly
+from decloak.store.results import sureness_of
 from effect_clusters import by_clusters
 
 KINDS, OFTEN, LARGEST = (4, 6, 8), (0.75, 0.9, 1.0), (25, 40)
@@ -55,6 +66,41 @@ def links(rule: str, kinds: int, often: float, largest: int, seed: int) -> Itera
             yield from zip(p[of_row[list(one.rows)]].tolist(), right.tolist(), strict=True)
 
 
+SMALL = {
+    "baskets, 300, sets of 3": ("baskets", 300, "sets, size: 3, share: 0.4", "release"),
+    "baskets, 600, sets of 2": ("baskets", 600, "sets, size: 2, share: 0.4", "release"),
+    "baskets, 200, COAT": ("baskets", 200, "coat, k: 5, privacy: {count: 10, sizes: [2]}", "release"),
+    "clinic, 200, sets of 3": ("clinic", 200, "sets, size: 3, share: 0.4", "clinic-counts"),
+}
+"""Small releases: what is generated, the number of records, the method, and the source of relatedness."""
+
+
+def print_eliminations(seeds: int) -> None:
+    """Print for each tenth of probability what `selftrained` states, and the share that is right."""
+    print(f"{'':26}{'tenth':>6}{'count':>8}{'stated':>8}{'right':>8}")
+    for name, (made, records, method, source) in SMALL.items():
+        parts: dict[int, np.ndarray] = {}
+        with TemporaryDirectory() as folder:
+            for seed in range(1, seeds + 1):
+                scenario = {
+                    "scenario": name,
+                    "data": {"generate": made, "transactions": records, "seed": seed},
+                    "anonymise": yaml.safe_load(f"{{method: {method}}}"),
+                    "relate": {"measure": "ngd", "source": source},
+                    "attacker": {"context": "all"},
+                    "attack": ["selftrained"],
+                    "measure": ["calibration"],
+                }
+                store = Path(folder) / f"{seed}.db"
+                decloak.run(scenario, store=store)
+                with closing(connect_readonly(store)) as connection:
+                    for one in sureness_of(connection, 1):
+                        if one.attack == "selftrained":
+                            parts[one.tenth] = parts.get(one.tenth, 0) + np.array([one.findings, one.p, one.right])
+        for tenth, (count, p, right) in sorted(parts.items()):
+            print(f"{name:26}{tenth / 10:>6}{count:8,.0f}{p / count:8.3f}{right / count:8.3f}", flush=True)
+
+
 def line(of: Sequence[Link]) -> str:
     parts: list[ReliabilityBin] = reliability_bins(*zip(*of, strict=True))
     cells = {part.number: f"{part.findings:,} {part.right / part.findings:.2f}" for part in parts}
@@ -65,7 +111,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="releases of each structure")
     parser.add_argument("--rule", choices=["expectation", "exact"], default="expectation")
+    parser.add_argument("--eliminations", action="store_true", help="those of selftrained on small releases")
     arguments = parser.parse_args()
+    if arguments.eliminations:
+        print_eliminations(arguments.seeds)
+        return
     print("kinds often clusters" + "".join(f"{f'.{number} and more':>13}" for number in range(3, 10)))
     every: list[Link] = []
     for kinds, often, largest in product(KINDS, OFTEN, LARGEST):

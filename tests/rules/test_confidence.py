@@ -5,6 +5,7 @@ import sys
 from contextlib import closing
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import item_vectors
 from decloak.releases.disassociated import DisassociatedForm
 from decloak.releases.registry import form_of
-from decloak.rules.eliminate.confidence import FEWEST, _count_earlier, estimate_confidence
+from decloak.rules.eliminate.confidence import FEWEST, _count_earlier, estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
@@ -206,6 +207,18 @@ def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
         p = probabilities(connection, tossed)
     assert p is not None
     assert p.max() < 0.9  # chance is .75, and nothing tells one toss from another
+
+
+def test_an_elimination_is_not_said_to_be_less_likely_right_than_its_cell():
+    """What a defender reads errs on the side that alarms: few plain items may give a share that is too low."""
+    weights = np.linspace(0.3, 0.9, 200)
+    row = np.arange(len(weights))
+    done = SimpleNamespace(steps=SimpleNamespace(row=row, col=0 * row, weight=weights))
+    for share in (0.0, 0.5, 1.0):
+        right = np.arange(200) % 2 < 2 * share
+        p = recalibrate({0: done}, [done], [np.stack([1.0 - right, right], axis=1)]).p
+        assert (p >= weights).all()
+        assert p == pytest.approx(np.maximum(p, share), abs=1e-3)
 
 
 SELECTED = """\

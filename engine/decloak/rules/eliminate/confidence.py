@@ -9,7 +9,7 @@ A rule that weighs cells by probability has a probability for each elimination, 
 not. Its eliminations are a selection: a cell of .4 is eliminated only if its row keeps a likelier member, because the
 last one stays. So more eliminations of .4 are right than cells. The rule is tried on the tables behind the
 probabilities, each with the probabilities from the other half of them. An elimination gets the share of right
-eliminations with its probability there.
+eliminations with its probability there, but no less than the probability of its cell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -65,7 +65,10 @@ def recalibrate(done: Mapping[int, Elimination], tried: Sequence[Elimination], m
     right = np.concatenate(
         [np.zeros(0), *(1 - kind[t.steps.row, t.steps.col] for t, kind in zip(tried, meant, strict=True))]
     )
-    return Confidence.of(curve(_weights(tried), right, levelled=True).of(p) if len(right) else p)
+    if len(right):
+        # What is eliminated is right at least as often as its cell says: a lower share comes from few plain items.
+        p = np.maximum(p, curve(_weights(tried), right, levelled=True).of(p))
+    return Confidence.of(p)
 
 
 def _weights(done: Iterable[Elimination]) -> Floats:
