@@ -79,7 +79,9 @@ def _explain_attack(
 
     rule = parse_rule(attack.text)
     return list(
-        rule.operator.explain(ExplanationRequest(connection, attack, rule.derives, transaction, item, sentence_of))
+        rule.operator.explain(
+            ExplanationRequest(connection, attack, rule.derives, transaction, item, sentence_of, rule.model)
+        )
     )
 
 

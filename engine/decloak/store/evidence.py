@@ -58,6 +58,10 @@ class JudgedCell(NamedTuple):
     d: float | None
     finding: int | None
     weight: float | None
+    left_in_row: int
+    """Members of the row that the attack kept, scored or not."""
+    left_in_column: int
+    threshold: float | None
 
 
 def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[JudgedCell]:
@@ -72,7 +76,25 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
         "where a.id = ? and x.label = ? and i.name = ? order by t.number",
         (attack, transaction, item),
     )
-    return [JudgedCell(*row, *_judgement(connection, attack, row[1], cell)) for *row, cell in cells.fetchall()]
+    found = []
+    for *row, cell in cells.fetchall():
+        finding, weight = _judgement(connection, attack, row[1], cell)
+        left = _left(connection, attack, row[1], row[3], row[4])
+        found.append(JudgedCell._make((*row, finding, weight, *left)))
+    return found
+
+
+def _left(connection: sqlite3.Connection, attack: int, table: int, row: int, col: int) -> tuple[int, int, float | None]:
+    """Return the numbers of members that `attack` left in a row and a column of a `table`, and its threshold."""
+    found = connection.execute(
+        "select t.columns - count(x.cell) filter (where x.cell / t.columns = ?), "
+        "(select count(*) from distance_row r where r.distance_table = t.id) "
+        "- count(x.cell) filter (where x.cell % t.columns = ?), max(e.threshold) "
+        "from distance_table t left join elimination e on e.distance_table = t.id and e.attack = ? "
+        "left join eliminated_member x on x.elimination = e.id where t.id = ?",
+        (row, col, attack, table),
+    ).fetchone()
+    return found[0], found[1], found[2]
 
 
 def _judgement(

@@ -260,19 +260,42 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
         findings.write_why(connection, rule.name, rule.digest, "named_eliminated", rule.because_sql("x"))
 
     def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
-        connection, attack, _, transaction, item, sentence_of = request
+        connection, attack, _, transaction, item, sentence_of, model = request
+        assert isinstance(model, EliminateRule)
         for cell in evidence.cells_named(connection, attack.attack, transaction, item):
-            sentence = _kept_sentence(cell, transaction, item) if cell.finding is None else sentence_of(cell.finding)
+            sentence = (
+                _kept_sentence(model, cell, transaction, item) if cell.finding is None else sentence_of(cell.finding)
+            )
             contexts = tuple(evidence.contexts(connection, cell))
             yield Explanation(attack.label, cell.finding, sentence, cell.d, cell.weight, cell.generalised, contexts)
 
 
-def _kept_sentence(cell: JudgedCell, transaction: str, item: str) -> str:
-    kept = f"{item} was not eliminated from {transaction_phrase(transaction)}"
+def _kept_sentence(model: EliminateRule, cell: JudgedCell, transaction: str, item: str) -> str:
+    """Return the reason why an attack kept a member: the rule that stopped it at the end."""
+    where = transaction_phrase(transaction)
+    kept = f"{item} was not eliminated from {where}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"
-    weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end,"
-    return f"{kept}: at distance {cell.d:.2f}{weighted} another member was always eliminated first"
+    weighted = "" if cell.weight in (None, cell.d) else f", weighted {cell.weight:.2f} at the end"
+    return f"{kept}: at distance {cell.d:.2f}{weighted}, {_kept_reason(model, cell, where)}"
+
+
+def _kept_reason(model: EliminateRule, cell: JudgedCell, where: str) -> str:
+    if cell.left_in_row == 1:
+        return f"it is the last member left in {where}"
+    if cell.left_in_column == 1:
+        return "no other record has it left"
+    if model.is_random:
+        return "the random choice kept it"
+    if model.eliminate == "once":
+        return "another member of the table is the farthest, and the attack eliminates one"
+    if model.precision is not None:
+        return f"the attack stopped, because its precision would fall below {model.precision:g}"
+    if cell.threshold is None:
+        return "the attack stopped before it"
+    if model.eliminate == "heaviest":
+        return f"the attack stopped, because no group was left above the threshold {cell.threshold:.2f}"
+    return f"it does not exceed the threshold {cell.threshold:.2f}"
 
 
 def _write(

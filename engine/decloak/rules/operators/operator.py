@@ -120,7 +120,7 @@ class NotRun(DerivedFacts):
 
 
 class ExplanationRequest(NamedTuple):
-    """The attack, the transaction and the item to explain; `sentence_of` returns the sentence of a finding."""
+    """The attack, its rule, the transaction and the item to explain; `sentence_of` gives the sentence of a finding."""
 
     connection: sqlite3.Connection
     attack: RunAttack
@@ -128,6 +128,7 @@ class ExplanationRequest(NamedTuple):
     transaction: str
     item: str
     sentence_of: Callable[[int], str]
+    model: RuleModel
 
 
 @dataclass(frozen=True)

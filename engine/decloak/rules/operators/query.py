@@ -130,7 +130,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
 
     def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
         """Yield the facts about an item in a transaction, for a rule whose facts eliminate items."""
-        connection, attack, derives, transaction, item, sentence_of = request
+        connection, attack, derives, transaction, item, sentence_of, _ = request
         if not ELIMINATION_COLUMNS.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # the rule had nothing to read, so that it kept the item means nothing
         for label, finding in evidence.eliminations_named(connection, attack.attack, derives.name, transaction, item):

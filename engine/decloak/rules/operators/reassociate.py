@@ -194,7 +194,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
 
     def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
         """Yield the items of the anchor of each record that got the item, with their scores for the unit."""
-        connection, attack, _, transaction, item, sentence_of = request
+        connection, attack, _, transaction, item, sentence_of, _ = request
         for finding, value, unit in evidence.units_given(connection, attack.attack, transaction, item):
             contexts = tuple(evidence.anchor_scores(connection, finding))
             yield Explanation(attack.label, finding, sentence_of(finding), None, value, unit, contexts)

@@ -1,0 +1,124 @@
+"""Each explanation is true in every possible world: in all originals that fit a small release."""
+
+import itertools
+import json
+import random
+import re
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+import decloak
+import naive_claims
+from decloak.errors import DecloakError
+from decloak.rules.explain import explain, list_findings
+from decloak.store.opening import connect_readonly
+
+CELLS = re.compile(r"(\d+) to (\d+) records have all of \(([^)]*)\) and none of \(([^)]*)\)")
+COVER = re.compile(r"in cluster (\d+), .* With (\w) and (\w) in k records, ")
+
+
+def sentences(scenario, store, **more):
+    """Run a scenario, and return the sentences of all its findings."""
+    decloak.run(scenario, store=store, **more)
+    with closing(connect_readonly(store)) as connection:
+        return [found.sentence for found in list_findings(connection, 1, None, 1000)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rule", ["certain", "differenced"])
+def test_an_itemset_table_implies_what_its_explanations_say(tmp_path, rule, seed):
+    chance = random.Random(seed)
+    people = [frozenset(item for item in "abc" if chance.random() < 0.6) for _ in range(9)]
+    itemsets = [frozenset(part) for size in range(3) for part in itertools.combinations("abc", size)]
+    supports = {itemset: sum(itemset <= person for person in people) for itemset in itemsets}
+    lines = [{"decloak": "release", "version": 1, "method": "itemsets", "k": 3, "m": 2}]
+    lines += [{"items": sorted(itemset), "support": support} for itemset, support in supports.items() if support]
+    (tmp_path / "table.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (tmp_path / "s.yaml").write_text(f"scenario: s\ndata: {{release: table.jsonl}}\nattack: [{rule}]\n")
+    shown = {itemset: support for itemset, support in supports.items() if support}
+    worlds = list(naive_claims.data_sets(shown, "abc"))
+    assert Counter(people) in [Counter(world) for world in worlds]
+    said = sentences(tmp_path / "s.yaml", tmp_path / "s.db")
+    for sentence in said:
+        least, most, has, lacks = CELLS.search(sentence).groups()
+        has, lacks = (frozenset(filter(None, names.split(", "))) for names in (has, lacks))
+        for world in worlds:
+            count = sum(times for person, times in world.items() if has <= person and not lacks & person)
+            assert int(least) <= count <= int(most), (sentence, world)
+
+
+def published(people):
+    """Return the release of disassociation as a value that can be compared, None if there is none."""
+    try:
+        release = decloak.anonymise(people, "disassociation", k=2, m=2, max_cluster=6)
+    except DecloakError:
+        return None
+    arranged = release.sorted_by_content().release
+    return arranged.clusters, arranged.joints
+
+
+def test_no_original_contradicts_the_explanation_of_a_cover_problem(tmp_path):
+    records = [frozenset(part) for size in (1, 2, 3) for part in itertools.combinations("abc", size)]
+    worlds = {}
+    for people in itertools.combinations_with_replacement(records, 5):
+        content = published([sorted(person) for person in people])
+        if content is not None:
+            worlds.setdefault(repr(content), []).append(people)
+    told = 0
+    for number, originals in enumerate(sorted(worlds.values(), key=lambda same: -len(same))[:12]):
+        text = "".join(f"{', '.join(sorted(person))}\n" for person in originals[0])
+        (tmp_path / "d.txt").write_text(text)
+        (tmp_path / "s.yaml").write_text(
+            "scenario: s\ndata: {file: d.txt, format: basket}\n"
+            "anonymise: {method: disassociation, k: 2, m: 2, max_cluster: 6}\nattack: [cover]\n"
+        )
+        for sentence in sentences(tmp_path / "s.yaml", tmp_path / f"{number}.db"):
+            cluster, covered, item = COVER.search(sentence).groups()
+            assert cluster == "0", "all five records are in one cluster"
+            told += 1
+            for people in originals:
+                both = sum({covered, item} <= person for person in people)
+                assert both < 2, (sentence, people)
+    assert told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_reason_why_a_member_was_kept_is_true(tmp_path, monkeypatch, seed):
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(seed)
+    rows, cols = ["r1", "r2", "r3"], ["a", "b", "c"]
+    d = {(row, col): round(chance.uniform(0.1, 2), 2) for row in rows for col in cols}
+    lines = [f"{row},{','.join(str(d[row, col]) for col in cols)}" for row in rows]
+    (tmp_path / "d.csv").write_text("\n".join([f"t,{','.join(cols)}", *lines, ""]))
+    attacks = ["mda", "tba", "wba", "gba", "rba", "centred"]
+    (tmp_path / "s.yaml").write_text(f"scenario: s\ndata: {{distances: d.csv}}\nattack: [{', '.join(attacks)}]\n")
+    decloak.run("s.yaml", store="s.db")
+    reasons = Counter()
+    with closing(connect_readonly("s.db")) as connection:
+        for attack in attacks:
+            found = {cell: explain(connection, 1, *cell, attack)[0] for cell in d}
+            kept = {cell for cell, one in found.items() if one.finding is None}
+            for row, col in kept:
+                sentence = found[row, col].sentence
+                in_row, in_column = (sum(cell[place] == name for cell in kept) for place, name in ((0, row), (1, col)))
+                if in_row == 1:
+                    assert sentence.endswith(f"it is the last member left in {row}")
+                elif in_column == 1:
+                    assert sentence.endswith("no other record has it left")
+                elif attack == "mda":
+                    assert sentence.endswith(
+                        "another member of the table is the farthest, and the attack eliminates one"
+                    )
+                    (gone,) = d.keys() - kept
+                    assert d[gone] == max(d.values())
+                elif attack == "tba":
+                    mean = sum(d.values()) / len(d)
+                    assert sentence.endswith(f"it does not exceed the threshold {mean:.2f}")
+                    assert d[row, col] <= mean
+                else:
+                    assert "no group was left above the threshold" in sentence
+                    assert attack != "centred", "it has no threshold, so it stops at last members alone"
+                reasons[sentence.partition(", ")[2].split(" ")[0]] += 1
+    assert len(reasons) >= 3
