@@ -25,7 +25,7 @@ from decloak.report.gallery import (
     VERDICTS,
     Entry,
     FigureOutcome,
-    Judged,
+    JudgedTrend,
     entries,
     known_outcomes,
     outcome,
@@ -121,7 +121,7 @@ def _table_of_judgements() -> Iterator[str]:
     yield from (f"**decloak**, correlations calculated from the printed scores: `{seen}`.", "")
 
 
-def _trend(trend: Judged) -> str:
+def _trend(trend: JudgedTrend) -> str:
     word = {True: "agrees", None: "inconclusive", False: "differs"}[trend.holds]
     share = "" if trend.lines == 1 or trend.holds else f" ({trend.holding} of {trend.lines} lines agree)"
     return f"- **{word}**{share}: {trend.says}. `{trend.seen}`"

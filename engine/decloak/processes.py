@@ -109,7 +109,10 @@ def _begin(
     _die_with(home)
     gc.freeze()  # garbage collection would copy the pages of shared objects by writing to them
     if memory is not None:
-        _limit(memory)
+        import resource
+
+        limit = data_bytes() + memory
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     initialize(*arguments)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
@@ -121,14 +124,6 @@ def _die_with(home: int) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGTERM)
     if os.getppid() != home:
         os._exit(ending.EXIT_INTERRUPTED)
-
-
-def _limit(memory: int) -> None:
-    """Let this process have `memory` bytes more than it has."""
-    import resource
-
-    limit = data_bytes() + memory
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _work(function: Callable[..., object], *arguments: object) -> object:

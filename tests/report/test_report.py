@@ -19,7 +19,7 @@ from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.exposure_section import tiles_of
-from decloak.report.frontier import Point as Place
+from decloak.report.frontier import ReleasePoint as Place
 from decloak.report.frontier import _dominated, _placed
 from decloak.report.page import (
     Drawn,

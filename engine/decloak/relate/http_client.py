@@ -41,7 +41,7 @@ from decloak.version import __version__
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LARGEST_ANSWER", "LONGEST_WAIT", "Client", "retry_after", "site"]
+__all__ = ["LARGEST_ANSWER", "LONGEST_WAIT", "Client", "retry_after", "site_of"]
 
 LARGEST_ANSWER = 1_000_000
 """Bytes of an answer, at most."""
@@ -98,12 +98,12 @@ class Client:
                 # A service that asks for hours would block the run: the user decides when to continue.
                 if failure.wait > LONGEST_WAIT:
                     asks = f"{what} and asks to wait {failure.wait:.0f} s"
-                    raise DecloakError(asks, site(url), f"after that time {RESUME_HINT}") from None
+                    raise DecloakError(asks, site_of(url), f"after that time {RESUME_HINT}") from None
                 if tries > self._retries:
                     after = "1 try" if tries == 1 else f"{tries} tries"
-                    raise DecloakError(f"{what}, after {after}", site(url), RESUME_HINT) from None
+                    raise DecloakError(f"{what}, after {after}", site_of(url), RESUME_HINT) from None
             except DecloakError as error:
-                raise DecloakError(self._without_keys(error.message), site(url), error.hint) from None
+                raise DecloakError(self._without_keys(error.message), site_of(url), error.hint) from None
             self._clock.sleep(wait)
 
     def _without_keys(self, text: str) -> str:
@@ -258,7 +258,7 @@ def _without_query(url: str, location: str) -> str:
     return f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}"
 
 
-def site(url: str) -> str:
+def site_of(url: str) -> str:
     """Return the part of `url` that an error may show: scheme, host and port."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"

@@ -39,7 +39,7 @@ HIDDEN = Axis("item occurrences hidden, %", "hides", "hidden")
 ERROR = Axis("mean error of counts, %", "has an error of", "error")
 
 
-class Point(NamedTuple):
+class ReleasePoint(NamedTuple):
     """A release: its cost as a percentage, and the people it exposes after the strongest attack."""
 
     name: str
@@ -66,14 +66,14 @@ def frontier_section(cards: Sequence[ExposureCard]) -> Section | None:
     return Section("frontier", "Exposure and cost of the releases", lines, figures)
 
 
-def _error_points(cards: Sequence[ExposureCard]) -> list[Point]:
+def _error_points(cards: Sequence[ExposureCard]) -> list[ReleasePoint]:
     """Return a point for each release with an error of counts, and people exposed by random items."""
     found = [(card.name, 100 * card.error, card.exposed) for card in cards
              if card.error is not None and card.exposed is not None]  # fmt: skip
-    return [Point(*one, "dominated" if _dominated(one, found) else "best") for one in found]
+    return [ReleasePoint(*one, "dominated" if _dominated(one, found) else "best") for one in found]
 
 
-def _points(cards: Sequence[ExposureCard], figure: str) -> list[Point]:
+def _points(cards: Sequence[ExposureCard], figure: str) -> list[ReleasePoint]:
     """Return a point for the original data, then a point for each release."""
     found = [
         (card.name, 100 * card.hidden, worst.mean)
@@ -81,8 +81,8 @@ def _points(cards: Sequence[ExposureCard], figure: str) -> list[Point]:
         if card.hidden is not None and (worst := card.cells[figure].worst) is not None and worst.mean is not None
     ]
     originals = {card.cells[figure].original for card in cards}
-    first = [Point("original data", 0.0, original, "original") for original in originals if original is not None]
-    points = [Point(*one, "dominated" if _dominated(one, found) else "best") for one in found]
+    first = [ReleasePoint("original data", 0.0, original, "original") for original in originals if original is not None]
+    points = [ReleasePoint(*one, "dominated" if _dominated(one, found) else "best") for one in found]
     return [*(first if len(first) == 1 else ()), *points]
 
 
@@ -90,7 +90,7 @@ def _dominated(one: tuple[str, float, float], others: Sequence[tuple[str, float,
     return any(cost <= one[1] and people <= one[2] and (cost, people) != one[1:] for _, cost, people in others)
 
 
-def _drawn(points: Sequence[Point], title: str, of: int, axis: Axis) -> Drawn:
+def _drawn(points: Sequence[ReleasePoint], title: str, of: int, axis: Axis) -> Drawn:
     releases = [point for point in points if point.kind != "original"]
     fewest, most = min(releases, key=lambda one: one.people), max(releases, key=lambda one: one.people)
     about = (
@@ -110,7 +110,7 @@ def _drawn(points: Sequence[Point], title: str, of: int, axis: Axis) -> Drawn:
     return Drawn(f"{title}, after the strongest attack", [wide], table, [narrow], [MARKS[kind] for kind in kinds])
 
 
-def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) -> dict[str, object]:
+def _spec(points: Sequence[ReleasePoint], of: int, width: int, about: str, axis: Axis) -> dict[str, object]:
     named = [one for one in points if len(points) <= LABELLED or one.kind != "dominated"]
     most = max(1.0, *(one.cost for one in points)), float(of)
     values = [one._asdict() for one in points]
@@ -147,8 +147,8 @@ def _spec(points: Sequence[Point], of: int, width: int, about: str, axis: Axis) 
 
 
 def _placed(
-    named: Sequence[Point], points: Sequence[Point], across: float, up: float, width: float = WIDE
-) -> Iterator[tuple[Point, dict[str, object]]]:
+    named: Sequence[ReleasePoint], points: Sequence[ReleasePoint], across: float, up: float, width: float = WIDE
+) -> Iterator[tuple[ReleasePoint, dict[str, object]]]:
     """Yield a place for each name: the first of four sides without a point or another name."""
     taken = [(one.cost * across - 6, one.people * up - 6, one.cost * across + 6, one.people * up + 6) for one in points]
     for one in named:

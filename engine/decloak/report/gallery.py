@@ -40,7 +40,7 @@ __all__ = [
     "VERDICTS",
     "Entry",
     "FigureOutcome",
-    "Judged",
+    "JudgedTrend",
     "entries",
     "judged_trend",
     "known_outcomes",
@@ -56,7 +56,7 @@ Values = Sequence[float | None]
 Holds = bool | None
 
 
-class Judged(NamedTuple):
+class JudgedTrend(NamedTuple):
     """A trend: its result in all lines (`holds` is None if undecided), and the measured values."""
 
     says: str
@@ -75,7 +75,7 @@ class _Line:
     seen: str
 
 
-def judged_trend(study: Study, trend: Trend) -> Judged:
+def judged_trend(study: Study, trend: Trend) -> JudgedTrend:
     """Judge a trend by the runs of a sweep."""
     lines = list(_along(study, trend, trend.along) if trend.along is not None else _compare_sides(study, trend))
     if not lines:
@@ -85,7 +85,7 @@ def judged_trend(study: Study, trend: Trend) -> Judged:
     telling = sorted(lines, key=lambda line: line.holds is True)[:SHOWN]  # where it does not hold says most
     seen = [f"{line.name}: {line.seen}" if line.name else line.seen for line in telling]
     rest = [f"and {len(lines) - len(telling)} more"] if len(lines) > len(telling) else []
-    return Judged(trend.says, holds, len(lines), verdicts.count(True), "; ".join([*seen, *rest]))
+    return JudgedTrend(trend.says, holds, len(lines), verdicts.count(True), "; ".join([*seen, *rest]))
 
 
 def _selected(study: Study, where: Mapping[str, object]) -> Study:
@@ -305,7 +305,7 @@ class FigureOutcome:
 
     digest: str
     variants: int
-    trends: tuple[Judged, ...]
+    trends: tuple[JudgedTrend, ...]
 
     @property
     def verdict(self) -> str:
@@ -318,7 +318,7 @@ class FigureOutcome:
 
     @classmethod
     def of_json(cls, kept: Config) -> "FigureOutcome":
-        return cls(kept["digest"], kept["variants"], tuple(Judged(**trend) for trend in kept["trends"]))
+        return cls(kept["digest"], kept["variants"], tuple(JudgedTrend(**trend) for trend in kept["trends"]))
 
 
 def folder_of_papers() -> Path:

@@ -33,7 +33,7 @@ from decloak.report.verdict import (
 from decloak.report.verdict_figures import Judged, levels_not_tried
 from decloak.report.wording import count, percent
 
-__all__ = ["LIMITS", "Conclusion", "Line", "concluded", "leading", "most_severe"]
+__all__ = ["LIMITS", "Conclusion", "VerdictLine", "concluded", "leading", "most_severe"]
 
 WIDTH = 110
 LABEL = 15
@@ -47,7 +47,7 @@ KNOWLEDGE = {
 }
 
 
-class Line(NamedTuple):
+class VerdictLine(NamedTuple):
     """A label, and a text of one or more sentences."""
 
     label: str
@@ -59,20 +59,20 @@ class Conclusion(NamedTuple):
 
     outcome: Outcome
     headline: str
-    lines: tuple[Line, ...]
+    lines: tuple[VerdictLine, ...]
     variant: str = ""
     """The variant it is about, where there are several."""
 
     @property
     def text(self) -> str:
         """Lay the lines out for a terminal, labels on the left."""
-        rows = [row for line in (Line("RESULT", self.headline), *self.lines) for row in _rows(line)]
+        rows = [row for line in (VerdictLine("RESULT", self.headline), *self.lines) for row in _rows(line)]
         return "\n".join(rows)
 
     @property
     def result(self) -> str:
         """Lay out the headline alone."""
-        return "\n".join(_rows(Line("RESULT", self.headline)))
+        return "\n".join(_rows(VerdictLine("RESULT", self.headline)))
 
     def as_json(self) -> dict[str, object]:
         lines = [line._asdict() for line in self.lines]
@@ -85,7 +85,7 @@ class Conclusion(NamedTuple):
         return shared | {"lines": lines, "limits": limits}
 
 
-def _rows(line: Line) -> Iterator[str]:
+def _rows(line: VerdictLine) -> Iterator[str]:
     for number, row in enumerate(wrap(line.text, WIDTH - LABEL, break_on_hyphens=False)):
         yield f"{line.label if not number else '':<{LABEL}}{row}"
 
@@ -121,7 +121,7 @@ def concluded(judged: Judged, which: str = "") -> Conclusion:
     return Conclusion(judged.decision.outcome, f"{headline}{which}", tuple(lines), name)
 
 
-def _identifier_lines(judged: Judged) -> Iterator[Line]:
+def _identifier_lines(judged: Judged) -> Iterator[VerdictLine]:
     figures, said = judged.figures, []
     by_id, by_order = figures.identifiers.count, figures.row_order.count
     if by_id:
@@ -145,10 +145,10 @@ def _identifier_lines(judged: Judged) -> Iterator[Line]:
     if by_order is None and judged.settings.form == FormName.DISASSOCIATED:
         said.append("The order of clusters, chunks and rows was not tested.")
     if said:
-        yield Line("Identifiers", " ".join(said))
+        yield VerdictLine("Identifiers", " ".join(said))
 
 
-def _singling_lines(judged: Judged) -> Iterator[Line]:
+def _singling_lines(judged: Judged) -> Iterator[VerdictLine]:
     figures = judged.figures
     two, three = (figures.singled_out.get(known, People()) for known in (2, 3))
     if two.count is None and three.count is None:
@@ -159,10 +159,10 @@ def _singling_lines(judged: Judged) -> Iterator[Line]:
         after = figures.after_attack.get(known, People())
         if round(after.count or 0) > round(people.count or 0):
             said.append(f"{capitalise(after_step(judged, after))}: {count(after.count)}.")
-    yield Line("Singling out", " ".join(said))
+    yield VerdictLine("Singling out", " ".join(said))
 
 
-def _exposed_lines(judged: Judged) -> Iterator[Line]:
+def _exposed_lines(judged: Judged) -> Iterator[VerdictLine]:
     said = [
         f"With {known} random item{'s' * (known > 1)}: {of_people(judged, people)}{in_original(people)}."
         for known, people in judged.figures.exposed.items()
@@ -170,26 +170,26 @@ def _exposed_lines(judged: Judged) -> Iterator[Line]:
     ]
     if said:
         found = "An attacker finds the record of some people with a probability above 1/11."
-        yield Line("Exposed", " ".join([found, *said]))
+        yield VerdictLine("Exposed", " ".join([found, *said]))
 
 
-def _implied_lines(judged: Judged) -> Iterator[Line]:
+def _implied_lines(judged: Judged) -> Iterator[VerdictLine]:
     if judged.figures.implied.count is not None:
-        yield Line("Implied items", implied_text(judged))
+        yield VerdictLine("Implied items", implied_text(judged))
 
 
-def _link_lines(judged: Judged) -> Iterator[Line]:
+def _link_lines(judged: Judged) -> Iterator[VerdictLine]:
     label = "Certain links"
     for people, what in (
         (judged.figures.certain_links, "is right and at least 80% sure about an item of"),
         (judged.figures.covered, "re-associates separated items with certainty for"),
     ):
         if people.applies and people.count:
-            yield Line(label, f"{people.attack} {what} {of_people(judged, people)}.")
+            yield VerdictLine(label, f"{people.attack} {what} {of_people(judged, people)}.")
             label = ""
 
 
-def _inference_lines(judged: Judged) -> Iterator[Line]:
+def _inference_lines(judged: Judged) -> Iterator[VerdictLine]:
     names = {"": "All guesses", "_at_5": "The surest 5%", "_at_1": "The surest 1%"}
     found = [
         f"{names[ending]}: {advantage_text(advantage)}, limit {percent(MOST_INFERENCE[ending])}."
@@ -197,34 +197,34 @@ def _inference_lines(judged: Judged) -> Iterator[Line]:
         if advantage.mean is not None
     ]
     if found:
-        yield Line("Inference", f"Inference advantage over a control group. {' '.join(found)}")
+        yield VerdictLine("Inference", f"Inference advantage over a control group. {' '.join(found)}")
 
 
-def _recovery_lines(judged: Judged) -> Iterator[Line]:
+def _recovery_lines(judged: Judged) -> Iterator[VerdictLine]:
     attack = judged.decision.strongest
     if attack is None:
-        yield Line("Recovery", missing_recovery(judged))
+        yield VerdictLine("Recovery", missing_recovery(judged))
         return
     if attack.attack in judged.decision.untested:
-        yield Line("Recovery", "Not tested: no attack had enough input.")
+        yield VerdictLine("Recovery", "Not tested: no attack had enough input.")
         return
-    yield Line("Recovery", f"This release: {claims_text(judged, attack)}. {compare_with_random(judged, attack)}")
-    yield Line("", f"Other data of this kind: {transfer_to_other_data(judged, attack)}")
+    yield VerdictLine("Recovery", f"This release: {claims_text(judged, attack)}. {compare_with_random(judged, attack)}")
+    yield VerdictLine("", f"Other data of this kind: {transfer_to_other_data(judged, attack)}")
     if attack.controls:
         controls = listed([f"{attack.attack}_{control}" for control in attack.controls])
-        yield Line("", f"{attack.attack} is not shown to do better than its negative control ({controls}).")
+        yield VerdictLine("", f"{attack.attack} is not shown to do better than its negative control ({controls}).")
 
 
-def _guarantee_lines(judged: Judged) -> Iterator[Line]:
+def _guarantee_lines(judged: Judged) -> Iterator[VerdictLine]:
     if not judged.figures.guarantees:
-        yield Line("Guarantee", "The release states no guarantee.")
+        yield VerdictLine("Guarantee", "The release states no guarantee.")
     for one in dict.fromkeys(judged.figures.guarantees):
         verb = "WARNING: the release violates" if one.met is False else "The release meets"
         said = f"{verb} its guarantee ({one.words})." if one.met is not None else f"Not checked ({one.words})."
-        yield Line("Guarantee", said)
+        yield VerdictLine("Guarantee", said)
 
 
-def _cost_lines(judged: Judged) -> Iterator[Line]:
+def _cost_lines(judged: Judged) -> Iterator[VerdictLine]:
     card, said = judged.settings.card, []
     if card is not None and card.hidden is not None:
         nothing = " Every item is published with its record." if card.hidden == 0 else ""
@@ -234,10 +234,10 @@ def _cost_lines(judged: Judged) -> Iterator[Line]:
     if judged.settings.count_error is not None:
         said.append(f"Counts are off by {percent(judged.settings.count_error)} on average.")
     if said:
-        yield Line("Cost", " ".join(said))
+        yield VerdictLine("Cost", " ".join(said))
 
 
-def _untested_lines(judged: Judged) -> Iterator[Line]:
+def _untested_lines(judged: Judged) -> Iterator[VerdictLine]:
     said = []
     settings = judged.settings
     missing = [level for level in levels_not_tried(settings.knowledge_levels) if level in KNOWLEDGE]
@@ -255,7 +255,7 @@ def _untested_lines(judged: Judged) -> Iterator[Line]:
     if elsewhere:
         said.append(f"Only other variants have attackers who {_join_alternatives(elsewhere)}.")
     if said:
-        yield Line("Not tested", " ".join(said))
+        yield VerdictLine("Not tested", " ".join(said))
 
 
 def _join_alternatives(levels: Sequence[KnowledgeLevel]) -> str:
@@ -264,16 +264,16 @@ def _join_alternatives(levels: Sequence[KnowledgeLevel]) -> str:
     return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 
 
-def _unmeasured_lines(judged: Judged) -> Iterator[Line]:
+def _unmeasured_lines(judged: Judged) -> Iterator[VerdictLine]:
     unknown = unknown_figures(judged)
     if unknown and judged.decision.outcome != Outcome.NOT_MEASURED:
         why = "" if judged.settings.originals else " These figures need the original data, which was not given."
-        yield Line("Not measured", f"{capitalise(listed(unknown))}.{why}")
+        yield VerdictLine("Not measured", f"{capitalise(listed(unknown))}.{why}")
 
 
-def _limit_lines(judged: Judged) -> Iterator[Line]:
+def _limit_lines(judged: Judged) -> Iterator[VerdictLine]:
     if judged.decision.outcome == Outcome.LOWER_RISK:
-        yield Line("Limits", LIMITS)
+        yield VerdictLine("Limits", LIMITS)
 
 
 LIMITS = " ".join(
@@ -291,7 +291,7 @@ LIMITS = " ".join(
     )
 )
 """The limits up to which the risk is said to be lower."""
-LINES: Sequence[Callable[[Judged], Iterator[Line]]] = (
+LINES: Sequence[Callable[[Judged], Iterator[VerdictLine]]] = (
     _singling_lines,
     _exposed_lines,
     _identifier_lines,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Evidence",
     "Explanation",
-    "Finding",
+    "ListedFinding",
     "compare_alternatives",
     "explain",
     "explain_finding",
@@ -35,7 +35,7 @@ _NAMED = ("item", "txn")
 """Columns of evidence steps that are printed with names."""
 
 
-class Finding(NamedTuple):
+class ListedFinding(NamedTuple):
     """A finding with its sentence."""
 
     attack: str
@@ -97,7 +97,7 @@ def _probability_suffix(connection: sqlite3.Connection, attack: int, text: str) 
     return sentence_of
 
 
-def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[Finding]:
+def list_findings(connection: sqlite3.Connection, run: int, label: str | None, most: int) -> list[ListedFinding]:
     """Return the first `most` findings of each attack of a `run`; `label` selects one attack.
 
     `connection` reads the store.
@@ -107,18 +107,18 @@ def list_findings(connection: sqlite3.Connection, run: int, label: str | None, m
         because, table = _because(attack.text)
         sentences = evidence.finding_sentences(connection, attack.attack, because, table, most=most)
         suffix = _probability_suffix(connection, attack.attack, attack.text)
-        listed += [Finding(attack.label, finding, sentence + suffix(finding)) for finding, sentence in sentences]
+        listed += [ListedFinding(attack.label, finding, sentence + suffix(finding)) for finding, sentence in sentences]
     return listed
 
 
-def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> tuple[Finding, list[Evidence]]:
+def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> tuple[ListedFinding, list[Evidence]]:
     """Return one `finding` of a `run`, and for a query its evidence, derived again from what the rule read.
 
     `connection` reads the store.
     """
     where = evidence.find_finding(connection, run, finding)
     sentence = evidence.reason_sentence(connection, finding, *_because(where.text))
-    explained = Finding(
+    explained = ListedFinding(
         where.label, finding, sentence + _probability_suffix(connection, where.attack, where.text)(finding)
     )
     rule = parse_rule(where.text)

@@ -89,7 +89,9 @@ class Expression:
         """
         tree = parse(text)
         _check(tree, cells, constants, summary)
-        _check_depth(tree, text)
+        nodes = sum(1 for _ in walk(tree))
+        if nodes > MOST_NODES or deepest_bracket(sql_text(tree, {}, "x")) > MOST_BRACKETS:
+            raise DecloakError(f"the formula {quote(text)} is too long or nested too deep", hint="make it simpler")
         return cls._of(text, tree)
 
     @classmethod
@@ -179,12 +181,6 @@ def _outside(node: Term) -> set[str]:
         return set()
     children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
     return {name for child in children for name in _outside(child)}
-
-
-def _check_depth(tree: Term, text: str) -> None:
-    nodes = sum(1 for _ in walk(tree))
-    if nodes > MOST_NODES or deepest_bracket(sql_text(tree, {}, "x")) > MOST_BRACKETS:
-        raise DecloakError(f"the formula {quote(text)} is too long or nested too deep", hint="make it simpler")
 
 
 def _compiled(tree: Term) -> _Compiled:

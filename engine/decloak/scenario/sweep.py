@@ -59,7 +59,10 @@ def combinations(source: Source, times: int) -> Iterator[Source]:
     """
     vary = source.root.children.get("vary", Node({}, source.root.place))
     # Before the product is built: a hostile scenario may have billions of combinations.
-    _check_size(vary, times)
+    count = math.prod(len(node.children) for node in vary.children.values())
+    if count * times > MOST_VARIANTS:
+        message = f"{count} combinations repeated {times} times are more than {MOST_VARIANTS} variants"
+        raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
     fixed = Source(source.name, source.root.without_key("vary"))
     for values in product(*(node.children.values() for node in vary.children.values())):
         settings = dict(zip(map(str, vary.children), values, strict=True))
@@ -120,13 +123,6 @@ def _places(node: Node) -> Iterator[Location]:
     yield from node.keys.values()
     for child in node.children.values():
         yield from _places(child)
-
-
-def _check_size(vary: Node, times: int) -> None:
-    count = math.prod(len(node.children) for node in vary.children.values())
-    if count * times > MOST_VARIANTS:
-        message = f"{count} combinations repeated {times} times are more than {MOST_VARIANTS} variants"
-        raise DecloakError(message, str(vary.place), "vary fewer values, or repeat less")
 
 
 def compact(value: object) -> str:

@@ -26,7 +26,7 @@ from decloak.figures import WAYS, Metric
 __all__ = [
     "WHOSE",
     "Column",
-    "Question",
+    "DocumentedQuestion",
     "SchemaTable",
     "check_schema",
     "distrust",
@@ -46,7 +46,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-class Question(NamedTuple):
+class DocumentedQuestion(NamedTuple):
     """A question of people and the query that answers it; names such as `:run` are its parameters."""
 
     name: str
@@ -84,11 +84,11 @@ def schema_text() -> str:
 
 
 @cache
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[DocumentedQuestion, ...]:
     """Return the questions of questions.sql. The names of those about the original data begin with truth_."""
     text = (files("decloak.store") / "questions.sql").read_text(encoding="utf-8")
     matches = re.finditer(r"^-- (\w+): ([^\n]+)\n(.*?);$", text, re.MULTILINE | re.DOTALL)
-    return tuple(Question(*match.groups()) for match in matches)
+    return tuple(DocumentedQuestion(*match.groups()) for match in matches)
 
 
 def schema_statements(kind: Literal["TABLE", "VIEW", "INDEX"]) -> list[tuple[str, str]]:

@@ -196,7 +196,10 @@ class _Composer:
         try:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
-            raise self._syntax(error) from None
+            problem, mark = error.problem or "", error.problem_mark or error.context_mark
+            hint = next((hint for part, hint in _SYNTAX.items() if part in problem), None)
+            hint = hint or "check indentation, brackets and quotes" + self._since(error.context_mark, mark)
+            raise DecloakError(f"cannot read the YAML: {problem}", str(self._location(mark)), hint) from None
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             raise DecloakError(f"cannot read the YAML: {str(error)[:60]!r}", self.name, "save it as text") from None
 
@@ -205,12 +208,6 @@ class _Composer:
 
     def _fault(self, event: yaml.Event, message: str, hint: str) -> DecloakError:
         return DecloakError(message, str(self._location(event.start_mark)), hint)
-
-    def _syntax(self, error: yaml.MarkedYAMLError) -> DecloakError:
-        problem, mark = error.problem or "", error.problem_mark or error.context_mark
-        hint = next((hint for part, hint in _SYNTAX.items() if part in problem), None)
-        hint = hint or "check indentation, brackets and quotes" + self._since(error.context_mark, mark)
-        return DecloakError(f"cannot read the YAML: {problem}", str(self._location(mark)), hint)
 
     def _since(self, began: Any, ended: Any) -> str:
         several = self.marks and began is not None and began.line < ended.line

@@ -148,7 +148,10 @@ def _borders(records: sparse.csr_array, m: int, parts: int, flexibility: int) ->
     reached = list(accumulate(weights if any(weights) else [1] * len(weights)))
     # How many parts, of equal weights, would end before each place and at the last one.
     ended = [0, *(min(parts - 1, weight * parts // reached[-1]) for weight in reached)]
-    apart = _distances(records)
+    # The number of items in which each record differs from the next.
+    both = records[:-1].multiply(records[1:]).sum(axis=1)
+    lengths = np.diff(records.indptr)
+    apart = [int(items) for items in lengths[:-1] + lengths[1:] - 2 * both]
     last = -1
     for equal, (before, after) in enumerate(pairwise(ended)):
         for _ in range(before, after):
@@ -157,13 +160,6 @@ def _borders(records: sparse.csr_array, m: int, parts: int, flexibility: int) ->
                 break
             last = min((-apart[place], abs(place - equal), place) for place in around)[-1]
             yield last
-
-
-def _distances(records: sparse.csr_array) -> list[int]:
-    """Return the number of items in which each record differs from the next."""
-    both = records[:-1].multiply(records[1:]).sum(axis=1)
-    lengths = np.diff(records.indptr)
-    return [int(items) for items in lengths[:-1] + lengths[1:] - 2 * both]
 
 
 def _filled(chunks: Sequence[Ints], records: sparse.csr_array, k: int) -> list[Ints]:

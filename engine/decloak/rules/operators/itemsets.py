@@ -31,7 +31,7 @@ class ItemsetsRule(RuleModel):
 
 
 @dataclass(frozen=True)
-class RareItemsets(DerivedFacts):
+class _RareItemsets(DerivedFacts):
     """Itemsets whose support is too low, among `sets` sets that have an item."""
 
     sets: int
@@ -41,10 +41,10 @@ class RareItemsets(DerivedFacts):
         return None if self.sets else "every set is empty"
 
 
-_Rule = RuleOf[ItemsetsRule, None, RareItemsets]
+_Rule = RuleOf[ItemsetsRule, None, _RareItemsets]
 
 
-class ItemsetsOperator(Operator[ItemsetsRule, None, RareItemsets]):
+class ItemsetsOperator(Operator[ItemsetsRule, None, _RareItemsets]):
     """The form of rules that count itemsets, by a k and an m that the rule may leave to the scenario."""
 
     model = ItemsetsRule
@@ -64,7 +64,7 @@ class ItemsetsOperator(Operator[ItemsetsRule, None, RareItemsets]):
         transactions = view.transactions() if _selects_records(rule) else None
         return None if transactions is None else {"transactions": transactions}
 
-    def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> RareItemsets:
+    def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> _RareItemsets:
         from decloak.counting.violations import RareSets  # it imports scipy.sparse, which rules are listed without
 
         k, m = _bound(rule, rule.model.support, "k", settings.k), _bound(rule, rule.model.size, "m", settings.m)
@@ -75,10 +75,10 @@ class ItemsetsOperator(Operator[ItemsetsRule, None, RareItemsets]):
         if rule.model.report == "count":
             # One finding stands for many itemsets: millions of them would fill the store and explain nothing.
             counts = sorted(rare.counts().items())
-            return RareItemsets(rule.derives, [Derived(1, (str(n), *key)) for key, n in counts], filled)
+            return _RareItemsets(rule.derives, [Derived(1, (str(n), *key)) for key, n in counts], filled)
         supports = rare.first(None, minimal=rule.model.report == "minimal")
         rows = [(", ".join(sorted(itemset)), len(itemset), support) for itemset, support in supports]
-        return RareItemsets(rule.derives, [Derived(1, row) for row in rows], filled)
+        return _RareItemsets(rule.derives, [Derived(1, row) for row in rows], filled)
 
 
 def _selects_records(rule: _Rule) -> bool:

@@ -55,7 +55,9 @@ def make_consistent(
     `case` is the cluster, `values` has the value of each unit and anchor, `rows` is the assignment, and `ruled_out` has
     the cover rules.
     """
-    z = _count_by_anchor(case, rows, values.shape[1])
+    anchors = values.shape[1]
+    of_row = np.array(case.rows.of_row)
+    z = np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
     covers, empty, chunks = list(cover_rules(case, ruled_out)), list(_no_empty_record(case)), list(by_chunk(case.units))
     # Most assignments break nothing, and a programme is costly: only the chunks of broken rules are solved anew.
     broken = [rule for rule in covers if not rule.is_obeyed(z)]
@@ -73,11 +75,6 @@ def _solve_again(case: ClusterCase, values: Floats, z: Ints, units: slice, rules
     replaced = solve_flow(case, values, units, rules)
     if replaced is not None:
         z[units] = replaced
-
-
-def _count_by_anchor(case: ClusterCase, rows: Sequence[tuple[int, ...]], anchors: int) -> Ints:
-    of_row = np.array(case.rows.of_row)
-    return np.array([np.bincount(of_row[list(unit_rows)], minlength=anchors) for unit_rows in rows], dtype=np.int64)
 
 
 def cover_rules(case: ClusterCase, ruled_out: CoverLimits) -> Iterator[RowLimit]:

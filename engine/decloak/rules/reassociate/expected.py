@@ -191,12 +191,6 @@ def _never_empty(p: Floats, none: Floats, groups: Ints, starts: Ints, owner: Int
     return np.asarray(np.minimum(p / share[owner], 1.0))
 
 
-def _odds_factor(joined: float, most: int, rows: int) -> float:
-    """Return the factor for odds with which about `most` of these rows are joined, at most."""
-    q, t = min(joined / rows, 1 - CLOSE), min(most / rows, 0.5)
-    return min(most / joined, t * (1 - q) / (q * (1 - t)))
-
-
 def _apply_rules(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Mapping[int, CoverLimits]) -> bool:
     """Lower the odds where more rows join a covered item than the algorithm allows; return True if there were such."""
     first, broken = 0, False
@@ -207,7 +201,10 @@ def _apply_rules(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_ou
             cells = np.ix_(np.flatnonzero(rule.units) + first, np.flatnonzero(rule.anchors))
             joined = float((p[cells] * sizes[rule.anchors]).sum())
             if joined > rule.high * (1 + 1e-3):
-                odds[cells] *= _odds_factor(joined, rule.high, int(sizes[rule.anchors].sum()))
+                # The factor for odds with which about rule.high of these rows are joined, at most.
+                rows = int(sizes[rule.anchors].sum())
+                q, t = min(joined / rows, 1 - CLOSE), min(rule.high / rows, 0.5)
+                odds[cells] *= min(rule.high / joined, t * (1 - q) / (q * (1 - t)))
                 broken = True
         first = units.stop
     return broken

@@ -85,7 +85,10 @@ def coded_scores(
     unrelated: float | None,
 ) -> Scores:
     """Take the scores of pairs of these items; what is not finite is none. Without `unrelated` it is their mean."""
-    sign = _sign(closer)
+    signs = {"larger": 1.0, "smaller": -1.0}
+    if closer not in signs:
+        raise DecloakError(f"closer is {quote(closer)}", hint="scores are closer when larger, or when smaller")
+    sign = signs[closer]
     code, scored = {item: number for number, item in enumerate(items)}, _scored(scores)
     codes = np.array([code.get(item, -1) for item in scored.pairs.items], np.int64)
     a, b = codes[scored.pairs.a], codes[scored.pairs.b]
@@ -108,13 +111,6 @@ def _first_scores(keys: Ints, x: Floats, items: Sequence[str]) -> tuple[Ints, Fl
         pair = " and ".join(quote(items[code]) for code in divmod(differing[0], len(items)))
         raise DecloakError(f"{pair} have two different scores", hint="a score is the same in both directions")
     return keys[first], x[first]
-
-
-def _sign(closer: str) -> float:
-    signs = {"larger": 1.0, "smaller": -1.0}
-    if closer not in signs:
-        raise DecloakError(f"closer is {quote(closer)}", hint="scores are closer when larger, or when smaller")
-    return signs[closer]
 
 
 def _scored(scores: Mapping[tuple[str, str], float | None]) -> ScoredPairs:

@@ -26,13 +26,9 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         check_width(line, row, len(items) + options.ids)
         label = pop_id(row, options.ids)
         if not {"0", "1"}.issuperset(row):
-            _refuse_cell(line, items, row)
+            item, cell = next((item, cell) for item, cell in zip(items, row, strict=True) if cell not in ("0", "1"))
+            raise line.error(f"{quote(cell)} under {quote(item)}", "write 0 or 1; an id column needs the option ids")
         yield Record(line, label, list(compress(items, map("1".__eq__, row))))
-
-
-def _refuse_cell(line: Line, items: list[str], row: list[str]) -> None:
-    item, cell = next((item, cell) for item, cell in zip(items, row, strict=True) if cell not in ("0", "1"))
-    raise line.error(f"{quote(cell)} under {quote(item)}", "write 0 or 1; an id column needs the option ids")
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
