@@ -190,7 +190,7 @@ def test_a_form_that_is_advised_was_attacked(small, monkeypatch, method, ways):
     assert set(lead.attacks) >= ways
     # People outside the data are the control of inference and of membership.
     assert {"membership_auc", "inference_advantage", "inference_advantage_at_1"} <= lead.figures.keys()
-    assert f"Attacked by {', '.join(lead.attacks)}." in " ".join(str(found).split()) or lead is found.counts
+    assert f"attacks on {lead.candidate.name}: {', '.join(lead.attacks)}" in listing(found)
 
 
 @pytest.mark.slow

@@ -200,7 +200,8 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
     auc, bound = lead.figures.get("membership_auc"), by.get("membership_auc")
     told = "not measured" if auc is None else f"AUC {auc.value:.2f}"
     limit = "" if bound is None or auc is None else f" (limit {bound.limit:g})"
-    attacked = f"Attacked by {', '.join(lead.attacks)}." if lead.attacked else "Not attacked yet."
+    ways = f"{len(lead.attacks)} way{'s' if len(lead.attacks) > 1 else ''}"
+    attacked = f"Attacked in {ways}; the worst figures count." if lead.attacked else "Not attacked yet."
     yield from _line("  Membership", f"{told}{limit}. {attacked}")
     errors = (lead.figures.get(f"count_error_{size}") for size in (1, 2, 3))
     shown = ["–" if error is None else f"{error.value:.0%}" for error in errors]
@@ -266,9 +267,10 @@ def _listed(rows: Iterable[Tried], advice: Advice) -> Iterator[str]:
 
 
 def listing(advice: Advice) -> Iterator[str]:
-    """Yield a line for each candidate that was tried, the lowest error first, and for each that was not."""
+    """Yield a line per candidate, the lowest error first, then per list of attacks, and per way that was not tried."""
     if advice.tried:
         yield from _listed(sorted(advice.tried, key=lambda one: (one.error, one.candidate.name)), advice)
+    yield from (f"attacks on {one.candidate.name}: {', '.join(one.attacks)}" for one in advice.tried if one.attacked)
     yield from (f"not tested: {one.name} ({one.reason})" for one in advice.untried)
 
 
