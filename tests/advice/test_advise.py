@@ -166,6 +166,8 @@ def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(s
             worst = max(one.value / one.whole if figure.of else one.value for one in values)
             assert worst == figure.value, key
     assert call("run", "mine.yaml", "--store", "s.db").code == 0
+    handed_out = call("publish", "last", "mine.jsonl", "--store", "s.db")
+    assert "note: the release lacks the people of the control group" in handed_out.err
     text = Path("mine.yaml").read_text()
     Path("lower.yaml").write_text(re.sub(r'"k": \d+', '"k": 2', text))
     said = call("run", "lower.yaml", "--store", "s.db")

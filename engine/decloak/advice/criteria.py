@@ -143,7 +143,7 @@ def accepted(words: Sequence[str]) -> Accepted:
         return Accepted(words[0], PRESETS[words[0]])
     if len(words) == 1 and words[0].endswith((".yaml", ".yml")):
         return Accepted(Path(words[0]).name, tuple(_of_file(Path(words[0]))))
-    return Accepted("as given", tuple(_of_expression(word, "given") for word in words))
+    return Accepted("as given", tuple(_of_expression(word, "your own limit") for word in words))
 
 
 def _of_expression(text: str, source: str, place: str | None = None) -> Criterion:

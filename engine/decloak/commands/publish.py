@@ -57,10 +57,10 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     with closing(connect_readonly(store)) as connection:
         release = results.find_release(connection, run)
         handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
-        of_several = _one_of_several(connection, run)
+        of_run = [] if run.startswith("release:") else [*_one_of_several(connection, run), *_held_out(connection, run)]
         if not run.startswith("release:"):
             tell_runs(connection, run)
-    for warning in (*handed_out.warnings, *of_several):
+    for warning in (*handed_out.warnings, *of_run):
         say(warning if warning.startswith("WARNING:") else f"note: {warning}", err=True)
     first, *others = map(location, handed_out.files)
     say(f"wrote {first} and {' and '.join(others)}")
@@ -70,8 +70,6 @@ def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
     """Name the published run of a sweep, because other variants and repetitions expose other people."""
     from decloak.store.results import find_run, sweep_of
 
-    if run.startswith("release:"):
-        return []
     number = find_run(connection, run)
     sweep = {each.run: each for each in sweep_of(connection, number)}
     if number not in sweep or len(sweep) == 1:
@@ -80,3 +78,14 @@ def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
     title = f"{published.variant} #{published.repetition}"
     run_of = f"run {number} ({title}) is one of {len(sweep)} runs of its sweep"
     return [f"{run_of}; `decloak show {number}` lists the people exposed"]
+
+
+def _held_out(connection: "sqlite3.Connection", run: str) -> list[str]:
+    """Say that a release lacks the control group, if its run held one out."""
+    from decloak.measure.exposure_guesses import HELD_OUT
+    from decloak.store.results import find_run, notes_of
+
+    if not any(HELD_OUT in note for note in notes_of(connection, find_run(connection, run))):
+        return []
+    remedy = "to publish all records, delete `control: held_out` in the scenario and run it again"
+    return [f"the release lacks the people of the control group, who are held out; {remedy}"]
