@@ -24,8 +24,8 @@ from decloak.errors import quote
 from decloak.lazy import sparse
 
 __all__ = [
-    "Negative", "alone", "check_alike", "check_diverse", "check_generalised", "confident_rules", "disguised",
-    "negative_violations", "too_certain",
+    "Negative", "alone", "check_alike", "check_complete", "check_diverse", "check_generalised", "confident_rules",
+    "disguised", "negative_violations", "too_certain",
 ]  # fmt: skip
 
 Transactions = Sequence[tuple[str, ...]]
@@ -35,7 +35,7 @@ def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -
     """Return the faults of `release` against `original`, one sentence each; none if it is k^m-anonymous (`k`, `m`) and
     complete.
     """
-    return [*_lost(original, release), *_rare(release.rows, k, m)]
+    return [*check_complete(original, release), *_rare(release.rows, k, m)]
 
 
 def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
@@ -43,7 +43,7 @@ def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
     (`k`) others.
     """
     unlike = [f"only {alike} have just {_named(labels)}" for labels, alike in alone(release.transactions, k)]
-    return [*_lost(original, release), *unlike]
+    return [*check_complete(original, release), *unlike]
 
 
 def check_diverse(
@@ -60,7 +60,7 @@ def check_diverse(
     """
     hidden = frozenset(sensitive)
     return [
-        *_lost(original, release),
+        *check_complete(original, release),
         *(f"{quote(label)} contains a sensitive item" for label, _ in disguised(release, hidden)),
         *(
             f"of {whole} with {_named(labels)}, {support} have {quote(item)}"
@@ -69,7 +69,7 @@ def check_diverse(
     ]
 
 
-def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
+def check_complete(original: Dataset, release: Generalised) -> Iterator[str]:
     """Yield transactions that lack one of their items, or publish another one."""
     if release.ids != original.labels:
         yield "the release has other records than the original data"
@@ -83,7 +83,7 @@ def _lost(original: Dataset, release: Generalised) -> Iterator[str]:
 def _lost_of(
     names: Sequence[str], original: Transactions, release: Transactions, above: Mapping[str, frozenset[str]]
 ) -> Iterator[str]:
-    """Yield the faults of `_lost`, transaction by transaction."""
+    """Yield the faults of `check_complete`, transaction by transaction."""
     nowhere = frozenset[str]()
     for name, held, published in zip(names, original, release, strict=True):
         labels = frozenset(published)

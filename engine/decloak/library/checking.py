@@ -35,7 +35,7 @@ from decloak.errors import DecloakError, at_location, escape_control
 from decloak.releases.public_store import read_store
 from decloak.store.opening import is_store
 
-__all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release"]
+__all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release", "release_of"]
 
 AnyRelease = Disassociated | Generalised | ItemsetTable
 Warn = Callable[[str], None]
@@ -112,7 +112,7 @@ def check(
     """
     warnings: list[str] = []
     file = release if isinstance(release, str | Path) else None
-    found = _in_file(file, warnings) if file is not None else _in_memory(release)
+    found = release_of(release, warnings.append)
     chosen = {name: name == kind for name in ("whole", "links", "negative")}
     if kind is not None and not any(chosen.values()):
         raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(chosen)}")
@@ -124,14 +124,13 @@ def check(
     return Check(guarantee.statement, tuple(warnings), guarantee.columns, guarantee.first(found, most))
 
 
-def _in_file(file: FilePath, warnings: list[str]) -> AnyRelease:
-    if is_store(file):
-        return read_any_release(file, STORE_KIND, Options(), warnings.append, as_said=False)
-    reading = look(file).sure_reading("decloak.read(path, format=...)")
-    return read_any_release(file, reading.format, reading.options, warnings.append, as_said=False)
-
-
-def _in_memory(release: object) -> AnyRelease:
+def release_of(release: object, warn: Warn = lambda line: None) -> AnyRelease:
+    """Return a `release` or records in memory, or the content of a file, as the release to check."""
+    if isinstance(release, str | Path):
+        if is_store(release):
+            return read_any_release(release, STORE_KIND, Options(), warn, as_said=False)
+        reading = look(release).sure_reading("decloak.read(path, format=...)")
+        return read_any_release(release, reading.format, reading.options, warn, as_said=False)
     if isinstance(release, Disassociated | Generalised | ItemsetTable):
         return release
     published = getattr(release, "published", release)  # of COAT
