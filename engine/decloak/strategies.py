@@ -226,14 +226,10 @@ class IncrementalReleases(RuleBasedStateMachine):
         raise NotImplementedError
 
     @rule(data=st.data())
-    def add(self, data: st.DataObject) -> None:
-        """Add a record."""
+    def grow(self, data: st.DataObject) -> None:
+        """Add records and publish, once there are k. Check the release, and its difference from the one before."""
         names = [f"i{number}" for number in range(self.most_items)]
-        self.transactions.append(data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1), "record"))
-
-    @rule()
-    def release(self) -> None:
-        """Publish, once there are k records, and check the release and its difference to the one before."""
+        self.transactions += data.draw(transactions(names, 3, least=1, empty=False), "new records")
         if len(self.transactions) < self.k:
             return
         later: Any = self.publish([list(row) for row in self.transactions])
