@@ -27,9 +27,9 @@ from decloak.counting.guarantees import (
 )
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
-from decloak.data.release import Release
 from decloak.library.checking import AnyRelease, release_of
 from decloak.pipeline.evaluate import evaluate
 

@@ -18,9 +18,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from decloak import guarantees
 from decloak.anonymisers.registry import anonymise
-from decloak.data.forms import FormName
+from decloak.data.forms import FormName, Release
 from decloak.data.hierarchy import Hierarchy
-from decloak.data.release import Release
 from decloak.errors import DecloakError, suggest
 
 try:
