@@ -4,7 +4,6 @@ Each function raises an AssertionError with the first violations. A release is a
 or rows of items and labels. With the `original` records, the functions also check that the release is complete.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -31,7 +30,7 @@ from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.library.checking import AnyRelease, release_of
-from decloak.pipeline.evaluate import evaluate
+from decloak.library.running import evaluate
 
 __all__ = [
     "has_no_cover_problem",
@@ -175,12 +174,11 @@ def wins_no_more_than(
     if isinstance(found, ItemsetTable):
         raise TypeError("an itemset table has no records to attack")
     split = isinstance(found, Disassociated)
-    related: dict[str, Any] = {"relate": {"measure": "ngd", "source": "release"}}
-    with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
-        run = evaluate(
-            found, original, range(len(found.ids)) if rows is None else rows, attack=[attack],
-            measure=["accuracy" if split else "recovery"], store=Path(folder) / "store.db", **{**related, **sections},
-        )  # fmt: skip
+    related: dict[str, Any] = {"relate": {"measure": "ngd", "source": "release"}, **sections}
+    run = evaluate(
+        found, original, range(len(found.ids)) if rows is None else rows,
+        attack=[attack], measure=["accuracy" if split else "recovery"], store=None, **related,
+    )  # fmt: skip
     figures = {figure.measure: figure.value for figure in run.measures if figure.attack == attack}
     advantage, chance = figures.get("normalised_advantage"), figures.get("p_random")
     if advantage is not None and advantage > limit and chance is not None and chance < CHANCE:
