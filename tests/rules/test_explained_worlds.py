@@ -12,7 +12,7 @@ import pytest
 import decloak
 import naive_claims
 from decloak.errors import DecloakError
-from decloak.rules.explain import explain, list_findings
+from decloak.rules.explain import explain, explain_finding, list_findings
 from decloak.store.opening import connect_readonly
 
 CELLS = re.compile(r"(\d+) to (\d+) records have all of \(([^)]*)\) and none of \(([^)]*)\)")
@@ -122,3 +122,54 @@ def test_the_reason_why_a_member_was_kept_is_true(tmp_path, monkeypatch, seed):
                     assert attack != "centred", "it has no threshold, so it stops at last members alone"
                 reasons[sentence.partition(", ")[2].split(" ")[0]] += 1
     assert len(reasons) >= 3
+
+
+NEAR = """\
+rule: near
+form: query
+about: Records that are linked by shared items, over any number of records.
+derives: near(a, b)
+let:
+  shared: |
+    select distinct x.txn as a, y.txn as b from contains x join contains y on y.item = x.item and y.txn <> x.txn
+start: select a, b from shared
+repeat: select l.a, r.b from last_round l join shared r on r.a = l.b where r.b <> l.a  -- not back
+because: "{a:txn} leads to {b:txn} in {round} steps"
+reference: ours
+wrong_when: never
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_proof_is_a_chain_of_facts_of_the_least_height(tmp_path, monkeypatch, seed):
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(seed)
+    people = [sorted({f"i{number}", f"i{number + 1}", f"i{chance.randrange(9)}"}) for number in range(7)]
+    (tmp_path / "d.txt").write_text("".join(f"{', '.join(items)}\n" for items in people))
+    (tmp_path / "near.yaml").write_text(NEAR)
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {file: d.txt, format: basket}\n"
+        "anonymise: {method: suppression, k: 1, m: 1, suppress: items, order: recorded}\nattack: [near.yaml]\n"
+    )
+    decloak.run("s.yaml", store="s.db")
+    linked = {(a, b) for a, b in itertools.permutations(range(1, 8), 2) if set(people[a - 1]) & set(people[b - 1])}
+    deepest = 0
+    with closing(connect_readonly("s.db")) as connection:
+        for found in list_findings(connection, 1, None, 1000):
+            a, b, height = map(int, re.findall(r"\d+", found.sentence))
+            steps = explain_finding(connection, 1, found.finding)[1]
+            paths = [{a}]
+            while b not in paths[-1]:
+                paths.append({end for start, end in linked if start in paths[-1]})
+            assert height == len(paths) - 1, "no shorter chain of records links them"
+            if height == 1:
+                assert not steps
+                continue
+            (proof,) = steps
+            assert [row[0] for row in proof.rows] == list(range(1, height + 1)), "one fact of each round"
+            chain = [int(row[2]) for row in proof.rows]
+            assert {int(row[1]) for row in proof.rows} == {a}
+            assert all(link in linked for link in itertools.pairwise([a, *chain]))
+            assert chain[-1] == b
+            deepest = max(deepest, height)
+    assert deepest > 2

@@ -59,6 +59,14 @@ def test_a_rule_that_finds_nothing_in_its_tests_may_be_impossible(tmp_path, call
     assert faults(tmp_path) == ["the rule has no test; write mine.test.yaml beside it"]
 
 
+def test_a_run_with_a_deprecated_rule_names_the_replacement(example, call):
+    written(example, SOUND.replace("form: query\n", "form: query\nstatus: deprecated\nrelated: [order]\n"))
+    scenario = example / "scenario.yaml"
+    scenario.write_text(scenario.read_text().replace("[mda, tba, wba, gba, rba]", "[mda, mine.yaml]"))
+    done = call("run", scenario, "--store", example / "s.db")
+    assert "note: the rule mine is deprecated; use order\n" in done.err
+
+
 def test_conditions_are_found_wherever_they_are():
     sql = (
         "with a as (select x from t where x > 1 and y = ')' group by x having count(*) > 1) -- where z\n"

@@ -225,7 +225,7 @@ def _ran(plan: Plan, workspace: Workspace, number: int, fresh: bool) -> RunVaria
 
 
 def _skipped(plan: Plan) -> list[str]:
-    """Return a note about the families that the scenario lists and that do not apply to this variant."""
+    """Return notes about listed families that do not apply to this variant, and about deprecated rules."""
     entries = plan.variant.whole.get("measure") or ()
     names = [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
     measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}

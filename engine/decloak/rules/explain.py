@@ -1,19 +1,21 @@
 """Explanations of findings from the store: why an attack found something, or kept an item."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from decloak.errors import DecloakError, quote, suggest
-from decloak.rules.load import checked, parse_rule, untrusted_name
+from decloak.rules.load import Rule, checked, parse_rule, untrusted_name
 from decloak.rules.operators.operator import Explanation, ExplanationRequest, Value
+from decloak.rules.operators.query import QueryRule
 from decloak.store import evidence, results
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.evidence import Comparison
 from decloak.store.probabilities import probability_teller
+from decloak.store.relations import Row
 from decloak.store.results import RunAttack
-from decloak.store.sandbox import Sandbox, make_steps, quoted
+from decloak.store.sandbox import LAST_ROUND, Sandbox, make_steps, quoted
 from decloak.store.sandbox_guard import open_sandbox
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 
+MOST_KNOWN = 5_000
+"""Largest number of facts among which a proof is searched."""
 _NAMED = ("item", "txn")
 """Columns of evidence steps that are printed with names."""
 
@@ -123,7 +127,8 @@ def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> t
     )
     rule = parse_rule(where.text)
     steps = rule.model.evidence_steps
-    if not steps:
+    repeats = isinstance(rule.model, QueryRule) and rule.model.repeat is not None and rule.model.state is None
+    if not steps and not repeats:
         return explained, []
     # Steps are not stored: they are derived again from what the rule saw, other rules' findings among it.
     database = AttackersDatabase(connection, where.scope)
@@ -138,7 +143,47 @@ def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> t
         (row,) = database.numbering.derived(nodes, columns, [[values[column] for column in columns]])
         fact = dict(zip(columns, row, strict=True))
         rows = [_evidence_rows(sandbox, step, fact) for step in steps]
-    return explained, [_with_names(connection, database, step) for step in rows]
+        if repeats:
+            every = list(evidence.facts_of(connection, where.attack, rule.derives))
+            rounds = [number for number, _ in every]
+            known = list(
+                zip(rounds, database.numbering.derived(nodes, columns, [row for _, row in every]), strict=True)
+            )
+            proof = _proof(sandbox, rule, known, row)
+            rows += [Evidence("proof", ("round", *columns), proof)] if len(proof) > 1 else []
+    return explained, [_with_names(connection, database, step, nodes) for step in rows]
+
+
+def _proof(sandbox: Sandbox, rule: Rule, known: Sequence[tuple[int, Row]], fact: Row) -> list[Row]:
+    """Return the `known` facts from which `fact` follows, each with its round: a proof of the least height.
+
+    A fact of a round follows from facts of the round before. The proof has as few of these as it needs. No proof is
+    returned among more than MOST_KNOWN facts.
+    """
+    (height,) = {number for number, row in known if row == fact}
+    if len(known) > MOST_KNOWN:
+        return []
+    proof, wanted = [(height, *fact)], {fact}
+    for number in range(height, 1, -1):
+        sandbox.fill(rule.derives.name, rule.derives.columns, [row for earlier, row in known if earlier < number])
+        before = [row for earlier, row in known if earlier == number - 1]
+        wanted = {row for goal in sorted(wanted, key=repr) for row in _premises(sandbox, rule, before, goal)}
+        proof += [(number - 1, *row) for row in sorted(wanted, key=repr)]
+    return proof[::-1]
+
+
+def _premises(sandbox: Sandbox, rule: Rule, rows: list[Row], goal: Row) -> list[Row]:
+    """Return facts of the last round, of `rows`, without any of which the `goal` does not follow."""
+    chosen = ", ".join(map(quoted, rule.derives.columns))
+    size = len(rows)
+    while size:
+        for start in range(len(rows), -1, -size):
+            fewer = [*rows[:start], *rows[start + size :]]
+            sandbox.fill(LAST_ROUND, rule.derives.columns, fewer)
+            if len(fewer) < len(rows) and goal in sandbox.select(f"select {chosen} from ({rule.model.repeat}\n)")[1]:
+                rows = fewer
+        size //= 2
+    return rows
 
 
 def compare_alternatives(connection: sqlite3.Connection, run: int, finding: int) -> Comparison | None:
@@ -175,8 +220,11 @@ def _evidence_rows(sandbox: Sandbox, step: str, fact: dict[str, Value]) -> Evide
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
 
 
-def _with_names(connection: sqlite3.Connection, database: AttackersDatabase, step: Evidence) -> Evidence:
-    """Return the step with names instead of numbers in the columns item and txn."""
+def _with_names(
+    connection: sqlite3.Connection, database: AttackersDatabase, step: Evidence, nodes: Mapping[str, str]
+) -> Evidence:
+    """Return the step with names instead of numbers in the columns item and txn, and in a proof in those of `nodes`."""
+    kinds = {name: name for name in _NAMED} | (dict(nodes) if step.step == "proof" else {})
 
     def named(kind: str, value: Value) -> Value:
         number = database.numbering.stored(kind, value)
@@ -184,7 +232,8 @@ def _with_names(connection: sqlite3.Connection, database: AttackersDatabase, ste
 
     rows = [
         tuple(
-            named(column, value) if column in _NAMED else value for column, value in zip(step.columns, row, strict=True)
+            named(kinds[column], value) if column in kinds else value
+            for column, value in zip(step.columns, row, strict=True)
         )
         for row in step.rows
     ]

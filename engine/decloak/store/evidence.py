@@ -7,11 +7,11 @@ A comparison has the known items on one side and the alternatives on the other, 
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
-from decloak.store.relations import NODES, Scope, SqlValue
+from decloak.store.relations import NODES, Derives, Scope, SqlValue
 from decloak.store.sandbox import quoted
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "cover_comparison",
     "eliminations_named",
     "fact",
+    "facts_of",
     "facts_sql",
     "find_finding",
     "finding_sentences",
@@ -196,6 +197,15 @@ def reason_sentence(connection: sqlite3.Connection, finding: int, because: str, 
 def facts_sql(relation: str) -> str:
     """The facts of a relation with their rounds, as a table expression."""
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join fact f on f.id = x.finding)"
+
+
+def facts_of(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the round and the values of each fact that `attack` derived."""
+    chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
+    sql = (
+        f"select x.round, {chosen} from {facts_sql(derives.name)} x join fact f on f.id = x.finding where f.attack = ?"
+    )
+    yield from ((number, tuple(values)) for number, *values in connection.execute(sql, (attack,)))
 
 
 def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
