@@ -231,7 +231,10 @@ def _skipped(plan: Plan) -> list[str]:
     measured = {family.name for planned in plan.attacks for family, _, _ in planned.measures}
     skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
     listed = ", ".join(dict.fromkeys(skipped))
-    return [f"skipped measures, which are for other releases or attacks: {listed}"] if listed else []
+    notes = [f"skipped measures, which are for other releases or attacks: {listed}"] if listed else []
+    models = {planned.rule.name: planned.rule.model for planned in plan.attacks if planned.label is not None}
+    old = [model for model in models.values() if model.status == "deprecated"]
+    return notes + [f"the rule {model.rule} is deprecated; use {', '.join(model.related)}" for model in old]
 
 
 def _summed_up(
