@@ -170,7 +170,7 @@ def _exposure() -> Iterator[Metric]:
     )  # fmt: skip
     yield Metric(
         "implied", "third item implied by 2 items", "people", "people with 2 items that imply a third",
-        _EXPOSES, family, ("_original", "_release"),
+        _EXPOSES, family, ("_original", "_release", "_control"),
     )  # fmt: skip
     yield Metric(
         "hidden", "hidden", "share", "item occurrences not shown with their record", _LOSES, family, of_release=True

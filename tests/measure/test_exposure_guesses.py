@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_estimate as naive
+import naive_exposure
 from decloak.data.generators.clinic import generate
 from decloak.data.rows import CodedRows
 from decloak.data.sampling import control_share
@@ -41,9 +42,9 @@ METHODS = {
 def ran(tmp_path):
     """Run a method with an attack and measure exposure; the run, and the store."""
 
-    def run(method, attack, exposure="{control: held_out}", data=CLINIC):
+    def run(method, attack, exposure="{control: held_out}", data=CLINIC, relate=RELATE):
         path = tmp_path / "s.yaml"
-        path.write_text(f"{data}{RELATE}anonymise: {method}\nattack: [{attack}]\nmeasure: [{{exposure: {exposure}}}]\n")
+        path.write_text(f"{data}{relate}anonymise: {method}\nattack: [{attack}]\nmeasure: [{{exposure: {exposure}}}]\n")
         done = decloak.run(path, store=tmp_path / "s.db")
         return done, connect_readonly(done.store)
 
@@ -104,6 +105,33 @@ def drawn(rows, names, items, known, more):
     places = drawn_people(np.diff(matrix.indptr), known + more, None, 0)
     columns = known_items(matrix[places], items, places, known, 0)
     return [(int(place), [names[at] for at in column]) for place, column in zip(places, columns.T, strict=True)]
+
+
+WITHOUT_RECORDS = "{method: itemsets, k: 4, m: 3, zeros: allow}"
+
+
+@pytest.mark.parametrize("method", ["cut", "disassociation", "itemsets"])
+def test_of_people_outside_the_data_it_is_counted_whom_the_release_implies_an_item_of(ran, tmp_path, method):
+    rows = [set(row) for row in generate(200, seed=5).transactions]
+    for name, part in (("d.txt", rows[:120]), ("c.txt", rows[120:])):
+        (tmp_path / name).write_text("".join(",".join(sorted(row)) + "\n" for row in part))
+    settings, attack = METHODS.get(method, (WITHOUT_RECORDS, "differenced"))
+    data, relate = "scenario: s\ndata: {file: d.txt, format: basket}\n", RELATE if method in METHODS else ""
+    done, store = ran(settings, attack, "{control: c.txt}", data, relate)
+    number = release_of(store, done.variants[0].run)
+    held, others = form_of(store, number).load(store, number), rows[120:]
+    if method == "itemsets":
+        expected = naive_exposure.implied_by_table(held.published.by_itemset, others)
+    elif method == "disassociation":
+        people = [(None, row) for row in others]
+        expected = naive_exposure.implied_in_chunks(held.published, people, outside=True)
+    else:
+        may = [set(row) for row in held.possible]
+        shows = [{one for one in row if isinstance(one, str)} for row in held.published.transactions]
+        expected = naive_exposure.implied(may, shows, others, others)
+    figure = pooled_figures(store, done.variants[0].run)["implied_control", attack]
+    assert (figure.value, figure.whole) == (expected, len(others))
+    assert expected > 0
 
 
 @pytest.mark.parametrize("method", slow_but(["shared chunks"], METHODS))

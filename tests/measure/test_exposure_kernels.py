@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import naive_exposure as naive
 from decloak.data.rows import CodedRows
+from decloak.measure.exposure_sets import NOBODY
 from decloak.measure.kernels import candidate_index, targets
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.equivalence_classes import classes_of
@@ -79,6 +80,14 @@ def test_two_items_imply_a_third_that_all_their_candidates_show(made):
     may, shows, known, _ = made
     found = SinglingOutSearch(holding(may), everybody(known)).implied(holding(shows), entries(shows))
     assert found == naive.implied(may, shows, known, shows)
+
+
+@settings(max_examples=200)
+@given(seen(), st.lists(SETS, min_size=1, max_size=6))
+def test_of_people_outside_the_data_an_implied_third_is_one_of_their_items(made, others):
+    may, shows, *_ = made
+    search = SinglingOutSearch(holding(may), Targets(np.full(len(others), NOBODY), ITEMS, entries(others)))
+    assert search.implied(holding(shows), entries(others)) == naive.implied(may, shows, others, others)
 
 
 def test_where_nobody_fits_nothing_is_implied():
@@ -170,6 +179,8 @@ def test_two_items_imply_a_third_that_follows_in_every_cluster_that_may_hold_the
     release, records, truth = made
     people = [(number, records[place]) for number, places in enumerate(truth) for place in places]
     assert implied_in_chunks(release, people) == naive.implied_in_chunks(release, people)
+    others = [(None, data.draw(st.permutations(items))[: len(items) - 1]) for _, items in people]
+    assert implied_in_chunks(release, others, outside=True) == naive.implied_in_chunks(release, others, outside=True)
 
 
 @given(CHANCES)

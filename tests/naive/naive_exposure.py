@@ -58,8 +58,8 @@ def follows(cluster, shared, pair):
     return following - set(pair)
 
 
-def implied_in_chunks(release, people):
-    """The same of a disassociated release: people by cluster and known items."""
+def implied_in_chunks(release, people, outside=False):
+    """The same of a disassociated release: people by cluster and known items. The third of others is one of theirs."""
     shared = [set() for _ in release.clusters]
     for joint in release.joints:
         for number in joint.clusters:
@@ -70,7 +70,7 @@ def implied_in_chunks(release, people):
         for pair in combinations(sorted(set(items)), 2):
             sets = [follows(cluster, shared[n], pair) for n, cluster in enumerate(release.clusters)]
             there = [one for one in sets if one is not None]
-            told |= bool(there) and bool(set.intersection(*there))
+            told |= bool(there) and bool(set.intersection(*there, *([set(items)] if outside else [])))
         count += told
     return count
 
@@ -159,3 +159,15 @@ def possible_items(release):
                 further |= {item for chunk in joint.shared_chunks for item in chunk.items}
         rows += [set(anchor) | further for anchor in cluster.anchors]
     return rows
+
+
+def implied_by_table(supports, people):
+    """People with three items or more of whom one or two imply another that they have; `supports` by frozenset."""
+    count = 0
+    for items in people:
+        known = [frozenset(one) for size in (1, 2) for one in combinations(sorted(items), size)]
+        told = any(
+            one in supports and supports.get(one | {third}) == supports[one] for one in known for third in items - one
+        )
+        count += told and len(items) >= 3
+    return count

@@ -3,14 +3,18 @@
 The figures come from three modules: records that single people out, links that are certain, and guesses at items.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
+from decloak.data.dataset import Dataset
 from decloak.data.forms import FormName
+from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RecordExposure
-from decloak.measure.family import Attacked, Family, MetricResult
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import (
     StoredDisassociation,
     StoredItemsetTable,
@@ -67,11 +71,52 @@ def _of_table(held: StoredItemsetTable, attacked: Attacked) -> RecordExposure:
     return held.cached(exposure_of_table)
 
 
+@singledispatch
+def _implied_outside(held: StoredRelease, others: CodedRows[str]) -> tuple[int, int] | None:
+    """Return for how many people outside the data two items imply a third that they have, and the people counted."""
+    return None
+
+
+@_implied_outside.register
+def _outside_sets(held: StoredSetRelease, others: CodedRows[str]) -> tuple[int, int] | None:
+    from decloak.measure.exposure_sets import implied_outside_sets
+
+    return implied_outside_sets(held, others)
+
+
+@_implied_outside.register
+def _outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -> tuple[int, int] | None:
+    from decloak.measure.exposure_chunks import implied_outside_chunks
+
+    return implied_outside_chunks(held, others)
+
+
+@_implied_outside.register
+def _outside_table(held: StoredItemsetTable, others: CodedRows[str]) -> tuple[int, int] | None:
+    from decloak.measure.exposure_without_records import implied_outside_table
+
+    return implied_outside_table(held, others)
+
+
+@dataclass(frozen=True)
+class _ImpliedOutside:
+    """Equal for equal controls, so that a release keeps what was worked out for each."""
+
+    named: str
+    control: Callable[[], Dataset | None] = field(compare=False)
+
+    def __call__(self, held: StoredRelease) -> list[MetricValue]:
+        others = None if held.original is None else self.control()
+        found = None if others is None else _implied_outside(held, others.rows.with_used_names)
+        return [] if found is None else [(POOLED, "implied_control", found[0], found[0], found[1])]
+
+
 def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     """Measure all figures of exposure; `settings` are the settings of the guesses."""
     parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
-    return [value for values, _ in parts for value in values], "; ".join(notes) or None
+    outside = attacked.release.cached(_ImpliedOutside(str(settings["control"]), attacked.control))
+    return [*(value for values, _ in parts for value in values), *outside], "; ".join(notes) or None
 
 
 FAMILY = Family(

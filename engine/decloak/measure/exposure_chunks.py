@@ -35,7 +35,7 @@ from decloak.releases.stored import StoredDisassociation
 from decloak.store.assigned import read_places
 from decloak.store.probabilities import probabilities
 
-__all__ = ["exposure_of_chunks"]
+__all__ = ["exposure_of_chunks", "implied_outside_chunks"]
 
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
@@ -47,6 +47,19 @@ def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> Record
         return people.exposure(None, None)
     given = people.rows.assigned_units(attacked.assignments)
     return people.exposure(given, _probable_candidates(people.rows, given, attacked))
+
+
+def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -> tuple[int, int]:
+    """Return for how many of the `others` two items imply a third that they have, and the people counted."""
+    chosen = sample_targets(others.lengths, sum(cluster.size for cluster in held.published.clusters))
+    taken = others.select(chosen)
+    items, support = max(1, len(others.names)), np.bincount(others.codes, minlength=len(others.names))
+    person, item = np.divmod(
+        keep_rarest_items(np.unique(taken.row_of_code * items + taken.codes), items, support), items
+    )
+    own = np.split(item, np.searchsorted(person, np.arange(1, len(chosen))))
+    people = ((None, [others.names[code] for code in codes.tolist()]) for codes in own)
+    return implied_in_chunks(held.published, people, outside=True), len(chosen)
 
 
 def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: Attacked) -> Candidates | None:

@@ -26,7 +26,10 @@ from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_t
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 
-__all__ = ["RawExposure", "exposure_of_sets"]
+__all__ = ["RawExposure", "exposure_of_sets", "implied_outside_sets"]
+
+NOBODY = -2
+"""The row of a person without a record. -1 is the row where there is no candidate, or more than one."""
 
 
 def exposure_of_sets(held: StoredSetRelease, attacked: Attacked) -> RecordExposure:
@@ -41,6 +44,20 @@ def exposure_of_sets(held: StoredSetRelease, attacked: Attacked) -> RecordExposu
     return _exposure(
         people, people.eliminated(tables, eliminations), [people.eliminated(tables, draw) for draw in draws]
     )
+
+
+def implied_outside_sets(held: StoredSetRelease, others: CodedRows[str]) -> tuple[int, int]:
+    """Return for how many of the `others` two items imply a third that they have, and the people counted."""
+    people = held.cached(_People.of)
+    chosen = sample_targets(others.lengths, people.search.may.records)
+    taken, items = others.select(chosen), people.search.targets.items
+    number = np.array([people.elements.number.get(name, -1) for name in others.names], np.int64)
+    place = np.where(number >= 0, people.place[number], -1)[taken.codes]
+    known = np.unique(taken.row_of_code[place >= 0] * items + place[place >= 0])
+    support = np.bincount(known % items, minlength=items)
+    # No record is theirs: a single candidate says nothing of them.
+    targets = Targets(np.full(len(chosen), NOBODY), items, keep_rarest_items(known, items, support))
+    return SinglingOutSearch(people.search.may, targets).implied(people.shows, targets.known), len(chosen)
 
 
 def _exposure(people: "_People", after: EliminatedCells | None, by_chance: Sequence[EliminatedCells]) -> RecordExposure:
@@ -125,6 +142,7 @@ class _People:
     search: SinglingOutSearch
     classes: Ints
     raw: "RawExposure | None"
+    shows: CandidateIndex
     implied: int
     hidden: _Hidden | None
 
@@ -166,7 +184,7 @@ class _People:
         )
         search = SinglingOutSearch(may, targets)
         told = search.implied(shows, _items_by_place(shown, place))
-        return cls(elements, place, search, classes, raw, told, hidden)
+        return cls(elements, place, search, classes, raw, shows, told, hidden)
 
     def eliminated(self, tables: Sequence[TrueTable], masks: Sequence[Mask]) -> EliminatedCells:
         """Return the members of tables that an attack eliminated."""

@@ -3,8 +3,6 @@
 No published record belongs to a person, so no figure needs one. An itemset of one person in a table still singles out.
 """
 
-from collections.abc import Iterator, Mapping
-
 import numpy as np
 
 from decloak.arrays import Ints
@@ -16,7 +14,7 @@ from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.targets import keep_rarest_items, sample_targets
 from decloak.releases.stored import StoredItemsetTable, StoredSynthetic
 
-__all__ = ["exposure_of_synthetic", "exposure_of_table", "raw_exposure"]
+__all__ = ["exposure_of_synthetic", "exposure_of_table", "implied_outside_table", "raw_exposure"]
 
 
 def raw_exposure(rows: CodedRows[str]) -> tuple[Ints, RawExposure]:
@@ -43,13 +41,11 @@ def exposure_of_table(held: StoredItemsetTable) -> RecordExposure:
             if len(items) == size and support == 1:
                 found[holders.of(items)] = True
         singled.append(float(found.sum()))
-    implied = np.zeros(len(people), np.bool_)
-    for items, long_enough in _implying(held.published.by_itemset):
-        implied[holders.of(items)] |= holders.lengths[holders.of(items)] >= long_enough
+    implied = _count_implied(held, holders)
     return RecordExposure(
         people=len(people),
         singled_out=changes(raw.singled, singled),
-        implied=Change(raw.implied, int(implied.sum())),
+        implied=Change(raw.implied, implied),
         hidden=1.0,
     )
 
@@ -63,13 +59,19 @@ def exposure_of_synthetic(held: StoredSynthetic) -> RecordExposure:
     return RecordExposure(len(people), changes(raw.singled, none), implied=Change(raw.implied), hidden=1.0)
 
 
-def _implying(supports: Mapping[frozenset[str], int]) -> Iterator[tuple[frozenset[str], int]]:
-    """Yield one or two items that imply another, and the least number of items of the people concerned."""
+def implied_outside_table(held: StoredItemsetTable, others: CodedRows[str]) -> tuple[int, int]:
+    """Return for how many of the `others` two items imply a third that they have, and the people counted."""
+    return _count_implied(held, _Holders(others)), len(others)
+
+
+def _count_implied(held: StoredItemsetTable, holders: "_Holders") -> int:
+    """Return the people with enough items of whom one or two items imply another that they have."""
+    supports, implied = held.published.by_itemset, np.zeros(len(holders.lengths), np.bool_)
     for items, support in supports.items():
-        for item in items if len(items) > 1 else ():
-            known = items - {item}
-            if supports.get(known) == support:
-                yield known, MOST_KNOWN
+        if len(items) > 1 and any(supports.get(items - {item}) == support for item in items):
+            people = holders.of(items)
+            implied[people] |= holders.lengths[people] >= MOST_KNOWN
+    return int(implied.sum())
 
 
 class _Holders:

@@ -158,6 +158,8 @@ class Figures:
     exposed: Mapping[int, People] = field(default_factory=dict)
     after_attack: Mapping[int, People] = field(default_factory=dict)
     implied: People = People()
+    implied_outside: People = People()
+    """The people of the control for whom the release implies an item that they have."""
     certain_links: People = People()
     covered: People = People()
     inference: Mapping[str, Advantage] = field(default_factory=dict)

@@ -149,6 +149,7 @@ class _Reader:
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
             implied=self._worst(runs, "implied", card),
+            implied_outside=People(self._mean(runs, "implied_control").mean, of=self._largest(runs, "implied_control")),
             certain_links=self._certain(runs),
             covered=self._by_attack(runs, "vulnerable_records") if chunks else People(applies=False),
             inference={ending: self._inference(runs, ending) for ending in MOST_INFERENCE},
@@ -175,16 +176,20 @@ class _Reader:
         bounds = None if card is None or not card.sampled else card.around(release._replace(low=None, high=None))
         return People(release.mean, original.mean, None if bounds is None else bounds.high)
 
+    def _largest(self, runs: Sequence[int], key: str) -> int | None:
+        """Return the number of people that a figure was counted among, the largest of all runs."""
+        wholes = [self._of(run, key) for run in runs]
+        known = [whole for whole in wholes if whole is not None]
+        return round(max(known)) if known else None
+
     def _looked_up(self, runs: Sequence[int], key: str) -> People:
         """Read a number of people among those who were looked up, with Wilson's bound where these are a sample."""
         release, original = (self._mean(runs, f"{key}_{way}").mean for way in ("release", "original"))
         found = self._by_attack(runs, key)
         found = People(release) if found.count is None else found
-        wholes = [self._of(run, f"{key}_release") for run in runs]
-        known = [whole for whole in wholes if whole is not None]
-        if found.count is None or not known:
+        of = self._largest(runs, f"{key}_release")
+        if found.count is None or of is None:
             return People()
-        of = round(max(known))
         sampled = of < max(self.study.sizes.get(run, 0) for run in runs)
         high = of * wilson(found.count / of, quantile(math.inf, 0.025) ** 2 / of)[1] if sampled and of else None
         attack = found.attack if release is None or found.count > release else ""

@@ -175,7 +175,9 @@ def _exposed_lines(judged: Judged) -> Iterator[VerdictLine]:
 
 def _implied_lines(judged: Judged) -> Iterator[VerdictLine]:
     if judged.figures.implied.count is not None:
-        yield VerdictLine("Implied items", implied_text(judged))
+        outside = judged.figures.implied_outside
+        control = "" if outside.count is None else f" The control: {of_people(judged, outside)} outside the data."
+        yield VerdictLine("Implied items", implied_text(judged) + control)
 
 
 def _link_lines(judged: Judged) -> Iterator[VerdictLine]:

@@ -16,10 +16,13 @@ __all__ = ["implied_in_chunks"]
 Pair = tuple[str, str]
 
 
-def implied_in_chunks(release: Disassociated, known: Iterable[tuple[int, Iterable[str]]]) -> int:
+def implied_in_chunks(
+    release: Disassociated, known: Iterable[tuple[int | None, Iterable[str]]], *, outside: bool = False
+) -> int:
     """Return the number of people for whom two known items imply a third.
 
-    `release` is the disassociated release; `known` has the cluster and the known items of each person.
+    `release` is the disassociated release; `known` has the cluster and the known items of each person. People
+    `outside` the data have no cluster: for them the third must be one of their items.
 
     >>> from decloak.data.disassociated import Chunk
     >>> chunk = Chunk(("a", "b", "c"), (("a", "b", "c"), ("a", "b", "c")))
@@ -27,15 +30,16 @@ def implied_in_chunks(release: Disassociated, known: Iterable[tuple[int, Iterabl
     1
     """
     clusters = _Clusters(release)
-    verdicts: dict[Pair, bool] = {}
+    verdicts: dict[Pair, frozenset[str]] = {}
 
-    def is_implied(cluster: int, pair: Pair) -> bool:
+    def is_implied(cluster: int | None, pair: Pair, own: frozenset[str]) -> bool:
         if pair not in verdicts:
-            verdicts[pair] = clusters.implies(pair, cluster)
-        return verdicts[pair]
+            verdicts[pair] = clusters.implied(pair, cluster)
+        return not verdicts[pair].isdisjoint(own) if outside else bool(verdicts[pair])
 
     return sum(
-        any(is_implied(cluster, pair) for pair in combinations(sorted(set(items)), 2)) for cluster, items in known
+        any(is_implied(cluster, pair, own) for pair in combinations(sorted(own), 2))
+        for cluster, own in ((cluster, frozenset(items)) for cluster, items in known)
     )
 
 
@@ -58,21 +62,19 @@ class _Clusters:
         )
         self._implied_by = cache(self._implied_in_cluster)
 
-    def implies(self, pair: Pair, first: int) -> bool:
-        """Return True if a third item follows from `pair` wherever the two may be; `first` is a cluster that may have
-        both.
-        """
+    def implied(self, pair: Pair, first: int | None) -> frozenset[str]:
+        """Return the items that follow from `pair` wherever the two may be; `first` is a cluster that may have both."""
         one, other = (self._clusters_with.get(item, set()) for item in pair)
-        common = self._implied_by(first, pair) if first in one and first in other else None
+        common = self._implied_by(first, pair) if first is not None and first in one and first in other else None
         if common is not None and not common:
-            return False  # most pairs imply nothing there already
-        for number in sorted(one & other - {first}):
+            return common  # most pairs imply nothing there already
+        for number in sorted(one & other - ({first} if first is not None else set())):
             following = self._implied_by(number, pair)
             if following is not None:
                 common = following if common is None else common & following
                 if not common:
-                    return False
-        return bool(common)
+                    break
+        return common or frozenset()
 
     def _implied_in_cluster(self, number: int, pair: Pair) -> frozenset[str] | None:
         """Return the items that follow from two items in a cluster, None where it cannot have both."""
