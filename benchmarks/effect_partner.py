@@ -41,7 +41,7 @@ from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.dataset import Dataset
 from decloak.data.pairs import Pairs, ScoredPairs
 from decloak.data.tables import AttackTable, Pair
-from effect_selftrained import FILES, Measure, by_distance, kept, struck_well, vectors
+from effect_selftrained import FILES, Measure, by_distance, eliminated_well, kept, vectors
 
 WAYS: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -202,7 +202,7 @@ def figures(made: Made, others: Sequence[Made], glove: Measure) -> dict[str, flo
         "selftrained": learned,
         "adaptive": adaptive(made, others, glove),
     }
-    return {name: struck_well(rank, attacked, made.truth) for name, rank in ranks.items()}
+    return {name: eliminated_well(rank, attacked, made.truth) for name, rank in ranks.items()}
 
 
 def measured(

@@ -28,10 +28,17 @@ from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.counts import count_errors, drawn_queries, estimates_of, plain_records
+from decloak.measure.kernels.estimate.counts import (
+    count_errors,
+    drawn_people,
+    drawn_queries,
+    estimates_of,
+    known_items,
+    plain_records,
+    signatures,
+)
 from decloak.measure.kernels.estimate.estimator import Matrix, batches
 from decloak.measure.kernels.estimate.guess_advantage import guess_advantage, surest
-from decloak.measure.kernels.estimate.known import drawn_people, known_items, signatures
 from effect_absent import records
 
 ROUNDS = 5
