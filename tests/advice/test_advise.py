@@ -1,5 +1,6 @@
 """`decloak advise`: golden screens, small data from end to end, budget, interruption and the written scenario."""
 
+import gzip
 import json
 import random
 import re
@@ -319,3 +320,18 @@ def test_what_leads_is_never_dominated_and_never_hides_everything_on_200_small_d
         own = costs[id(found.lead)]
         assert found.lead in shown
         assert not any(all(a <= b for a, b in zip(of, own, strict=True)) and of != own for of in costs.values()), seed
+
+
+@pytest.mark.slow
+def test_nothing_is_acceptable_for_keywords_of_medical_notes(shared_data, tmp_path):
+    with gzip.open(shared_data / "mtsamples_keywords.tsv.gz", "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t")[1].split("|") for line in lines]
+    found = advise(rows)
+    screen = " ".join(str(found).split())
+    assert (found.passes, found.counts_pass) == (False, False)
+    assert "nothing tried is acceptable" in screen
+    assert "First leave out rare items and items that identify." in screen
+    assert len(str(found).splitlines()) <= LINES
+    small = next(one for one in found.tried if one.candidate.anonymise.get("max_cluster") == 50)
+    assert small.figures["exposed_3_original"].value > 0.9
+    assert small.figures["exposed_3_release"].value > 0.01

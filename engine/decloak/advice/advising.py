@@ -96,7 +96,7 @@ def advise(
         lead, passes = session.settle(counts=readers == "counts")
         counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
         held_out = round(control_share(records) * records) if control is None else 0
-        untried = (*session.left, *not_applicable(records, inputs), *session.refused)
+        untried = (*not_applicable(records, inputs), *session.left, *session.refused)
         return Advice(
             records - held_out, len(original.items), held_out, by, tuple(session.tried), untried, lead, passes,
             session.ended, base, drawn_from,
