@@ -149,7 +149,7 @@ def test_all_candidates_are_tried_and_the_lead_is_attacked_and_not_dominated(sma
     assert found.lead.attacked
     assert found.lead in found.front
     methods = {one.candidate.anonymise["method"] for one in found.tried}
-    assert methods == {"disassociation", "cut", "lra", "suppression", "itemsets", "synthetic"}
+    assert methods == {"disassociation", "cut", "lra", "partition", "suppression", "itemsets", "synthetic"}
     assert found.counts.candidate.of_counts
     assert found.counts.attacked
     assert not found.lead.candidate.of_counts
@@ -182,12 +182,15 @@ def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(s
         ("itemsets", {"certain", "differenced"}),  # reconstruction by integer programs, and differences
         ("synthetic", {"copies"}),
         ("suppression", {"km_violation", "rba"}),
+        ("diversity", {"rba", "selftrained"}),
         ("cut", {"km_violation", "rba", "selftrained"}),  # the attacker learns from the release
     ],
 )
 def test_a_form_that_is_advised_was_attacked(small, monkeypatch, method, ways):
-    of_method = [one for one in candidates_for(200, Inputs()) if one.anonymise["method"] == method][:1]
-    monkeypatch.setattr(advising, "candidates_for", lambda *_: of_method)
+    of_method = [
+        one for one in candidates_for(200, Inputs(sensitive=["a1", "b2"])) if one.anonymise["method"] == method
+    ]
+    monkeypatch.setattr(advising, "candidates_for", lambda *_: of_method[:1])
     found = advise(small[0] / "visits.txt")
     lead = found.lead or found.counts
     assert set(lead.attacks) >= ways

@@ -17,6 +17,8 @@ READERS = ("any", "records", "counts")
 """Readers need records, or only count; the first is the default."""
 COUNTS = ("itemsets", "synthetic")
 """The kinds of methods for readers who only count: they publish no record of a person."""
+FEW_RECORDS: Mapping[str, Any] = {"rule": "km_violation", "k": 5, "m": 2}
+"""The attack of least cost on generalised records. Methods without a k or an m of their own need it with both."""
 PLAIN = ("suppression", "generalisation", "disassociation", "coat", *COUNTS)
 """The kinds of methods, the plainest first: it wins where nothing else differs."""
 
@@ -28,7 +30,7 @@ class Candidate:
     kind: str
     name: str
     anonymise: Mapping[str, Any]
-    attack: str
+    attack: str | Mapping[str, Any]
 
     @property
     def of_counts(self) -> bool:
@@ -93,18 +95,20 @@ def _cut(inputs: Inputs) -> Iterator[Candidate]:
     for k, m in BOUNDS:
         for name, tree in _trees(inputs):
             settings = {"method": "cut", "k": k, "m": m, "hierarchy": tree}
-            yield Candidate("generalisation", f"cut k = {k}, m = {m}, by {name}", settings, "km_violation")
+            yield Candidate("generalisation", f"cut k = {k}, m = {m}, by {name}", settings, FEW_RECORDS)
 
 
 def _in_parts() -> Iterator[Candidate]:
     settings = {"method": "lra", "k": 5, "m": 2, "parts": PARTS, "hierarchy": {"by": "popularity"}}
-    yield Candidate("generalisation", f"lra k = 5, m = 2, {PARTS} parts", settings, "km_violation")
+    yield Candidate("generalisation", f"lra k = 5, m = 2, {PARTS} parts", settings, FEW_RECORDS)
+    settings = {"method": "partition", "k": 5, "hierarchy": {"by": "popularity"}}
+    yield Candidate("generalisation", "partition k = 5", settings, FEW_RECORDS)
 
 
 def _diverse(inputs: Inputs) -> Iterator[Candidate]:
     for name, tree in _trees(inputs) if inputs.sensitive else ():
         settings = {"method": "diversity", "l": 3, "m": 2, "sensitive": list(inputs.sensitive), "hierarchy": tree}
-        yield Candidate("generalisation", f"diversity l = 3, m = 2, by {name}", settings, "km_violation")
+        yield Candidate("generalisation", f"diversity l = 3, m = 2, by {name}", settings, FEW_RECORDS)
 
 
 def _coat(inputs: Inputs) -> Iterator[Candidate]:
@@ -113,12 +117,12 @@ def _coat(inputs: Inputs) -> Iterator[Candidate]:
         settings = {"method": "coat", "k": k, "privacy": {"file": inputs.constraints}, "utility": utility}
         chosen = {} if partner is None else {"partner": partner}
         name = f"coat k = {k}" + ("" if partner is None else f", {partner} partners")
-        yield Candidate("coat", name, settings | chosen, "km_violation")
+        yield Candidate("coat", name, settings | chosen, FEW_RECORDS)
 
 
 def _suppressed() -> Iterator[Candidate]:
     settings = {"method": "suppression", "suppress": "items", "k": 5, "m": 2}
-    yield Candidate("suppression", "suppression of items k = 5, m = 2", settings, "km_violation")
+    yield Candidate("suppression", "suppression of items k = 5, m = 2", settings, FEW_RECORDS)
 
 
 def _counts() -> Iterator[Candidate]:

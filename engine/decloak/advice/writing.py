@@ -28,9 +28,10 @@ def front_text(advice: Advice, folder: Path) -> str:
 
     Its page plots their exposure against their error.
     """
+    attacks = [one.candidate.attack for one in advice.front]
     parts = {
         "vary": {"anonymise": [one.candidate.anonymise for one in advice.front]},
-        "attack": list(dict.fromkeys(one.candidate.attack for one in advice.front)),
+        "attack": [attack for place, attack in enumerate(attacks) if attack not in attacks[:place]],
         "measure": advice.tried[0].sections["measure"],
         "repeat": advice.tried[0].sections["repeat"],
     }
