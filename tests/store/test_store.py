@@ -269,8 +269,8 @@ def test_what_fails_inside_a_stage_leaves_nothing(store, fault):
     before = content(store)
 
     def half_way(connection: sqlite3.Connection) -> None:
-        insert(connection, "item", name="half")
-        connection.execute("create table half (a)")
+        insert(connection, "item", name="unfinished")
+        connection.execute("create table unfinished (a)")
         raise fault("half way")
 
     with open_store(store) as opened:
@@ -280,7 +280,7 @@ def test_what_fails_inside_a_stage_leaves_nothing(store, fault):
         with opened.stage() as connection:
             insert(connection, "item", name="whole")
     after = content(store)
-    assert not any("half" in line for line in after)
+    assert not any("unfinished" in line for line in after)
     seal = "INSERT INTO \"seal\" VALUES('item',"
     written = [line for line in after if "'whole'" in line or line.startswith(seal)]
     assert Counter(after) - Counter(before) == Counter(written)

@@ -41,7 +41,7 @@ def _write_lists(database: "Database") -> None:
 
 QUESTION_VIEWS = (
     "named_result", "run_change", "named_finding", "exposed_record", "exposed_item", "truth_finding",
-    "truth_exposed_record",
+    "truth_exposed_record", "derived_from", "published_concept", "edge",
 )  # fmt: skip
 FIGURES = {
     "struck": "eliminated",

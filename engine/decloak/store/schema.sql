@@ -927,19 +927,24 @@ JOIN dataset d ON d.id = p.dataset;
 -- of an assigned unit the record and the items.
 CREATE VIEW derived_from AS
 SELECT
-  s.finding AS finding,          -- the finding
+  x.finding AS finding,          -- the finding
   'txn' AS kind,                 -- kind of the node it rests on
   r.txn AS id                    -- number of that node
-FROM eliminated s
-JOIN distance_row r ON r.distance_table = s.distance_table AND r.row = s.row
+FROM eliminated_member x
+JOIN elimination e ON e.id = x.elimination
+JOIN distance_table t ON t.id = e.distance_table
+JOIN distance_row r ON r.distance_table = t.id AND r.row = x.cell / t.columns
 UNION ALL
-SELECT s.finding, 'item', (SELECT value FROM json_each(t.members, '$[' || s.col || ']'))
-FROM eliminated s
-JOIN distance_table t ON t.id = s.distance_table
+SELECT x.finding, 'item', (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))
+FROM eliminated_member x
+JOIN elimination e ON e.id = x.elimination
+JOIN distance_table t ON t.id = e.distance_table
 UNION ALL
-SELECT s.finding, 'item', c.value
-FROM eliminated s
-JOIN distance_row r ON r.distance_table = s.distance_table AND r.row = s.row, json_each(r.context) c
+SELECT x.finding, 'item', c.value
+FROM eliminated_member x
+JOIN elimination e ON e.id = x.elimination
+JOIN distance_table t ON t.id = e.distance_table
+JOIN distance_row r ON r.distance_table = t.id AND r.row = x.cell / t.columns, json_each(r.context) c
 UNION ALL
 SELECT s.finding, 'txn', s.txn FROM assigned_unit s
 UNION ALL
@@ -963,7 +968,8 @@ SELECT
 FROM generalised g
 JOIN release r ON r.id = g.release
 JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label
-WHERE g.id IN (SELECT generalised FROM published_as);
+-- The plus keeps SQLite from reading all records where there is no hierarchy.
+WHERE +g.id IN (SELECT generalised FROM published_as);
 
 -- Every node of the graph of the published data and of the findings. No original is in it: see truth_node.
 CREATE VIEW node AS
@@ -1017,8 +1023,9 @@ UNION ALL SELECT 'chunk', id, 'in_joint', 'joint', joint, NULL FROM chunk WHERE 
 UNION ALL SELECT 'subrecord', id, 'in_chunk', 'chunk', chunk, NULL FROM subrecord
 UNION ALL SELECT 'subrecord', subrecord, 'has_item', 'item', item, NULL FROM has_item
 UNION ALL SELECT 'chunk', chunk, 'shows', 'item', item, NULL FROM shows
-UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM related
-  WHERE a IN (SELECT item FROM published_item) AND b IN (SELECT item FROM published_item)
+UNION ALL SELECT 'item', a, 'related', 'item', b, score FROM (
+  WITH known AS MATERIALIZED (SELECT item FROM published_item)
+  SELECT * FROM related WHERE a IN known AND b IN known)
 UNION ALL SELECT 'run', run, 'made', 'finding', f.id, NULL FROM run_attack ra JOIN finding f ON f.attack = ra.attack
 UNION ALL SELECT 'finding', finding, 'derived_from', kind, id, NULL FROM derived_from;
 
