@@ -88,6 +88,8 @@ def with_plugins(
             names = list(names_of(entry))
         except (AttributeError, KeyError, TypeError) as error:
             raise plugin.unusable(f"{quote(plugin.entry.value)} has no name: {error}") from None
+        if not names:
+            raise plugin.unusable(f"{quote(plugin.entry.value)} has no name")
         for name in names:
             if name in taken:
                 raise plugin.unusable(f"{quote(name)} exists already")

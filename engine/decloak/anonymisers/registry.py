@@ -39,7 +39,14 @@ _INCLUDED: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
     CoatMethod, SuppressionMethod, ItemsetsMethod, SyntheticMethod,
 )  # fmt: skip
-ENTRIES = with_plugins("methods", Method, _INCLUDED, lambda entry: get_args(entry.model_fields["method"].annotation))
+
+
+def _names(entry: type[Method]) -> list[str]:
+    made = {anonymiser.name for anonymiser in entry.anonymisers}
+    return [name for name in get_args(entry.model_fields["method"].annotation) if name in made]
+
+
+ENTRIES = with_plugins("methods", Method, _INCLUDED, _names)
 PARTS = {anonymiser.name: entry for entry in ENTRIES for anonymiser in entry.anonymisers}
 """The section of each method, by name."""
 METHODS = {anonymiser.name: anonymiser for entry in ENTRIES for anonymiser in entry.anonymisers}
