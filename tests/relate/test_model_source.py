@@ -184,7 +184,9 @@ def test_a_run_lists_what_it_would_send_asks_once_and_says_who_attacks(tmp_path,
         said = call("run", path, "--store", tmp_path / "s.db", "--allow-send", host)
         assert said.code == 0
         assert call("report", "last", "--store", tmp_path / "s.db", "-o", tmp_path / "page.html").code == 0
-        assert "asks a language model how near terms are" in " ".join((tmp_path / "page.html").read_text().split())
+        assert "asks a language model for the relatedness of terms" in " ".join(
+            (tmp_path / "page.html").read_text().split()
+        )
         count = len(server.queries)
         assert {asked.headers["Authorization"] for asked in server.asked} == {"Bearer very-secret"}
         with allow_hosts([host]):

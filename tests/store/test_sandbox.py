@@ -494,7 +494,7 @@ def test_any_part_of_a_relation_can_be_read(request, store, kind):
     itemsets = {"published_itemset", "published_itemset_item"}
     empty = {
         "generalised": {"cluster", "subrecord_item", "term", "knows", "attacker", "auxiliary", *itemsets},
-        "disassociated": {"published_as", "member_of", "auxiliary", *itemsets},
+        "disassociated": {"published_as", "member_of", "auxiliary", "matching", *itemsets},
         "table": set(RELATIONS) - itemsets - {"stated", "item"},
     }
     scope = Scope(release, dataset, scoring, attacker)
