@@ -158,3 +158,42 @@ def test_the_extension_of_a_release_is_one_that_the_message_names(call, store, t
     assert "cannot write .xlsx" in said.err
     for extension in re.findall(r"\.(txt|jsonl|db)\b", said.err):
         assert call("publish", "last", tmp_path / f"out.{extension}", "--store", store).code == 0
+
+
+NEWCOMERS = {
+    "attack: ra, tba": ("found 'ra, tba'; write [ra, tba]", "attack: [ra, tba]"),
+    "attack: [TBA]": ("no rule named 'TBA'; did you mean 'tba'?", "attack: [tba]"),
+    "repeat: 2": ("found 2; write {times: ...}; the keys are times, seed", "repeat: {times: 2}"),
+    "vary: {anonymise.k: 3}": ("found 3; write [3]", "vary: {anonymise.k: [3]}"),
+    "expect: [precision(tba) = 0]": ("cannot read the expectation 'precision(tba) = 0'; write == for equal", None),
+    "expect: [precision of tba below 50%]": (
+        "cannot read the expectation 'precision of tba below 50%'; write such as precision(rba) <= 50%",
+        "expect: [precision(tba) <= 100% or precision(tba) >= 0.5]",
+    ),
+}
+"""Lines that a newcomer writes: the problem with its remedy, and the line after it."""
+
+
+@pytest.mark.parametrize("line", NEWCOMERS)
+def test_a_mistake_of_a_newcomer_has_a_remedy_that_works(call, tmp_path, line):
+    said, repaired = NEWCOMERS[line]
+    head = "scenario: s\ndata: {generate: clinic, transactions: 30, seed: 7}\nanonymise: {method: sets, size: 3, share: 0.5}\n"
+    if line.startswith("vary"):
+        head = head.replace(
+            "{method: sets, size: 3, share: 0.5}", "{method: coat, k: 2, privacy: {count: 3, sizes: [2]}}"
+        )
+    head += "relate: {measure: ngd, source: clinic-counts}\n" + ("" if "attack" in line else "attack: [tba]\n")
+    (tmp_path / "s.yaml").write_text(f"{head}{line}\n")
+    refused = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert re.match(r"decloak: \S+s\.yaml:\d+:\d+: ", refused.err)
+    assert said in refused.err
+    if repaired is not None:
+        (tmp_path / "s.yaml").write_text(f"{head}{repaired}\n")
+        assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code in (0, 3)
+
+
+def test_a_report_is_refused_as_anything_but_a_page(call, store, tmp_path):
+    refused = call("report", "last", "--store", store, "-o", tmp_path / "p.pdf")
+    assert (refused.code, "the report is an HTML page; use .html" in refused.err) == (2, True)
+    assert call("report", "last", "--store", store, "-o", tmp_path / "p.html").code == 0

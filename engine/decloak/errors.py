@@ -66,6 +66,8 @@ def suggest(word: str, words: Iterable[str]) -> str | None:
     words = list(words)
     if _RENAMED.get(word) in words:
         return f"write {_RENAMED[word]}"
+    if same := [one for one in words if one.casefold() == word.casefold()]:
+        return f"did you mean {quote(same[0], 200)}?"
     close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     return f"did you mean {quote(close[0], 200)}?" if close else None
 

@@ -96,16 +96,16 @@ def test_unknown_measures_and_attacks_are_refused(text: str, message: str) -> No
 @pytest.mark.parametrize(
     ("text", "attacks", "messages"),
     [
-        ("rba > 1", ["rba"], ["'rba' stands alone; write a measure of it: precision(rba)"]),
-        ("min(f(gba), rba) > 1", ["gba", "rba"], ["'rba' stands alone; write a measure of it: precision(rba)"]),
-        ("f < 0.3", ["rba"], ["'f' stands alone; write f(rba)"]),
-        ("0 < -f / 2", ["ra", "rba", "gba"], ["'f' stands alone; write f(ra), or with another attack: rba, gba"]),
-        ("precison < 0.3", ["rba"], ["'precison' stands alone; write precision(rba)"]),
-        ("some < 0.3", ["rba"], ["'some' stands alone; write precision(rba)"]),
+        ("rba > 1", ["rba"], ["'rba' needs an attack; write a measure of it: precision(rba)"]),
+        ("min(f(gba), rba) > 1", ["gba", "rba"], ["'rba' needs an attack; write a measure of it: precision(rba)"]),
+        ("f < 0.3", ["rba"], ["'f' needs an attack; write f(rba)"]),
+        ("0 < -f / 2", ["ra", "rba", "gba"], ["'f' needs an attack; write f(ra), or with another attack: rba, gba"]),
+        ("precison < 0.3", ["rba"], ["'precison' needs an attack; write precision(rba)"]),
+        ("some < 0.3", ["rba"], ["'some' needs an attack; write precision(rba)"]),
         ("f > 1 or precision > 1 and f > 2", ["rba"],
-         ["'f' stands alone; write f(rba)", "'precision' stands alone; write precision(rba)"]),
-        ("f < 0.3", ["f", "rba"], ["'f' stands alone; write f(f), or with another attack: rba"]),
-        ("f < 0.3", ["my-rule"], ["'f' stands alone; write f(word); name others by {rule: ..., as: word}"]),
+         ["'f' needs an attack; write f(rba)", "'precision' needs an attack; write precision(rba)"]),
+        ("f < 0.3", ["f", "rba"], ["'f' needs an attack; write f(f), or with another attack: rba"]),
+        ("f < 0.3", ["my-rule"], ["'f' needs an attack; write f(word); name others by {rule: ..., as: word}"]),
     ],
 )  # fmt: skip
 def test_a_name_that_stands_alone_is_answered_with_what_would_be_a_measure(

@@ -217,7 +217,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["attacker: {k: 3}"],
          "s.yaml:5:12: 'k' is about unmarked data only; delete it, or write marked: false under published"),
         (["attack: []"], "s.yaml:6:9: expected 'all' or a list that is not empty, found an empty list"),
-        (["attack: rba"], "s.yaml:6:9: expected 'all' or a list that is not empty, found 'rba'"),
+        (["attack: rba"], "s.yaml:6:9: expected 'all' or a list that is not empty, found 'rba'; write [rba]"),
         (["attack: [rba, 3]"],
          "s.yaml:6:15: expected text that is not empty or a mapping with rule, found 3; put it in quotes"),
         (["attack: [rba, {rule: rba}]"],
@@ -229,8 +229,8 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["measure: [recover]"],
          ("s.yaml:7:11: expected 'exposure', 'recovery', 'loss', 'cost', 'mining', 'accuracy', 'calibration', "
           "'breakage', 'breach', 'time', 'coverage' or 'utility', "
-          "a mapping with exposure, a mapping with loss, a mapping with mining, a mapping with breach, "
-          "a mapping with coverage, "
+          "a mapping with exposure, a mapping with loss, a mapping with cost, a mapping with mining, "
+          "a mapping with breach, a mapping with coverage, "
           "a mapping with utility, or a mapping with wmd, "
           "found 'recover'; "
           "did you mean 'recovery'?")),
@@ -252,7 +252,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
         (["vary: {anonimise.size: [2]}"], "s.yaml:10:8: 'anonimise' cannot vary; did you mean 'anonymise'?"),
         (["vary: {anonymise.siz: [2, 3]}"], "s.yaml:10:8: unknown key 'siz'; did you mean 'size'?"),
         (["vary: {anonymise.size: []}"], "s.yaml:10:24: expected a list that is not empty, found an empty list"),
-        (["vary: {anonymise.size: 3}"], "s.yaml:10:24: expected a list that is not empty, found 3"),
+        (["vary: {anonymise.size: 3}"], "s.yaml:10:24: expected a list that is not empty, found 3; write [3]"),
         (["vary: {anonymise.size: [2, 1, 3]}"], "s.yaml:10:28: expected a whole number, at least 2, found 1"),
         (["vary: {anonymise.size: [2, 3, 2]}"], "s.yaml:10:31: '2' is written twice; delete one"),
         (["vary: {anonymise: [{method: sets, size: 2}], anonymise.size: [3]}"],
@@ -384,9 +384,9 @@ def test_what_several_expectations_get_wrong_is_told_once(tmp_path: Path) -> Non
 
 def test_a_figure_that_stands_alone_is_answered_with_an_attack_of_the_scenario(tmp_path: Path) -> None:
     for lines, answers in (
-        (["attack: [km_violation]", "measure: [loss]"], ["'ncp' stands alone; write ncp(km_violation)"]),
+        (["attack: [km_violation]", "measure: [loss]"], ["'ncp' needs an attack; write ncp(km_violation)"]),
         (["attack: [mda, rba]", "measure: [recovery]"],
-         ["'ncp' stands alone; write ncp(mda), or with another attack: rba",
+         ["'ncp' needs an attack; write ncp(mda), or with another attack: rba",
           "the expectation needs 'ncp', which this run does not measure; add loss under measure"]),
     ):  # fmt: skip
         assert told(tmp_path, edited(*lines, "expect: ['ncp < 0.3']")) == [f"s.yaml:9:10: {one}" for one in answers]

@@ -112,7 +112,7 @@ def test_quoted_and_block_scalars_are_text(text: str) -> None:
         ("a:\n\tb: 1", ("f.yaml:2:1: cannot read the YAML: found character that cannot start any token; "
                        "indent with spaces instead of tabs, and quote text that begins with @, ` or %")),
         ("a: b: c", ("f.yaml:1:5: cannot read the YAML: mapping values are not allowed in this context; "
-                    "quote text that holds ': ', and check the indentation")),
+                    "write a colon after every key, and quote text that holds ': '")),
         ("a: [1\nb: 2", ("f.yaml:2:2: cannot read the YAML: did not find expected ',' or ']'; "
                         "check indentation, brackets and quotes from line 1 on")),
         ("a: 'x", "f.yaml:1:6: cannot read the YAML: found unexpected end of stream; close the quote"),
@@ -382,7 +382,7 @@ def told(text: str, model: type[BaseModel] = Model) -> list[str]:
         ("source: count", "1:9: expected 'counts' or 'scores', found 'count'; did you mean 'counts'?"),
         ("source: [counts]", "1:9: expected 'counts' or 'scores', found a list of 1 entry"),
         ("names: [a]", "1:8: expected a mapping, found a list of 1 entry"),
-        ("names: {ab: 3}", "1:13: expected a list, found 3"),
+        ("names: {ab: 3}", "1:13: expected a list, found 3; write [3]"),
         ("names: {ab: [x]}", "1:14: expected a whole number, found 'x'"),
         ("names: {a: []}", "1:9: expected text of at least 2 characters, found 'a'"),
         ("pair: [x, y]", "1:8: expected a whole number, found 'x'"),
@@ -404,7 +404,7 @@ def told(text: str, model: type[BaseModel] = Model) -> list[str]:
         ("anonymise: {method: cut, k: 2, zzz: 1}", "1:32: unknown key 'zzz'; known here: method, k, quasi_identifiers"),
         ("anonymise: {method: sets, sets: [[a], [3]]}", "1:40: expected text, found 3; put it in quotes"),
         ("anonymise: {method: sets, sets: []}", "1:33: expected a list that is not empty, found an empty list"),
-        ("anonymise: {method: sets, sets: [3]}", "1:34: expected a list, found 3"),
+        ("anonymise: {method: sets, sets: [3]}", "1:34: expected a list, found 3; write [3]"),
         ("even: 3", "1:7: an odd number"),
         ("word: bad", "1:7: bad is no word; write good"),
         ("word: [bad]", "1:7: expected text or a number, found a list of 1 entry"),

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from decloak.commands.options import store_option, tell_runs
+from decloak.data.formats.lines import location
+from decloak.errors import DecloakError
 from decloak.report.terminal import say
 
 __all__ = ["report_command"]
@@ -37,6 +39,8 @@ def report_command(
     with closing(connect_readonly(store)) as connection:
         chosen = chosen_runs(connection, runs or ("last",))
         file = output or Path(f"{_slug(chosen[0].scenario)}-run-{chosen[-1].run}.html")
+        if file.suffix.lower() not in (".html", ".htm"):
+            raise DecloakError("the report is an HTML page", location(file), "use .html; a browser can print it as PDF")
         check_new(file)
         page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
         tell_runs(connection, *(runs or ("last",)))
@@ -47,7 +51,7 @@ def report_command(
 def _slug(title: str) -> str:
     """A title as the name of a file.
 
-    >>> _slug("What comes back of a clinic's records?")
-    'what-comes-back-of-a-clinic-s-records'
+    >>> _slug("What does a clinic's release expose?")
+    'what-does-a-clinic-s-release-expose'
     """
     return re.sub(r"[^a-z0-9]+", "-", title.lower())[:60].strip("-") or "report"

@@ -15,8 +15,7 @@ class CostSettings(ConfigSection):
     """Cost of making a release."""
 
     built: bool = False
-    """If true, decloak also counts the nodes of the tree that the papers build. This can take longer than the method.
-    """
+    """If true, decloak also counts the nodes of the tree of the papers. This can take longer than the method."""
 
 
 def _measure(attacked: AttackResult[StoredSetRelease], *, built: bool) -> MetricResult:

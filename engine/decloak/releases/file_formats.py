@@ -45,7 +45,9 @@ def published_items(release: AnyRelease) -> frozenset[str]:
     return frozenset(item for element in elements for item in ((element,) if isinstance(element, str) else element))
 
 
-_PACKED = frozenset({".xlsx", ".xls", ".parquet", ".arrow", ".feather", ".ipc", ".gz", ".xz", ".zip"})
+_PACKED = frozenset(
+    {".xlsx", ".xls", ".parquet", ".arrow", ".feather", ".ipc", ".gz", ".xz", ".zip", ".doc", ".docx", ".pdf"}
+)
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
 _PLAIN = frozenset({".tsv", ".txt", ".dat"})
 

@@ -48,6 +48,7 @@ FEW = 20
 """Measures that an error lists."""
 FIGURES = "`decloak show --help` lists the figures"
 _SIGNS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!=", "−": "-"})
+_ASSIGNS = re.compile(r"(?<![<>=!])=(?!=)")
 _PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)\s*%(?=\s*(?:$|[),<>=!+*/-]|(?:and|or)\b))")
 _VERDICTS = {True: "passed", False: "FAILED", None: "UNDEFINED"}
 
@@ -68,7 +69,13 @@ class Expectation:
     def parse(cls, text: str) -> "Expectation":
         """Return the expectation in `text`, an expression that compares measures of attacks."""
         plain = text.translate(_SIGNS)
-        root = parse(_PERCENT.sub(r"percent(\1)", plain), logic=True)
+        try:
+            root = parse(_PERCENT.sub(r"percent(\1)", plain), logic=True)
+        except DecloakError as error:
+            if error.hint is not None:
+                raise
+            hint = "write == for equal" if _ASSIGNS.search(plain) else "write such as precision(rba) <= 50%"
+            raise DecloakError(f"cannot read the expectation {quote(text)}", hint=hint) from None
         require_shallow(root)
         require_logic(root)
         root = write_as_shares(root)
@@ -88,7 +95,7 @@ class Expectation:
     def faults(
         self, measures: Iterable[str], attacks: Iterable[str], released: Collection[str] = ()
     ) -> Iterator[DecloakError]:
-        """Yield an error for each name that stands alone, and for each unknown measure or attack.
+        """Yield an error for each figure that needs an attack and has none, and for each unknown measure or attack.
 
         `measures` and `attacks` are known; the first measure is an example. Figures in `released` need no attack.
         """
@@ -98,7 +105,7 @@ class Expectation:
         for name in (name for name in self.alone() if name not in released):
             renamed = None if name in (*measures, *attacks) else new_name(name, *plain[:1])
             hint = f"write {renamed}" if renamed else _of_an_attack(name, measures, plain) + advice
-            yield DecloakError(f"{quote(name)} stands alone", hint=hint)
+            yield DecloakError(f"{quote(name)} needs an attack", hint=hint)
         for measure, attack in self.measures():
             if measure not in measures:
                 known = f"known here: {', '.join(measures)}" if len(measures) <= FEW else FIGURES

@@ -76,10 +76,19 @@ class Wording:
             if files and not isinstance(head, str) and "str" not in kinds:
                 return f"write {{file: {quote(value)[1:-1]}{', format: ...' if 'format' in files[0] else ''}}}"
             remedies = self.unwrap(schema).get("metadata", {}).get("remedies", {})
-            return remedies.get(value) or suggest(
-                value, [str(word) for choice in choices for word in choice.get("expected", ())]
-            )
-        return "put it in quotes" if "str" in kinds and isinstance(value, (int, float)) else None
+            words = [str(word) for choice in choices for word in choice.get("expected", ())]
+            return remedies.get(value) or suggest(value, words) or _in_brackets(value, choices)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        return "put it in quotes" if "str" in kinds else _in_brackets(value, choices)
+
+
+def _in_brackets(value: str | float, choices: list[Schema]) -> str | None:
+    """Return how to write a text or number as the list or the mapping that `choices` accept."""
+    keys = [key for choice in choices for key in fields(choice)]
+    if any(choice["type"] in ("list", "tuple") for choice in choices):
+        return f"write [{quote(value)[1:-1]}]"
+    return f"write {{{keys[0]}: ...}}; the keys are {', '.join(keys)}" if keys else None
 
 
 def branches(schema: Schema) -> list[Schema]:

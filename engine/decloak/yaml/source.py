@@ -267,7 +267,9 @@ class _ErrorReader:
         elif words is None:
             yield self.fault_at(path, str(cause or problem["msg"]), key=key)
         else:
-            hint = self.wording.hint(value, schema)
+            hint = self.wording.hint(value, schema) if path else None
+            if not path and isinstance(value, str):
+                hint = "`decloak init` writes an example"
             yield self.fault_at(path, f"expected {words}, found {described(value)}", hint, key=key)
 
     def tagged(self, tag: str, schema: Schema, path: Loc) -> Iterator[Fault]:

@@ -289,6 +289,6 @@ class _Composer:
 
 _SYNTAX = {
     "cannot start any token": "indent with spaces instead of tabs, and quote text that begins with @, ` or %",
-    "mapping values are not allowed": "quote text that holds ': ', and check the indentation",
+    "mapping values are not allowed": "write a colon after every key, and quote text that holds ': '",
     "unexpected end of stream": "close the quote",
 }
