@@ -177,7 +177,8 @@ NEWCOMERS = {
 @pytest.mark.parametrize("line", NEWCOMERS)
 def test_a_mistake_of_a_newcomer_has_a_remedy_that_works(call, tmp_path, line):
     said, repaired = NEWCOMERS[line]
-    head = "scenario: s\ndata: {generate: clinic, transactions: 30, seed: 7}\nanonymise: {method: sets, size: 3, share: 0.5}\n"
+    head = "scenario: s\ndata: {generate: clinic, transactions: 30, seed: 7}\n"
+    head += "anonymise: {method: sets, size: 3, share: 0.5}\n"
     if line.startswith("vary"):
         head = head.replace(
             "{method: sets, size: 3, share: 0.5}", "{method: coat, k: 2, privacy: {count: 3, sizes: [2]}}"
