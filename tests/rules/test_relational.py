@@ -315,10 +315,10 @@ def test_a_form_assigns_a_thousand_random_clusters_as_the_kernel_does(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("consistent", [False, True])
-def test_a_form_assigns_a_thousand_random_clusters_as_well_as_the_kernel(consistent):
+@pytest.mark.parametrize(("combine", "consistent"), [("mean", False), ("bayes", False), ("mean", True)])
+def test_a_form_assigns_a_thousand_random_clusters_as_well_as_the_kernel(combine, consistent):
     release, known = thousand_clusters(5 if consistent else 6)
-    strategy = Reassociation.build(combine="mean", match="assignment", consistent=consistent)
+    strategy = Reassociation.build(combine=combine, match="assignment", consistent=consistent)
     expected = reassociate(release, known, strategy, closer="smaller")
     further = {"cover": covers(release, known)} if consistent else {}
     found = assigned(reassociation_form("sql", strategy), release, known, COLUMNS | COVER, **further)
