@@ -335,6 +335,6 @@ def test_nothing_is_acceptable_for_keywords_of_medical_notes(shared_data, tmp_pa
     assert "nothing tried is acceptable" in screen
     assert "First leave out rare items and items that identify." in screen
     assert len(str(found).splitlines()) <= LINES
-    small = next(one for one in found.tried if one.candidate.anonymise.get("max_cluster") == 50)
+    small = next(one for one in found.tried if one.candidate.name == "disassociation k = 3, clusters of 50")
     assert small.figures["exposed_3_original"].value > 0.9
-    assert small.figures["exposed_3_release"].value > 0.01
+    assert small.figures["exposed_3_release"].value > 0.3
