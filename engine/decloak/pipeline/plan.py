@@ -88,7 +88,8 @@ class StageCode:
         steps = ("decloak.pipeline.attacks",)
         through = [name for step in steps for name in imports_of(step) if not name.startswith("decloak.pipeline")]
         modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
-        return self._of("attacks", "remote", modules=modules, without=["decloak.measure"])
+        # A pack of another version is refused: which version it is changes no finding.
+        return self._of("attacks", "remote", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
 
     def measurement(self, family: Family) -> str:
         """The fingerprint of the code that measures one family of figures, and stores them."""
