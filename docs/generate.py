@@ -160,7 +160,10 @@ def rule_reference() -> str:
         model = catalogue.rule(name).model
         parts += [f"| [{name}](rules/{name}.md) | {model.form} | {model.status} | {model.about.strip()} |"]
     parts += ["", "## Keys of every rule file", "", *_keys(rule_schema()["$defs"]["ItemsetsRule"], SHARED_KEYS), ""]
-    parts += ["## Keys of a test file", "", *_keys(test_schema()["$defs"]["TestCase"]), ""]
+    kinds = dict(test_schema()["$defs"])
+    parts += ["## Keys of a test file", "", *_keys(kinds.pop("TestCase")), ""]
+    for name, kind in kinds.items():
+        parts += [f"### {name}", "", *_keys(kind), ""]
     parts += ["## Relations a rule may read", "", "| relation | columns | meaning |", "|---|---|---|"]
     parts += [f"| {name} | {', '.join(one.columns)} | {one.meaning} |" for name, one in RELATIONS.items()]
     listed = "\n".join(f"rules/{name}" for name in catalogue.names)
