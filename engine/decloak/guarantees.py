@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,10 +16,10 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from decloak.attacker.cover import cover_problems
 from decloak.counting.generalisation_guarantee import check_complete
 from decloak.counting.guarantees import (
+    AnyGuarantee,
     CellSupports,
     CoatConstraints,
     Disassociation,
-    Guarantee,
     KmAnonymity,
     LmDiversity,
 )
@@ -29,6 +28,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
+from decloak.digest import JsonObject
 from decloak.library.checking import AnyRelease, release_of
 from decloak.library.running import evaluate
 
@@ -174,7 +174,7 @@ def wins_no_more_than(
     if isinstance(found, ItemsetTable):
         raise TypeError("an itemset table has no records to attack")
     split = isinstance(found, Disassociated)
-    related: dict[str, Any] = {"relate": {"measure": "ngd", "source": "release"}, **sections}
+    related: JsonObject = {"relate": {"measure": "ngd", "source": "release"}, **sections}
     run = evaluate(
         found, original, range(len(found.ids)) if rows is None else rows,
         attack=[attack], measure=["accuracy" if split else "recovery"], store=None, **related,
@@ -187,7 +187,7 @@ def wins_no_more_than(
         )
 
 
-def _meets(guarantee: Guarantee[Any], release: AnyForm) -> AnyRelease:
+def _meets(guarantee: AnyGuarantee, release: AnyForm) -> AnyRelease:
     """Return the `release` if it meets a `guarantee`. A release without anything that the guarantee is about meets
     it.
     """

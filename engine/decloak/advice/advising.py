@@ -6,7 +6,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from decloak import ending
 from decloak.advice.candidates import READERS, Candidate, Inputs, Untried, candidates_for, not_applicable
@@ -20,6 +19,7 @@ from decloak.data.formats.look import look
 from decloak.data.formats.plain_files import read, write
 from decloak.data.formats.writing import write_text
 from decloak.data.sampling import control_share, draw_sample
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.scenario.document import load
 
@@ -115,7 +115,7 @@ def _listed(sensitive: str | Path | Sequence[str]) -> Sequence[str]:
     return sorted({item for items in read(sensitive, "basket").transactions for item in items})
 
 
-def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) -> tuple[dict[str, Any], Dataset]:
+def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) -> tuple[JsonObject, Dataset]:
     """Return what every scenario says of the data, with absolute paths, and the data."""
     if isinstance(data, str | Path) and Path(data).suffix in (".yaml", ".yml"):
         return _of_scenario(Path(data))
@@ -129,7 +129,7 @@ def _base(data: str | Path | Dataset | Iterable[Iterable[str]], folder: Path) ->
     return {"data": settings}, read(settings["file"], settings["format"], **options)
 
 
-def _drawn(base: dict[str, Any], original: Dataset, seed: int) -> tuple[dict[str, Any], Dataset, int | None]:
+def _drawn(base: JsonObject, original: Dataset, seed: int) -> tuple[JsonObject, Dataset, int | None]:
     """Return the same for a sample of the records where there are very many, and how many there are then."""
     records = len(original.transactions)
     if records <= MOST or "file" not in base["data"] or "sample" in base["data"]:
@@ -138,7 +138,7 @@ def _drawn(base: dict[str, Any], original: Dataset, seed: int) -> tuple[dict[str
     return {**base, "data": data}, draw_sample(original, MOST, None, seed), records
 
 
-def _of_scenario(path: Path) -> tuple[dict[str, Any], Dataset]:
+def _of_scenario(path: Path) -> tuple[JsonObject, Dataset]:
     """Return the data and the relatedness of a scenario, and its original data."""
     document = load(path)
     part, source = document.cases[0].scenario.data, document.cases[0].source.value
@@ -160,7 +160,7 @@ PLACEHOLDER = {"method": "disassociation", "k": 2, "m": 2}
 """The entry under `anonymise` that a candidate replaces."""
 
 
-def _reading(path: Path) -> dict[str, Any]:
+def _reading(path: Path) -> JsonObject:
     """Return what a scenario says under `data` of a file, as it seems to be."""
     seen = look(path)
     reading = seen.sure_reading("the keys under data in a scenario")

@@ -1,10 +1,12 @@
 """Candidates: ways to publish that are tried, in the order of trying, and those not applicable, with the reason."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from decloak.digest import Config
 
 __all__ = ["READERS", "Candidate", "Inputs", "Untried", "candidates_for", "not_applicable"]
 
@@ -17,7 +19,7 @@ READERS = ("any", "records", "counts")
 """Readers need records, or only count; the first is the default."""
 COUNTS = ("itemsets", "synthetic")
 """The kinds of methods for readers who only count: they publish no record of a person."""
-FEW_RECORDS: Mapping[str, Any] = {"rule": "km_violation", "k": 5, "m": 2}
+FEW_RECORDS: Config = {"rule": "km_violation", "k": 5, "m": 2}
 """The attack of least cost on generalised records. Methods without a k or an m of their own need it with both."""
 PLAIN = ("suppression", "generalisation", "disassociation", "coat", *COUNTS)
 """The kinds of methods, the plainest first: it wins where nothing else differs."""
@@ -29,8 +31,8 @@ class Candidate:
 
     kind: str
     name: str
-    anonymise: Mapping[str, Any]
-    attack: str | Mapping[str, Any]
+    anonymise: Config
+    attack: str | Config
 
     @property
     def of_counts(self) -> bool:
@@ -84,7 +86,7 @@ def _disassociated(records: int) -> Iterator[Candidate]:
                 yield Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "cover")
 
 
-def _trees(inputs: Inputs) -> list[tuple[str, Mapping[str, Any]]]:
+def _trees(inputs: Inputs) -> list[tuple[str, Config]]:
     """Return the hierarchies to generalise in, by their names."""
     given = [(Path(name).name, {"file": name, "format": inputs.hierarchy_format}) for name in inputs.hierarchies]
     related = [] if inputs.relate is None else [("relatedness", {"by": "relatedness", "relate": inputs.relate})]

@@ -1,11 +1,11 @@
 """The decision between candidates: all that meet the criteria, the one with the lowest error, and the nearest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from decloak.advice.candidates import Candidate
 from decloak.advice.criteria import Criterion, Figures, State
+from decloak.digest import Config
 
 __all__ = ["Tried", "chosen", "dominates", "hides_everything", "nearest_changes", "undominated"]
 
@@ -27,7 +27,7 @@ class Tried:
 
     candidate: Candidate
     figures: Figures
-    sections: Mapping[str, Any] = field(default_factory=dict)
+    sections: Config = field(default_factory=dict)
     attacks: Sequence[str] = ()
 
     @property

@@ -6,14 +6,14 @@ before the leading candidate.
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from decloak.advice.candidates import Untried
 from decloak.advice.criteria import RISK, Accepted, Criterion, Ranged
 from decloak.advice.decision import Tried, nearest_changes, undominated
 from decloak.data.representation import Table, html_lines, shorten
+from decloak.digest import Config, JsonObject
 from decloak.errors import escape_control, quote
 
 __all__ = ["Advice", "listing"]
@@ -52,7 +52,7 @@ class Advice:
     lead: Tried | None
     passes: bool
     ended: str | None
-    base: Mapping[str, Any]
+    base: Config
     drawn_from: int | None = None
     """The number of records of which these were drawn, None if they are all."""
     counts: Tried | None = None
@@ -306,7 +306,7 @@ def _end(advice: Advice) -> str:
     return f"INCOMPLETE: {many} tried, because {advice.ended}. {END}"
 
 
-def _value(advice: Advice) -> dict[str, Any]:
+def _value(advice: Advice) -> JsonObject:
     """Return an advice as a value for JSON."""
     return {
         "records": advice.records,
@@ -324,7 +324,7 @@ def _value(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _candidate(one: Tried, advice: Advice) -> dict[str, Any]:
+def _candidate(one: Tried, advice: Advice) -> JsonObject:
     figures = {key: {"value": figure.value, "high": figure.high} for key, figure in sorted(one.figures.items())}
     return {
         "name": one.candidate.name,

@@ -15,6 +15,7 @@ from typing import Any
 from decloak.advice.candidates import Candidate
 from decloak.advice.criteria import INFERENCE, LEVELS, Ranged
 from decloak.advice.decision import Tried
+from decloak.digest import JsonObject
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.estimate.guess_advantage import Z
 from decloak.measure.registry import metrics_by_key
@@ -57,7 +58,7 @@ class Bench:
         asked = {} if self.workload is None else {"workload": self.workload}
         return [{"exposure": exposure}, {"utility": {"seed": self.seed, **asked}}]
 
-    def sections(self, candidate: Candidate, *, every: bool) -> dict[str, Any]:
+    def sections(self, candidate: Candidate, *, every: bool) -> JsonObject:
         """Return the sections of a scenario that measures a candidate, with every attack or that of least cost."""
         learned = {"relate": LEARNED} if every and not (self.related or candidate.of_counts) else {}
         return {

@@ -10,6 +10,7 @@ from typing import Any
 from decloak.advice.decision import Tried
 from decloak.advice.screen import Advice
 from decloak.advice.trial import OF_ATTACKS
+from decloak.digest import Config, JsonObject
 from decloak.errors import escape_control
 from decloak.version import __version__
 
@@ -54,13 +55,13 @@ def _front_lines(advice: Advice) -> Iterator[str]:
         yield f"#   {escape_control(one.candidate.name)}: {', '.join(shown)}"
 
 
-def _parts(advice: Advice, title: str, parts: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _parts(advice: Advice, title: str, parts: Config, folder: Path) -> JsonObject:
     """Return the sections of a scenario for a file in `folder`; `parts` are those of one kind of scenario."""
     sections = {**advice.base, **parts}
     return {"scenario": f"Advice: {title}", **{key: _beside(value, folder) for key, value in sections.items()}}
 
 
-def _text(head: Iterable[str], parts: Mapping[str, Any], foot: Iterable[str] = ()) -> str:
+def _text(head: Iterable[str], parts: Config, foot: Iterable[str] = ()) -> str:
     return "\n".join([*head, *(f"{key}: {json.dumps(value)}" for key, value in parts.items()), *foot]) + "\n"
 
 

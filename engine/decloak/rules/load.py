@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field, RootModel
 
 from decloak.data.formats.folder import Folder
-from decloak.digest import digest
+from decloak.digest import JsonObject, digest
 from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.files import bundled
 from decloak.plugins import installed
@@ -53,7 +53,7 @@ class _RuleFile(RootModel[AnyModel]):
     model_config = ConfigDict(defer_build=True)
 
 
-def rule_schema() -> dict[str, Any]:
+def rule_schema() -> JsonObject:
     """Return the JSON Schema of rule files of all forms, for editors."""
     schema = _RuleFile.model_json_schema(by_alias=True)
     for part in schema["$defs"].values():

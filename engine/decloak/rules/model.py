@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from decloak.arrays import Floats
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.knowledge_levels import Control
+from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = [
@@ -191,7 +192,7 @@ class RuleTest(Model):
     cases: list[TestCase] = Field(min_length=1)
 
 
-def test_schema() -> dict[str, Any]:
+def test_schema() -> JsonObject:
     """Return the JSON Schema of the test files of rules, for editors."""
     schema = RuleTest.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak rule test"}
