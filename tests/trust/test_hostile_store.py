@@ -197,7 +197,7 @@ def test_run_tells_once_that_a_new_store_holds_the_originals(tmp_path, call):
     store = tmp_path / "new.db"
     scenario = ROOT / "scenarios" / "quickstart.yaml"
     note = f"CONFIDENTIAL: {store} contains the original data. Share only files written by "
-    assert call("run", scenario, "--store", store).err.splitlines()[-1] == f"{note}`decloak publish`."
+    assert " ".join(call("run", scenario, "--store", store).err.split()).endswith(f"{note}`decloak publish`.")
     assert "original data" not in call("run", scenario, "--store", store).err
     assert "original data" not in call("runs", "--store", store).err
 
