@@ -205,10 +205,9 @@ def test_run_tells_once_that_a_new_store_holds_the_originals(tmp_path, call):
 def test_run_tells_of_a_store_with_originals_that_others_can_read(store, call):
     store.chmod(0o640)
     said = call("run", ROOT / "scenarios" / "quickstart.yaml", "--store", store)
-    assert (
-        f"WARNING: {store} contains the original data, and other users can read it. Run: chmod 600 {store}\n"
-        in said.err
-    )
+    warning = f"WARNING: {store} contains the original data, and other users can read it. Run: chmod 600 {store}"
+    assert " ".join(said.err.split()).endswith(warning)
+    assert said.err.endswith(f"\n  chmod 600 {store}\n")
     assert store.stat().st_mode & 0o777 == 0o640
 
 
