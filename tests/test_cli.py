@@ -819,7 +819,7 @@ def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):
     said = call("compare", 1, 2, "--store", tmp_path / "s.db")
     assert said.code == 0
     assert " ".join(said.out.split()).endswith("Attacks that were not tested may recover more.")
-    assert re.search(r"^\d+ figures differ, \d+ others are the same, of one run alone, or of people\.$", said.out, re.M)
+    assert re.search(r"^\d+ figures differ\. \d+ others are equal, of one run alone, or of people\.$", said.out, re.M)
     assert "original data" in said.out
     assert not any(line.startswith("exposure ") for line in said.out.splitlines())
 

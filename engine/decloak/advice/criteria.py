@@ -116,7 +116,7 @@ def _preset(
 
 
 def _cells(source: str) -> tuple[Criterion, ...]:
-    """Return the criteria of a rule for tables: nobody of those looked up is in a small cell of 1 to 3 items."""
+    """Return the criteria of a rule for tables: none of the people looked up is in a small cell of 1 to 3 items."""
     return (
         *(Criterion(f"exposed_{known}", NOBODY, source) for known in LEVELS),
         Criterion("guarantee_violations", 0, "the method's own guarantee"),

@@ -93,11 +93,11 @@ def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "
     elif two:
         count = len(comparison.pairs)
         about = f"over {count} pairs of repetitions with the same seeds, about further draws of one data set"
-        alone = "in brackets 95% intervals, of each figure by itself: of twenty that chance alone changes one is off 0"
-        say(filled(f"(change: the second less the first, {about}; {alone})"))
+        alone = "in brackets the 95% interval of each figure: 1 in 20 excludes 0 at random"
+        say(filled(f"(change: the second minus the first, {about}; {alone})"))
         if any(row.change is not None and row.change.low is None for row in changes):
             say("– a change without an interval is the same in all pairs, or one pair alone has both figures")
-    say(f"{len(changes)} figures differ, {alike} others are the same, of one run alone, or of people.")
+    say(f"{len(changes):,} figures differ. {alike:,} others are equal, of one run alone, or of people.")
 
 
 def _signed(change: "Interval | None") -> str | float | None:

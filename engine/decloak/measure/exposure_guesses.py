@@ -48,7 +48,7 @@ CONTROL = "the control is {:,} people{}"
 HELD_OUT = ", held out of the release"
 ALSO_HERE = "{:,} records of the control equal a record of the data, so the inference advantage may be too small"
 NO_CONTROL = "the inference advantage needs a control group; add {{exposure: {{control: {}}}}} to measure"
-NO_LOOK_UP_AFTER = "whom an attack on disassociated data exposes beyond the release is not measured"
+NO_LOOK_UP_AFTER = "people exposed by an attack on disassociated data, beyond the release, are not measured"
 TOO_FEW = "membership is not measured: that needs a control of {} people or more"
 
 

@@ -85,17 +85,17 @@ def _contradictions(attack: Reassociation, combine_chosen: bool) -> Iterator[tup
     if not attack.units or len(set(attack.units)) < len(attack.units):
         yield "units", "units are terms, sub-records or both", "write [term], [subrecord] or [term, subrecord]"
     if attack.match == "random" and combine_chosen:
-        yield "combine", "chance takes no notice of scores", "leave combine out, or match: best"
+        yield "combine", "a random match ignores scores", "leave combine out, or match: best"
     if attack.match == "random" and len(attack.units) < 2:
-        yield "units", "chance gives terms and sub-records alike", "write [term, subrecord]"
+        yield "units", "a random match assigns terms and sub-records", "write [term, subrecord]"
     if attack.match != "random" and not combine_chosen:
-        yield "combine", "nothing says how scores are combined", f"write one of {', '.join(get_args(Combine))}"
+        yield "combine", "the way to combine scores is missing", f"write one of {', '.join(get_args(Combine))}"
     if attack.consistent and attack.match not in ("assignment", "expectation", "exact"):
         message = "consistent needs a rule that matches all parts together"
         yield "consistent", message, "write match: assignment or match: expectation"
     if attack.match == "exact" and not (attack.consistent and attack.give == "expected"):
-        message = "what is exact rules out what cannot have been published, and weighs how many rows a term has"
-        yield "match", message, "write consistent: true and give: expected beside it"
+        message = "match: exact excludes what the method cannot publish, and weighs the number of rows of a term"
+        yield "match", message, "also write consistent: true and give: expected"
     if attack.by_probability and (attack.combine not in ("bayes", "fitted") or len(attack.units) < 2):
-        message = "probabilities come of log odds of terms and sub-records alike"
+        message = "probabilities need the log odds of terms and sub-records"
         yield "match", message, "write combine: bayes or combine: fitted, and leave units out"
