@@ -47,8 +47,9 @@ def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, trie
             time.sleep(rng.uniform(0, seconds))
             process.send_signal(sent := rng.choice(SIGNALS))
             _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode in (0, 130, -sent), err
-        assert "Traceback" not in err
+        if "Fatal Python error: init" not in err:  # Python itself was interrupted, before it ran decloak
+            assert process.returncode in (0, 130, -sent), err
+            assert "Traceback" not in err
         if (folder / "s.db").exists() and (folder / "s.db").stat().st_size:
             assert whole(folder / "s.db")
         goes_on(folder, expected)
