@@ -25,7 +25,7 @@ loops = pytest.importorskip("decloak.rules.eliminate.loops")
 # multiplied first.
 NUDGES = [0, 0, 0, 4.0327e-10, 8.1739e-10, 1.28917e-9]
 PLANS = {"wba": naive.WBA, "gba": naive.GBA, "rba": naive.RBA}
-CALLED = ("blocks", "gaps", "heaps", "keys", "moves", "patterns", "suspicions")
+CALLED = ("blocks", "gaps", "keys", "moves", "patterns", "suspicions")
 UNSEPARATED = [name for name in IN_ROUNDS if name not in PLANS]
 
 

@@ -385,8 +385,8 @@ def test_bad_input_is_one_clear_line(name):
     assert "\n" not in str(error.value)
 
 
-def test_a_coin_wants_a_seed_per_table():
-    with pytest.raises(DecloakError, match="a coin needs a seed per table: 1; give seeds"):
+def test_a_random_attack_needs_a_seed_per_table():
+    with pytest.raises(DecloakError, match="a random attack needs a seed per table: 1; give seeds"):
         eliminate([[[1.0]]], ATTACKS["ra"])
 
 

@@ -8,6 +8,8 @@ worker, which has its release in memory. The row of each run is written last, in
 Run plans: in this process at first, and in workers once that is faster.
 """
 
+from __future__ import annotations
+
 import threading
 import time
 import traceback
@@ -15,9 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack, suppress
-from multiprocessing import get_context
-from multiprocessing.queues import SimpleQueue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from decloak import ending
 from decloak.errors import DecloakError, NoRelease, quote
@@ -27,7 +27,6 @@ from decloak.pipeline.pipeline import Pipeline, RunResult
 from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.progress import ProgressReporter
 from decloak.pipeline.workspace import NotWritten, StageResult, WorkerWorkspace, Workspace
-from decloak.processes import forked_processes
 from decloak.relate.relatedness import Relatedness
 from decloak.store.inserting import find
 from decloak.store.sandbox_guard import forget_processes
@@ -62,8 +61,11 @@ class TaskResult(NamedTuple):
     error: Exception | None
 
 
-Messages = SimpleQueue[tuple[int, str]]
-"""A queue of progress: the index of a plan, and a text."""
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
+
+    Messages = SimpleQueue[tuple[int, str]]
+    """A queue of progress: the index of a plan, and a text."""
 
 
 def run_in_workers(
@@ -110,6 +112,10 @@ def _load_shared(plan: Plan, workspace: Workspace, *, everything: bool) -> None:
 def _start_workers(
     stack: ExitStack, plans: Sequence[Plan], workspace: Workspace, jobs: int, memory: int | None
 ) -> tuple[Executor, Messages, Callable[[], None]]:
+    from multiprocessing import get_context  # takes time to import, and most runs are too short for workers
+
+    from decloak.processes import forked_processes
+
     messages: Messages = get_context("fork").SimpleQueue()
     if workspace.cluster is not None:
         threads = cluster_threads(workspace.cluster, _begin_worker, plans, workspace, messages, False)
@@ -139,7 +145,7 @@ def _report_messages(messages: Messages, plans: Sequence[Plan], reporter: Progre
     reporter.tick()
 
 
-def _result(future: "Future[TaskResult]", memory: int | None) -> TaskResult:
+def _result(future: Future[TaskResult], memory: int | None) -> TaskResult:
     """Return the result of a task; a worker without memory has an error that names the option."""
     try:
         result = future.result()

@@ -9,6 +9,8 @@ win nearest to 1/2. Partners that share no record with g come first: where both 
 Fits are whole numbers of 1 / UNIT, so that sums and ties do not depend on the order of additions.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction

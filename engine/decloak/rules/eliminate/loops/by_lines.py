@@ -31,7 +31,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["EliminationColumns", "eliminate_lines"]
 
-PARTS = "d3213fc1c8c6faaa"
+PARTS = "c82af0d43df1aa5f"
 """A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 
