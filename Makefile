@@ -86,11 +86,11 @@ docs: $(VENV)/installed
 examples: $(VENV)/tested
 	$(BIN)/python docs/examples.py $(PAGES)
 
-# Runs every figure of the papers, seven minutes on two cores, and writes docs/gallery.md with its pictures; what came of
-# them goes with the scenarios, for `decloak gallery` to list.
+# Runs every figure of the papers and writes docs/gallery.md with its pictures; what came of them goes with the scenarios,
+# for `decloak gallery` to list. REAL may name a folder with real data, on which the figures then run too.
 gallery: $(VENV)/tested
-	$(BIN)/python benchmarks/gallery_page.py docs --run
-	cp docs/gallery/verdicts.json scenarios/papers/verdicts.json
+	$(BIN)/python benchmarks/gallery_page.py docs --run $(if $(REAL),--data $(REAL))
+	cp docs/gallery/verdicts*.json scenarios/papers
 
 # Whether this commit can be tagged as a release: see docs/how-to/release.md. Builds twice, some minutes.
 release-check: $(VENV)/developed

@@ -1,12 +1,14 @@
 """Run the figures of the papers, and write the gallery page with its pictures: each figure next to our results.
 
-    python benchmarks/gallery_page.py FOLDER [--run] [FIGURE...]
+    python benchmarks/gallery_page.py FOLDER [--run] [--data REAL] [--store FILE] [FIGURE...]
 
-Without --run the page is written from the results in FOLDER. `make gallery` writes docs/gallery.md.
+--run is for generated data, --data for the real data in the folder REAL. Without both, the page is written from the
+results in FOLDER. `make gallery` writes docs/gallery.md.
 """
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,30 +21,35 @@ from decloak.relate.judgements import PRINTED, thirty_pairs
 from decloak.report.charts import drawn, grid
 from decloak.report.gallery import (
     AGREES,
+    CHECKED,
     DIFFERS,
     HALF,
+    OUTCOMES,
     PAPERS,
-    VERDICTS,
     Entry,
     FigureOutcome,
-    JudgedTrend,
     entries,
     known_outcomes,
     outcome,
+    real_files,
 )  # fmt: skip
+from decloak.report.trends import JudgedTrend
 
 INTRODUCTION = """\
 # Gallery: the figures of the papers
 
 `make gallery` writes this page; do not edit it. The page compares every figure and table of results of the five papers
-with the results of decloak. The data of the papers are not public, so decloak uses generated data of a similar size,
-and compares trends and not values. A scenario lists the trends of each figure. A figure **agrees** if all of its trends
-agree, agrees **partly** if some agree, and **differs** if none agrees. With random choices, a difference counts if its
-95% interval over the repetitions excludes zero.
+with the results of decloak: on generated data, and on real data where real data fit. A scenario splits the result of
+the paper into clauses, and judges each clause by a trend. A figure **agrees** if all of its trends agree, and agrees
+**partly** if some agree. It is **not reproduced, checked** if an experiment shows why the other trends do not agree,
+and it **differs** if no trend agrees. With random choices, a difference counts if its 95% interval over the repetitions
+excludes zero. "Linearly" means that a straight line explains the share of the variance that the scenario states.
 
-Reproduce a figure with `decloak gallery NAME --run`. Use your own data with `decloak run FILE --set
-data='{file: visits.dat, format: basket, separator: " "}'`.
+Reproduce a figure with `decloak gallery NAME --run`, and on your own copies of the real data with `decloak gallery NAME
+--data FOLDER`. decloak finds these by their content, or by their names. It has no copies of them.
 """
+
+Outcomes = Mapping[str, FigureOutcome]
 
 
 def folder_of_pictures(folder: Path) -> Path:
@@ -59,54 +66,69 @@ def write_picture(entry: Entry, panels: Sequence[dict[str, Any]], folder: Path) 
         write_bytes(picture, folder_of_pictures(folder) / picture_of(entry.name))
 
 
-def write_outcomes(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> None:
-    kept = {entry.name: outcomes[entry.name].as_json() for entry in listed if entry.name in outcomes}
-    write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", folder_of_pictures(folder) / VERDICTS)
-    write_text(page_text(listed, outcomes, folder), folder / "gallery.md")
+def write_outcomes(listed: Sequence[Entry], generated: Outcomes, real: Outcomes, folder: Path) -> None:
+    for outcomes, file in ((generated, OUTCOMES[False]), (real, OUTCOMES[True])):
+        kept = {entry.name: outcomes[entry.name].as_json() for entry in listed if entry.name in outcomes}
+        write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", folder_of_pictures(folder) / file)
+    write_text(page_text(listed, generated, real, folder), folder / "gallery.md")
 
 
-def page_text(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> str:
-    return "\n".join([INTRODUCTION, *_index(listed, outcomes), *_papers(listed, outcomes, folder), ""])
+def page_text(listed: Sequence[Entry], generated: Outcomes, real: Outcomes, folder: Path) -> str:
+    return "\n".join([INTRODUCTION, *_index(listed, generated, real), *_papers(listed, generated, real, folder), ""])
 
 
-def _index(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome]) -> Iterator[str]:
-    """Yield a table of the papers, and a table of the figures of each."""
-    yield from ("| paper | figures | agree | agree partly | differ |", "|---|---|---|---|---|")
+def _index(listed: Sequence[Entry], generated: Outcomes, real: Outcomes) -> Iterator[str]:
+    """Yield a table of the figures, and a table of the papers with the number of each verdict."""
+    yield from ("| figure | the paper | generated data | real data | reason |", "|---|---|---|---|---|")
+    for entry in listed:
+        verdicts = entry.verdict(generated.get(entry.name)), entry.verdict(real.get(entry.name), real=True)
+        link = f"[{_cell(entry.figure.number)}](#{_anchor(entry)})"
+        yield f"| {link} | {_cell(entry.figure.claim)} | {' | '.join(verdicts)} | {_cell(_reason(entry))} |"
+    words = (AGREES, HALF, CHECKED, DIFFERS)
+    yield from ("", f"| paper | data | figures | {' | '.join(words)} |", f"|{'---|' * 7}")
     for paper in dict.fromkeys(entry.paper for entry in listed):
         of_paper = [entry for entry in listed if entry.paper == paper]
-        verdicts = [outcomes[entry.name].verdict for entry in of_paper if entry.name in outcomes]
-        counts = " | ".join(str(verdicts.count(word)) for word in (AGREES, HALF, DIFFERS))
-        yield f"| {_cell(PAPERS.get(paper, paper))} | {len(of_paper)} | {counts} |"
-    yield from ("", "| figure | result | trends that agree |", "|---|---|---|")
-    for entry in listed:
-        known = outcomes.get(entry.name)
-        agreeing = f"{sum(trend.holds is True for trend in known.trends)} of {len(known.trends)}" if known else "–"
-        link = f"[{_cell(entry.scenario)}](#{_anchor(entry)})"
-        yield f"| {link} | {known.verdict if known else 'not run'} | {agreeing} |"
+        for title, outcomes in (("generated", generated), ("real", real)):
+            verdicts = [outcomes[entry.name].verdict(entry.figure) for entry in of_paper if entry.name in outcomes]
+            counts = " | ".join(str(verdicts.count(word)) for word in words)
+            yield f"| {_cell(PAPERS.get(paper, paper))} | {title} | {len(verdicts)} | {counts} |"
     yield ""
 
 
-def _papers(listed: Sequence[Entry], outcomes: Mapping[str, FigureOutcome], folder: Path) -> Iterator[str]:
+def _reason(entry: Entry) -> str:
+    """Return the first sentence of the reason."""
+    return re.split(r"(?<=[.]) (?=[A-Z])", " ".join((entry.figure.why or "").split()))[0]
+
+
+def _papers(listed: Sequence[Entry], generated: Outcomes, real: Outcomes, folder: Path) -> Iterator[str]:
     for paper in dict.fromkeys(entry.paper for entry in listed):
         yield from (f"## {PAPERS.get(paper, paper)}", "")
         for entry in listed:
             if entry.paper == paper:
-                yield from _figure(entry, outcomes.get(entry.name), folder)
+                yield from _figure(entry, generated.get(entry.name), real.get(entry.name), folder)
         if paper == "set-generalisation-thesis":
             yield from _table_of_judgements()
 
 
-def _figure(entry: Entry, known: FigureOutcome | None, folder: Path) -> Iterator[str]:
+def _figure(entry: Entry, generated: FigureOutcome | None, real: FigureOutcome | None, folder: Path) -> Iterator[str]:
     figure = entry.figure
-    yield from (f"({_anchor(entry)})=", f"### {figure.number}: {known.verdict if known else 'not run'}", "")
-    yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "", f"**The paper.** {figure.saw}", "")
-    if known is not None:
-        yield from (f"**decloak**, in {known.variants} runs:", "", *map(_trend, known.trends), "")
+    yield from (f"({_anchor(entry)})=", f"### {figure.number}: {entry.verdict(generated)}", "")
+    yield from (f"*{entry.scenario}* (`scenarios/papers/{entry.name}.yaml`)", "")
+    yield from (f"**The paper.** {' '.join(figure.saw)}", "")
+    for title, known, is_real in (("generated data", generated, False), ("real data", real, True)):
+        if known is not None:
+            yield f"**decloak on {title}: {entry.verdict(known, real=is_real)}**, in {known.variants} runs:"
+            yield from ("", *(_trend(judged) for judged in known.trends if judged.lines), "")
+    if isinstance(figure.real, str):
+        yield from (f"**No real data.** {figure.real}", "")
+    for trend in figure.trends:
+        if trend.checked:
+            yield from (f"**Not reproduced, checked: {trend.says}.** {trend.checked}", "")
     if figure.why:
         yield from (f"**Reason.** {figure.why}", "")
     picture = folder_of_pictures(folder) / picture_of(entry.name)
     if picture.is_file():
-        yield from (f"![{_alt(entry, known)}](gallery/{picture.name})", "")
+        yield from (f"![{_alt(entry, generated)}](gallery/{picture.name})", "")
 
 
 def _table_of_judgements() -> Iterator[str]:
@@ -144,18 +166,26 @@ def _cell(text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--run", action="store_true", help="run the figures first")
+    parser.add_argument("--run", action="store_true", help="run the figures on generated data")
+    parser.add_argument("--data", type=Path, help="run the figures on the real data in this folder")
+    parser.add_argument("--store", type=Path, help="keep the runs, so that nothing is computed again")
     parser.add_argument("figures", nargs="*", help="parts of names; all figures without any")
     arguments = parser.parse_args()
-    pictures = folder_of_pictures(arguments.folder)
-    outcomes = known_outcomes(pictures)
-    for number, entry in enumerate(chosen := entries(arguments.figures) if arguments.run else [], 1):
-        print(f"{number} of {len(chosen)}: {entry.name}", file=sys.stderr)
-        outcomes[entry.name], panels = outcome(entry, None, jobs=cores())
-        pictures.mkdir(exist_ok=True)
-        write_picture(entry, panels, arguments.folder)
-        write_outcomes(entries(), outcomes, arguments.folder)
-    write_outcomes(entries(), outcomes, arguments.folder)
+    pictures, chosen = folder_of_pictures(arguments.folder), entries(arguments.figures)
+    pictures.mkdir(exist_ok=True)
+    outcomes = {is_real: known_outcomes(pictures, real=is_real) for is_real in (False, True)}
+    files = real_files(arguments.data) if arguments.data else {}
+    works = [(entry, False, []) for entry in chosen if arguments.run]
+    works += [(entry, True, given) for entry in chosen if (given := entry.settings_on_real_data(files)) is not None]
+    for number, (entry, is_real, settings) in enumerate(works, 1):
+        print(f"{number} of {len(works)}: {entry.name}{' on real data' if is_real else ''}", file=sys.stderr)
+        outcomes[is_real][entry.name], panels = outcome(
+            entry, arguments.store, jobs=cores(), overrides=settings, real=is_real
+        )
+        if not is_real:
+            write_picture(entry, panels, arguments.folder)
+        write_outcomes(entries(), outcomes[False], outcomes[True], arguments.folder)
+    write_outcomes(entries(), outcomes[False], outcomes[True], arguments.folder)
 
 
 if __name__ == "__main__":

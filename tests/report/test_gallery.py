@@ -1,16 +1,21 @@
 """The figures of the papers: what their scenarios may say, how trends are judged, and that the page says what came."""
 
+import gzip
 import json
+import random
+import re
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from decloak.errors import DecloakError
 from decloak.report import gallery
-from decloak.report.gallery import judged_trend
+from decloak.report.gallery import FigureOutcome, real_files
 from decloak.report.study import Study
+from decloak.report.trends import JudgedTrend, judged_trend
 from decloak.scenario.document import load
-from decloak.scenario.paper_figure import Trend
+from decloak.scenario.paper_figure import Figure, Trend
 from decloak.store.results import StudyRun
 from slowly import slow_but
 
@@ -59,6 +64,13 @@ def line(*values, method="cut"):
         ((0.50, 0.52, 0.49), "level", True),
         ((0.50, 0.58, 0.49), "level", False),
         ((0.5, None, 0.5), "level", None),
+        ((0.1, 0.2, 0.3, 0.4), "linear", True),
+        ((0.1, 0.24, 0.27, 0.4), "linear", True),
+        ((0.1, 0.1, 0.1, 0.4), "linear", False),
+        ((0.4, 0.3, 0.2, 0.1), "linear", False),
+        ((0.1, 0.1, 0.1), "linear", False),
+        ((0.1, 0.2), "linear", None),
+        ((0.1, None, 0.3), "linear", None),
         ((None, None, 0.5), "rising", None),
     ],
 )
@@ -132,7 +144,8 @@ measure: [loss]
 vary: {anonymise.k: [2, 3]}
 figure:
   number: Figure 1
-  saw: nothing
+  claim: more is lost
+  saw: [More is lost.]
   trends:
     - {says: more is lost, of: ncp, along: anonymise.k, is: rising}
 """
@@ -141,15 +154,21 @@ figure:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("of: ncp", "of: npc", "s.yaml:11:28: no figure 'npc' is measured; did you mean 'ncp'?"),
+        ("of: ncp", "of: npc", "s.yaml:12:28: no figure 'npc' is measured; did you mean 'ncp'?"),
         ("of: ncp", "of: precision", "no figure 'precision' is measured; measured here: ncp"),
         ("along: anonymise.k", "along: anonymise.m", "'anonymise.m' does not vary"),
-        ("along: anonymise.k, is: rising", "is: rising", "'along' goes with rising, falling, level, peaking; add it"),
-        ("is: rising", "is: above", "'along' goes with rising, falling, level, peaking; delete it"),
+        (
+            "along: anonymise.k, is: rising",
+            "is: rising",
+            "'along' goes with rising, falling, level, peaking, linear; add it",
+        ),
+        ("is: rising", "is: above", "'along' goes with rising, falling, level, peaking, linear; delete it"),
         ("along: anonymise.k, is: rising", "is: above, than: {attack: rba}", "no attack 'rba'"),
-        ("is: rising", "is: rising, within: 0.2", "'within' goes with level and near; delete it"),
+        ("is: rising", "is: rising, within: 0.2", "'within' goes with level, linear, near; delete it"),
         ("is: rising", "is: rising, where: {anonymise.m: 2}", "'anonymise.m' does not vary"),
         ("number: Figure 1", "number: 1", "expected text"),
+        ("[More is lost.]", "[More is lost., Slightly.]", "no trend judges 'Slightly.'; write a trend with clause: 2"),
+        ("of: ncp", "clause: 2, of: ncp", "there is no clause 2; saw has 1"),
     ],
 )
 def test_what_is_wrong_with_a_figure_is_told_at_its_place(tmp_path, monkeypatch, old, new, message):
@@ -169,11 +188,51 @@ def test_a_figure_decides_nothing_of_a_run(tmp_path, monkeypatch, call):
     assert "(2 of 2 were there already)" in call("run", "s.yaml").err
 
 
-def test_every_figure_says_why_where_it_does_not_agree():
-    known = gallery.known_outcomes()
-    for entry in gallery.entries():
-        if known[entry.name].verdict != gallery.AGREES:
-            assert entry.figure.why, entry.name
+def outcomes(entry):
+    known = gallery.known_outcomes(), gallery.known_outcomes(real=True)
+    return [of[entry.name] for of in known if entry.name in of]
+
+
+ENTRIES = pytest.mark.parametrize("entry", gallery.entries(), ids=lambda entry: entry.name)
+
+
+@ENTRIES
+def test_every_figure_says_why_where_it_does_not_agree(entry):
+    verdicts = {outcome.verdict(entry.figure) for outcome in outcomes(entry)}
+    assert verdicts <= {gallery.AGREES, gallery.CHECKED} or entry.figure.why
+
+
+@ENTRIES
+def test_a_claim_has_at_most_ten_words(entry):
+    assert len(entry.figure.claim.split()) <= 10
+
+
+NUMBER = re.compile(r"(?<![\w.])[.]?\d[\d,]*(?:[.]\d+)?")
+
+
+def numbers(text):
+    """The numbers in a text, those of other figures, sections and measures left out."""
+    plain = re.sub(r"(?:Figures?|Formula|Section|Table|WebView-|BMS-WebView-|I2B)\s?\d[\d.]*[a-d]?", "", text)
+    return {float(found.replace(",", "")) for found in NUMBER.findall(plain)}
+
+
+@ENTRIES
+def test_a_reason_quotes_only_numbers_that_were_measured_or_set(entry):
+    reasons = " ".join([entry.figure.why or "", *(trend.checked or "" for trend in entry.figure.trends)])
+    measured = " ".join(judged.seen for outcome in outcomes(entry) for judged in outcome.trends)
+    scenario = entry.path.read_text().replace(entry.figure.why or "-", "")
+    beside = "0 1 2 3 100"  # counted in words, and per cent
+    known = (
+        numbers(measured)
+        | numbers(scenario.partition("\n  why: ")[0])
+        | numbers(str(entry.figure.trends))
+        | numbers(beside)
+    )
+    assert {quoted for quoted in numbers(reasons) if not near(quoted, known)} == set()
+
+
+def near(quoted, known):
+    return any(abs(quoted - number) <= 0.006 * max(abs(number), 0.1) for number in known)
 
 
 @pytest.fixture
@@ -185,13 +244,86 @@ def gallery_page(monkeypatch):
 
 
 def test_the_page_of_the_gallery_is_what_came_of_the_scenarios_as_they_are(gallery_page):
-    entries, known = gallery.entries(), gallery.known_outcomes()
-    assert [entry.name for entry in entries if known[entry.name].digest != entry.digest] == []
-    assert (ROOT / "docs" / "gallery.md").read_text() == gallery_page.page_text(entries, known, ROOT / "docs")
-    assert sorted(known) == sorted(entry.name for entry in entries)
-    assert json.loads((ROOT / "docs" / "gallery" / gallery.VERDICTS).read_text()) == json.loads(
-        (gallery.folder_of_papers() / gallery.VERDICTS).read_text()
+    entries, generated, real = gallery.entries(), gallery.known_outcomes(), gallery.known_outcomes(real=True)
+    assert [entry.name for entry in entries if generated[entry.name].digest != entry.digest] == []
+    assert [entry.name for entry in entries if real.get(entry.name, entry).digest not in digests(entry)] == []
+    page = gallery_page.page_text(entries, generated, real, ROOT / "docs")
+    assert (ROOT / "docs" / "gallery.md").read_text() == page
+    assert sorted(generated) == sorted(entry.name for entry in entries)
+    assert sorted(real) == sorted(entry.name for entry in entries if isinstance(entry.figure.real, dict))
+    for file in gallery.OUTCOMES.values():
+        of_page, shipped = (ROOT / "docs" / "gallery" / file), (gallery.folder_of_papers() / file)
+        assert json.loads(of_page.read_text()) == json.loads(shipped.read_text())
+
+
+def digests(entry):
+    return {entry.real_digest} if isinstance(entry.figure.real, dict) else {entry.digest}
+
+
+def test_every_figure_has_real_data_or_says_why_not():
+    assert [entry.name for entry in gallery.entries() if not entry.figure.real] == []
+
+
+def figure(*trends):
+    said = {"number": "Figure 1", "claim": "more", "saw": ["More."], "trends": [trend_of(one) for one in trends]}
+    return Figure.model_validate_json(json.dumps(said))
+
+
+def trend_of(checked):
+    return {"says": "x", "of": "recall", "is": "above", "than": 0.5} | ({"checked": checked} if checked else {})
+
+
+@pytest.mark.parametrize(
+    ("checked", "holds", "verdict"),
+    [
+        (["", ""], [True, True], "agrees"),
+        (["", ""], [True, False], "partly"),
+        (["", ""], [None, None], "differs"),
+        (["", "we tried"], [True, False], "not reproduced, checked"),
+        (["we tried", ""], [True, False], "partly"),
+        (["we tried", "we tried"], [True, True], "agrees"),
+        (["", ""], [True, "not there"], "agrees"),
+    ],
+)
+def test_the_verdict_of_a_figure(checked, holds, verdict):
+    judged = [JudgedTrend("x", None if one == "not there" else one, one != "not there", 0, "") for one in holds]
+    assert FigureOutcome("", 1, tuple(judged)).verdict(figure(*checked)) == verdict
+
+
+def test_real_data_are_found_by_content_or_by_name(tmp_path, monkeypatch, call):
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    lines = b"1 2\n2 3\n"
+    (papers / gallery.REAL_DATA).write_text(
+        f"pos: {{names: [bmspos], sha256: [{sha256(lines).hexdigest()}], read: {{format: basket}}}}\n"
+        "web: {names: [bms1], sha256: [], read: {format: basket}}\n"
+        "shop: {names: [shop], sha256: [], read: {format: basket}}\n"
     )
+    monkeypatch.setattr(gallery, "folder_of_papers", lambda: papers)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "mine.gz").write_bytes(gzip.compress(lines))
+    (data / "BMS-1.dat").write_bytes(b"1\n")
+    found = real_files(data)
+    assert {name: Path(said["file"]).name for name, said in found.items()} == {"pos": "mine.gz", "web": "BMS-1.dat"}
+
+
+def test_figures_run_on_the_readers_own_data(tmp_path, call):
+    rng = random.Random(1)
+    records = [" ".join(str(one) for one in sorted(rng.sample(range(30), 3))) for _ in range(400)]
+    (tmp_path / "bms-pos.dat").write_text("\n".join(records) + "\n")
+    told = call("gallery", "fig13d", "--data", tmp_path)
+    assert told.code == 0, told.err
+    assert "real data found: bms_pos; 1 of 1 figures can run" in told.err
+    assert "  real data: " in told.out
+    (tmp_path / "bms-pos.dat").rename(tmp_path / "other.dat")
+    told = call("gallery", "fig13d", "--data", tmp_path)
+    assert "real data found: none; 0 of 1 figures can run" in told.err
+    assert (
+        call("gallery", "--data", tmp_path / "none").err
+        == f"decloak: {tmp_path}/none: no such folder; name the folder with your copies of the real data\n"
+    )
+    assert "choose one" in call("gallery", "--data", tmp_path, "--run").err
 
 
 @pytest.mark.parametrize("name", slow_but(["cover-problem/fig4a-strong"], QUICK))
@@ -217,7 +349,7 @@ def test_the_command_lists_names_and_tells(call):
     wrong = call("gallery", "fig99")
     assert wrong.code == 2
     assert "no figure 'fig99'" in wrong.err
-    assert "--store and --set go with --run" in call("gallery", "--set", "data.seed=2").err
+    assert "--store and --set go with --run or --data" in call("gallery", "--set", "data.seed=2").err
 
 
 def test_a_figure_on_data_of_ones_own(tmp_path, call):
@@ -235,7 +367,7 @@ def test_the_page_and_pictures_are_the_same_when_written_again(tmp_path, gallery
         gallery_page.folder_of_pictures(folder).mkdir(parents=True)
         outcome, panels = gallery.outcome(entry, tmp_path / "s.db")
         gallery_page.write_picture(entry, panels, folder)
-        gallery_page.write_outcomes([entry], {entry.name: outcome}, folder)
+        gallery_page.write_outcomes([entry], {entry.name: outcome}, {}, folder)
         picture = gallery_page.folder_of_pictures(folder) / gallery_page.picture_of(entry.name)
         pictures.append((picture.read_bytes(), (folder / "gallery.md").read_bytes()))
     assert pictures[0] == pictures[1]

@@ -16,7 +16,7 @@ from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
 from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
-from decloak.data.generators.baskets import baskets
+from decloak.data.generators.baskets import CLASSES, baskets
 from decloak.data.generators.clinic import generate as clinic
 from decloak.data.sampling import draw_sample
 from decloak.data.tables import DistanceTable
@@ -202,28 +202,41 @@ class Generated(_Sampled):
     stored_format: ClassVar = "generated"
 
     generate: Literal["clinic", "baskets"]
-    """Records of a clinic, or baskets of independent items with a long tail of supports."""
+    """Records of a clinic, or baskets of items with a long tail of supports."""
     transactions: int = Field(ge=1, le=10_000_000)
     """The number of transactions."""
     items: int = Field(1_000, ge=2, le=1_000_000)
     """Baskets: the number of different items."""
     length: float = Field(6.5, ge=1)
     """Baskets: the mean number of items in a transaction."""
+    habit: float = Field(0.0, ge=0, le=1)
+    """Baskets: the probability that an item is drawn from the class of the transaction; 0 for independent items."""
+    classes: int = Field(CLASSES, ge=1)
+    """Baskets: the number of classes of items, with a habit."""
     seed: int = Field(1, ge=0)
     """The seed of the transactions, and of a sample of them."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield errors for settings that the clinic does not have, and for baskets with too few items."""
-        for key in sorted({"items", "length"} & self.model_fields_set):
+        for key in sorted({"items", "length", "habit", "classes"} & self.model_fields_set):
             if self.generate == "clinic":
                 yield (key,), DecloakError(f"the clinic has no {quote(key)} to choose", hint="delete it")
         if self.length > self.items:
             yield ("length",), DecloakError(f"{self.items} items make no baskets of {self.length:g}", hint="write less")
+        if "classes" in self.model_fields_set and not self.habit:
+            yield (
+                ("classes",),
+                DecloakError("without a habit there are no classes", hint="add habit: 0.3, or delete it"),
+            )
+        if self.habit and self.classes > self.items:
+            message = f"{self.items} items are too few for {self.classes} classes"
+            yield ("classes",), DecloakError(message, hint="write fewer")
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         if self.generate == "clinic":
             return self._draw(clinic(self.transactions, self.seed), self.seed)
-        return self._draw(baskets(self.transactions, self.items, self.length, self.seed), self.seed)
+        drawn = baskets(self.transactions, self.items, self.length, self.seed, habit=self.habit, classes=self.classes)
+        return self._draw(drawn, self.seed)
 
 
 class _TextData(DataPart):

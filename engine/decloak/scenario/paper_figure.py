@@ -1,14 +1,14 @@
 """The figure of a paper that a scenario reproduces, the result of the paper, and trends that both can be compared by.
 
 A trend is about a figure of attacks, in the variants selected by `where`. Along a key that varies it is rising,
-falling, level or peaking. Compared with another side (`than`) it is above, below or near. All other settings are equal
-on both sides, and repetitions are paired.
+falling, level, peaking or linear. Compared with another side (`than`) it is above, below or near. All other settings
+are equal on both sides, and repetitions are paired. Every clause of the paper's result is judged by a trend.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from decloak.errors import DecloakError, quote, suggest
 from decloak.scenario.plots import ATTACK
@@ -18,7 +18,8 @@ from decloak.yaml.source import Loc
 
 __all__ = ["ComparisonSide", "Figure", "Trend"]
 
-ALONG = ("rising", "falling", "level", "peaking")
+ALONG = ("rising", "falling", "level", "peaking", "linear")
+TOLERANT = ("level", "linear", "near")
 RELATIVE = ("above", "below", "near")
 
 Word = Annotated[str, Field(min_length=1)]
@@ -53,6 +54,8 @@ class Trend(ConfigSection):
 
     says: Word
     """The observation of the paper, in words."""
+    clause: int = Field(1, ge=1)
+    """The number of the clause of `saw` that it judges."""
     of: Word
     """The figure."""
     attack: Words | None = None
@@ -60,13 +63,18 @@ class Trend(ConfigSection):
     where: dict[Word, Setting] = Field(default_factory=dict)
     """Only the variants with these settings."""
     along: Word | None = None
-    """The key along which the figure is rising, falling, level or peaking."""
-    trend: Annotated[Literal["rising", "falling", "level", "peaking", "above", "below", "near"], Field(alias="is")]
+    """The key along which the figure is rising, falling, level, peaking or linear."""
+    trend: Annotated[
+        Literal["rising", "falling", "level", "peaking", "linear", "above", "below", "near"], Field(alias="is")
+    ]
     """The relation: along a key, or to another side."""
     than: ComparisonSide | float | None = None
     """The value that it is above, below or near: another side, or a number."""
     within: float = Field(0.1, gt=0)
-    """For level and near: the largest difference, as a share of the larger value."""
+    """For level and near: the largest difference, as a share of the larger value. For linear: the largest share of the
+    variance that a rising straight line does not explain."""
+    checked: Word | None = None
+    """The experiment that shows that the paper's observation is not reproduced, for a trend that does not agree."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -88,8 +96,8 @@ class Trend(ConfigSection):
         if (self.than is None) == (self.trend in RELATIVE):
             hint = "add it" if self.than is None else "delete it"
             yield ("than",), DecloakError(f"'than' goes with {', '.join(RELATIVE)}", hint=hint)
-        if "within" in self.model_fields_set and self.trend not in ("level", "near"):
-            yield ("within",), DecloakError("'within' goes with level and near", hint="delete it")
+        if "within" in self.model_fields_set and self.trend not in TOLERANT:
+            yield ("within",), DecloakError(f"'within' goes with {', '.join(TOLERANT)}", hint="delete it")
 
 
 class Figure(ConfigSection):
@@ -97,14 +105,31 @@ class Figure(ConfigSection):
 
     number: Word
     """The name in the paper, such as Figure 13b."""
-    saw: Word
-    """The result of the paper."""
+    claim: Word
+    """The result of the paper in at most ten words."""
+    saw: Annotated[tuple[Word, ...], Field(min_length=1)]
+    """The result of the paper, clause by clause."""
     trends: Annotated[tuple[Trend, ...], Field(min_length=1)]
     """Conditions for the agreement of our trend with the paper."""
     why: Word | None = None
     """The reason for a disagreement, or a remark."""
     quick: bool = False
     """True if it takes seconds. Then the tests run it."""
+    real: dict[Word, JsonValue] | Word | None = None
+    """Settings that put real data in place of generated ones, where {real: NAME} is a file; or the reason why no real
+    data fit."""
+
+    def config_errors(self) -> ConfigErrors:
+        """Yield errors for clauses without a trend, and for trends without their clause."""
+        judged = {trend.clause for trend in self.trends}
+        for number, clause in enumerate(self.saw, 1):
+            if number not in judged:
+                hint = f"write a trend with clause: {number}, or delete the clause"
+                yield ("saw", number - 1), DecloakError(f"no trend judges {quote(clause)}", hint=hint)
+        for number, trend in enumerate(self.trends):
+            if trend.clause > len(self.saw):
+                hint = f"saw has {len(self.saw)}; choose one of them"
+                yield ("trends", number, "clause"), DecloakError(f"there is no clause {trend.clause}", hint=hint)
 
     def reference_errors(self, attacks: Iterable[str], measured: Iterable[str]) -> ConfigErrors:
         """Yield errors for figures outside `measured` and for names outside `attacks`."""

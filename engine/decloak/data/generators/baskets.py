@@ -1,8 +1,10 @@
 """Synthetic baskets with the shape of well-known data sets: similar lengths, similarly skewed supports.
 
 Lengths are log-normal: with a spread of 0.8 they have the quartiles and the longest percentiles of BMS-POS. The item of
-rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the items. Nothing else resembles real data:
-items are independent of one another.
+rank r is drawn with a weight of 1 / (r + 1), ranks in random order of the items. Items are independent of one another,
+unless records have habits: then the items are in classes that follow one another, each record has a class of its own,
+and draws from it with the given probability. Classes have the same long tail as the items of a class. So related items
+have neighbouring names, and a hierarchy by names keeps them together.
 """
 
 from __future__ import annotations
@@ -20,38 +22,72 @@ SPREAD = 0.8
 ROUNDS = 12
 """Number of times that duplicates in a record are redrawn, before the rest is completed together."""
 BLOCK = 1 << 22
+CLASSES = 20
+"""Number of classes of items unless it is given."""
 
 
-def baskets(transactions: int, items: int, length: float, seed: int) -> Dataset:
+def baskets(
+    transactions: int, items: int, length: float, seed: int, *, habit: float = 0.0, classes: int = CLASSES
+) -> Dataset:
     """Return `transactions` random baskets of `items` numbered items, `length` on average, drawn with `seed`.
+
+    `habit` is the probability that a record draws from its own class, one of `classes`.
 
     >>> baskets(2, 3, 2, seed=1).transactions
     (('2', '3'), ('1', '2', '3'))
     """
-    records = shaped(transactions, items, length, seed=seed)
+    records = shaped(transactions, items, length, habit=habit, classes=classes, seed=seed)
     rows = CodedRows(records.indptr, records.indices, [str(number) for number in range(1, items + 1)])
     return Dataset(rows, RowLabels(transactions), "baskets")
 
 
-def shaped(records: int, items: int, length: float, longest: int | None = None, *, seed: int = 1) -> sparse.csr_array:
+def shaped(
+    records: int,
+    items: int,
+    length: float,
+    longest: int | None = None,
+    *,
+    habit: float = 0.0,
+    classes: int = CLASSES,
+    seed: int = 1,
+) -> sparse.csr_array:
     """Return a matrix of `records` × `items`, with this mean `length` and none longer than `longest`, or 25 times the
-    mean. `seed` decides the draw.
+    mean. `habit` and `classes` are as in `baskets`; `seed` decides the draw.
     """
     rng = np.random.default_rng(seed)
     lengths = _lengths(records, length, min(longest or max(1, int(25 * length)), items), rng)
-    weights = 1 / np.arange(1, items + 1)
-    item = rng.permutation(items)
+    weights, item = 1 / np.arange(1, items + 1), np.arange(items)
+    if habit:
+        bounds = np.linspace(0, items, classes + 1).astype(np.int64)
+        popularity = rng.permutation(1 / np.arange(1, classes + 1))
+        weights = np.concatenate([_class_weights(rng, *of) for of in zip(np.diff(bounds), popularity, strict=True)])
+        own = rng.choice(classes, records, p=popularity / popularity.sum())
+    else:
+        item = rng.permutation(items)
     entries: Ints = np.empty(0, np.int64)
     summed = np.cumsum(weights)
     for _ in range(ROUNDS):
         missing = lengths - np.bincount(entries // items, minlength=records)
-        rank = np.searchsorted(summed, rng.random(missing.sum()) * summed[-1])
-        entries = _united(entries, np.repeat(np.arange(records), missing) * items + item[rank])
+        record = np.repeat(np.arange(records), missing)
+        low, high = np.zeros(1), summed[-1:]
+        if habit:
+            by_habit = rng.random(len(record)) < habit
+            ends = np.concatenate(([0.0], summed))[bounds]
+            low = np.where(by_habit, ends[own[record]], 0.0)
+            high = np.where(by_habit, ends[own[record] + 1], summed[-1])
+        rank = np.searchsorted(summed, low + rng.random(len(record)) * (high - low))
+        entries = _united(entries, record * items + item[np.minimum(rank, items - 1)])
     entries = _united(entries, _completed(entries, lengths, weights[np.argsort(item)], rng))
     start = np.concatenate(([0], np.cumsum(lengths)))
     return sparse.csr_array(
         (np.ones(len(entries), np.int8), (entries % items).astype(np.int32), start), (records, items)
     )
+
+
+def _class_weights(rng: np.random.Generator, size: int, popularity: float) -> Floats:
+    """Return the weights of the items of a class, in random order; their sum is its `popularity`."""
+    weights = rng.permutation(1 / np.arange(1, size + 1))
+    return np.asarray(weights / weights.sum() * popularity)
 
 
 def _united(entries: Ints, more: Ints) -> Ints:
