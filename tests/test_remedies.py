@@ -1,13 +1,15 @@
 """The remedies of the corpus of mistakes: a text is changed as the message says, and the command succeeds."""
 
+import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from test_bad_input import CASES
+from test_bad_input import CASES, QUERY
 
 SUGGESTED = re.compile(r"'([^']+)'[^']*; did you mean '([^']+)'\?$")
 TEXT = """\
@@ -48,6 +50,43 @@ def as_suggested(folder: Path, said: str) -> bool:
     return True
 
 
+def in_file(name: str, old: str, new: str) -> Callable[[Path], None]:
+    """A remedy by hand: change a file."""
+
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new))
+
+    return change
+
+
+def written(name: str) -> Callable[[Path], None]:
+    """A remedy by hand: write the file again as it was, whatever its format."""
+    return lambda folder: (folder / name).write_bytes((folder.parent / "right" / name).read_bytes())
+
+
+def both(*remedies: Callable[[Path], None]) -> Callable[[Path], None]:
+    return lambda folder: [remedy(folder) for remedy in remedies][-1]
+
+
+ROWS = [line.split(", ") for line in TEXT.splitlines()]
+LONG_TABLE = "tid,item\n" + "".join(f"{number},{item}\n" for number, row in enumerate(ROWS, 1) for item in row)
+
+
+def lines_of(line: Callable[[int, list[str]], object]) -> Callable[[Path], None]:
+    """A remedy by hand: write the originals as lines of JSON."""
+    text = "".join(json.dumps(line(number, row)) + "\n" for number, row in enumerate(ROWS, 1))
+    return text_file("original.txt", text)
+
+
+def one_hot(folder: Path) -> None:
+    """A remedy by hand: write the originals as a table of 0 and 1."""
+    items = sorted({item for row in ROWS for item in row})
+    lines = [",".join(items), *(",".join(str(int(item in row)) for item in items) for row in ROWS)]
+    (folder / "original.txt").write_text("\n".join([*lines, ""]))
+
+
 BY_HAND: dict[str, tuple[str, Callable[[Path], None]]] = {
     "number as text": ("write it without quotes", in_scenario("context: '1'", "context: 1")),
     "out of range": ("at least 1", in_scenario("context: 0", "context: 1")),
@@ -62,6 +101,62 @@ BY_HAND: dict[str, tuple[str, Callable[[Path], None]]] = {
     "rule that writes": ("a rule is one SELECT", lambda folder: (folder / "mine.yaml").write_text(
         (folder / "mine.yaml").read_text().replace("delete from item", "select txn, n from held"))),
     "no rule": ("no such file", in_scenario("./none.yaml,", "gba,")),
+    "not a number": ("write a number below 1e308", in_scenario("cap: .nan", "cap: none")),
+    "duplicate key": ("delete one of the two", in_scenario("data: {}\n", "")),
+    "bad yaml": ("check indentation, brackets", in_scenario("{context: 1", "{context: 1}")),
+    "tab": ("indent with spaces instead of tabs", in_scenario("\tattack:", "attack:")),
+    "empty scenario": ("write keys and values", written("scenario.yaml")),
+    "binary scenario": ("save the file as UTF-8", written("scenario.yaml")),
+    "latin scenario": ("save the file as UTF-8", written("scenario.yaml")),
+    "scenario of a 10 MB line": ("keep bulk data in files of their own", written("scenario.yaml")),
+    "alias bomb": ("keep bulk data in files", written("scenario.yaml")),
+    "deep nesting": ("write it flatter", written("scenario.yaml")),
+    "alias of itself": ("write the value out", written("scenario.yaml")),
+    "tag": ("is not allowed; delete it", written("scenario.yaml")),
+    "a list": ("expected a mapping with scenario and data", written("scenario.yaml")),
+    "two documents": ("keep one document a file", written("scenario.yaml")),
+    "code expected": ("use numbers, names, calls", in_scenario("__import__(\"os\")", "recall(rba) > 0.1")),
+    "no original": ("check the name and the folder", written("original.txt")),
+    "no published": ("check the name and the folder", written("published.txt")),
+    "no scores": ("check the name and the folder", written("scores.csv")),
+    "empty published": ("expected at least one line", written("published.txt")),
+    "empty scores": ("expected at least one line", written("scores.csv")),
+    "binary published": ("save it as UTF-8", written("published.txt")),
+    "binary scores": ("save it as UTF-8", written("scores.csv")),
+    "10 MB line of originals": ("at most 1,000,000", written("original.txt")),
+    "10 MB line published": ("at most 1,000,000", written("published.txt")),
+    "10 MB line of scores": ("at most 1,000,000", written("scores.csv")),
+    "score that is no number": ("write 0.5, or leave the cell empty", in_file("scores.csv", "icd,far", "icd,0.5")),
+    "ragged scores": ("2 values where the header has 3", in_file("scores.csv", "knee,icd", "knee,icd,0.5")),
+    "scores without a head": ("expected a header such as a,b,ngd", in_file("scores.csv", "knee,", "a,b,ngd\nknee,")),
+    "score given twice": ("keep one of them", in_file("scores.csv", "icd,knee,0.6\nknee,icd,0.7\n", "")),
+    "open bracket": ("a bracket that is never closed", written("published.txt")),
+    "id that is a number": (
+        "write a string or a whole number", lines_of(lambda number, row: {"id": number, "items": row})),
+    "bad json": ('write ["milk", "bread"]', lines_of(lambda number, row: row)),
+    "ragged one-hot": ("1 values where the header has 2", one_hot),
+    "one-hot of 2": ("write 0 or 1", one_hot),
+    "long without its columns": ("name the columns with the options transaction and item", both(
+        text_file("original.txt", LONG_TABLE.replace("tid,item", "a,b")),
+        in_scenario("format: long", "format: long, transaction: a, item: b"))),
+    "ragged long": ("1 values where the header has 2", text_file("original.txt", LONG_TABLE)),
+    "no whole number": ("for names use the format basket", both(
+        text_file("original.txt", TEXT), in_scenario("format: spmf", "format: basket"))),
+    "a pair that does not fit": ("give both the same ids, or neither any", written("original.txt")),
+    "ragged table": ("leave a value empty when there is no score", in_file("table.csv", "y,1\n", "y,1,\n")),
+    "table of words": ("or leave the cell empty", in_file("table.csv", "far", "0.5")),
+    "empty table": ("expected at least one line", text_file("table.csv", ",a,b\nx,1,2\ny,1,3\n")),
+    "binary table": ("save it as UTF-8", text_file("table.csv", ",a,b\nx,1,2\ny,1,3\n")),
+    "10 MB line of a table": ("at most 1,000,000", text_file("table.csv", ",a,b\nx,1,2\ny,1,3\n")),
+    "rule that reads the truth": ("a rule is one SELECT over its relations", text_file("mine.yaml", QUERY)),
+    "rule that never ends": ("let it come to an end", text_file("mine.yaml", QUERY)),
+    "rule with a wrong key": ("did you mean 'eliminate'", in_file("mine.yaml", "eliminat: heav", "eliminate: heav")),
+    "rule with a wrong formula": ("names are d, w", in_file("mine.yaml", "max(v)", "max(w)")),
+    "rule with a wrong sentence": ("did you mean 'item'", in_file("mine.yaml", "{itm}", "{item}")),
+    "rules in a circle": ("let one rule derive both", both(
+        text_file("one.yaml", QUERY), in_scenario("two.yaml, ", ""))),
+    "binary rule": ("save the file as text", text_file("mine.yaml", QUERY)),
+    "rule that is an alias bomb": ("keep bulk data in files", text_file("mine.yaml", QUERY)),
 }  # fmt: skip
 """Remedies that need a sentence's understanding: the words of the message, and the change that they ask for."""
 SUGGESTIONS = [name for name, (_, expected) in CASES.items() if "did you mean" in expected]
@@ -81,12 +176,17 @@ def test_a_suggested_word_makes_the_command_succeed(example, call, name):
 def test_a_remedy_makes_the_command_succeed(example, call, tmp_path, name):
     edit, _ = CASES[name]
     words, remedy = BY_HAND[name]
+    shutil.copytree(example, tmp_path / "right")
     edit(example)
     said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db")
     assert said.code == 2
     assert words in said.err, said.err
     remedy(example)
     assert call("run", example / "scenario.yaml", "--store", tmp_path / "s.db").code == 0
+
+
+def test_the_remedies_of_all_mistakes_are_tried():
+    assert sorted(CASES) == sorted([*SUGGESTIONS, *BY_HAND])
 
 
 @pytest.fixture
