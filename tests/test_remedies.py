@@ -209,11 +209,12 @@ def test_a_misspelt_required_key_names_the_misspelling(call, scenario):
 
 
 def test_an_expectation_names_the_attack_that_it_needs_and_the_attacks_that_run(call, scenario):
-    written = yaml.safe_load(scenario.read_text()) | {"attack": ["mda"], "expect": ["recall(rba) > 0.1"]}
+    expected = ["recall(rba) > recall(mda)"]
+    written = yaml.safe_load(scenario.read_text()) | {"attack": ["mda"], "expect": expected}
     scenario.write_text(yaml.safe_dump(written))
     said = call("validate", scenario)
     assert said.code == 2
-    assert "needs the attack 'rba'" in said.err
+    assert "needs the attack 'rba', but the scenario runs only: mda; " in said.err
     assert "add rba under attack" in said.err
     scenario.write_text(yaml.safe_dump(written | {"attack": ["mda", "rba"]}))
     assert call("validate", scenario).code == 0

@@ -99,7 +99,7 @@ class Expectation:
 
         `measures` and `attacks` are known; the first measure is an example. Figures in `released` need no attack.
         """
-        measures, attacks = tuple(measures), tuple(attacks)
+        measures, attacks = tuple(measures), tuple(dict.fromkeys(attacks))
         plain = [attack for attack in attacks if attack.isidentifier() and not iskeyword(attack)]
         advice = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
         for name in (name for name in self.alone() if name not in released):
