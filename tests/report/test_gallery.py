@@ -294,11 +294,10 @@ def test_real_data_are_found_by_content_or_by_name(tmp_path, monkeypatch, call):
     papers = tmp_path / "papers"
     papers.mkdir()
     lines = b"1 2\n2 3\n"
-    (papers / gallery.REAL_DATA).write_text(
-        f"pos: {{names: [bmspos], sha256: [{sha256(lines).hexdigest()}], read: {{format: basket}}}}\n"
-        "web: {names: [bms1], sha256: [], read: {format: basket}}\n"
-        "shop: {names: [shop], sha256: [], read: {format: basket}}\n"
-    )
+    known = {"pos": ["bmspos"], "web": ["bms1"], "shop": ["shop"]}
+    data_sets = {name: {"names": starts, "sha256": [], "read": {"format": "basket"}} for name, starts in known.items()}
+    data_sets["pos"]["sha256"] = [sha256(lines).hexdigest()]
+    (papers / gallery.REAL_DATA).write_text(json.dumps(data_sets))
     monkeypatch.setattr(gallery, "folder_of_papers", lambda: papers)
     data = tmp_path / "data"
     data.mkdir()

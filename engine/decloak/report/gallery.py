@@ -60,8 +60,10 @@ SAYINGS = ("says", "clause", "checked")
 """Keys of a trend that decide no outcome."""
 OUTCOMES = {False: "verdicts.json", True: "verdicts-real.json"}
 """The files with the outcomes on generated and on real data, in the folders of the papers and of the pictures."""
-REAL_DATA = "real-data.yaml"
-"""The file in the folder of the papers that says how to know the real data sets."""
+REAL_DATA = "real-data.json"
+"""The file in the folder of the papers that says how to know the real data sets: by the start of a name without
+punctuation, or by the SHA-256 digest of the lines.
+"""
 
 
 class Entry(NamedTuple):
@@ -117,7 +119,7 @@ def real_files(folder: Path) -> dict[str, dict[str, object]]:
     """Return the data sections of the real data sets whose files are in `folder`, found by digest or else by name."""
     if not folder.is_dir():
         raise DecloakError("no such folder", str(folder), hint="name the folder with your copies of the real data")
-    known = read_source(folder_of_papers() / REAL_DATA).value
+    known = json.loads((folder_of_papers() / REAL_DATA).read_text("utf-8"))
     present = sorted(path for path in folder.iterdir() if path.is_file())
     digests = {path: _content_digest(path) for path in present}
     found: dict[str, dict[str, object]] = {}

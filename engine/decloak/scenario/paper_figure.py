@@ -8,7 +8,7 @@ are equal on both sides, and repetitions are paired. Every clause of the paper's
 from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from decloak.errors import DecloakError, quote, suggest
 from decloak.scenario.plots import ATTACK
@@ -115,7 +115,7 @@ class Figure(ConfigSection):
     """The reason for a disagreement, or a remark."""
     quick: bool = False
     """True if it takes seconds. Then the tests run it."""
-    real: dict[Word, JsonValue] | Word | None = None
+    real: dict[Word, object] | Word | None = None
     """Settings that put real data in place of generated ones, where {real: NAME} is a file; or the reason why no real
     data fit."""
 
