@@ -301,6 +301,11 @@ def test_publishing_all_records_again_reveals_the_new_ones_and_batches_do_not():
     run_state_machine_as_test(Batches, settings=settings(GROWING, max_examples=25))
 
 
+def without_numbers(text: str) -> str:
+    """The text with items of one name: which of them a case keeps depends on the version of Hypothesis."""
+    return re.sub(r"\bi\d+\b", "i", text)
+
+
 def test_the_page_says_what_happens(tmp_path, monkeypatch):
     """The files of the how-to are run as a reader runs them, with the messages that it shows."""
     blocks = re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -313,7 +318,7 @@ def test_the_page_says_what_happens(tmp_path, monkeypatch):
     assert len(blocks[1][1].split("\n")) - blocks[1][1].split("\n").count("") <= 10
     with pytest.raises(AssertionError) as error:
         GROWING(theirs.test_their_anonymiser)()
-    assert str(error.value) == shown[0]
+    assert without_numbers(str(error.value)) == without_numbers(shown[0])
     few = settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
     for test in (checker.test_valid_releases_are_accepted, checker.test_near_valid_releases_are_refused):
         few(test)()

@@ -174,7 +174,7 @@ def test_of_a_release_that_is_sorted_one_sentence_says_that_order_tells_nothing(
     (said,) = [note for note in run.variants[0].notes if "order" in note]
     assert said == (
         "rule order: each generalised item has its own place among the others, which reveals nothing about its members"
-        ". Records are sorted by content"
+        ". Records are sorted by content."
     )
 
 
