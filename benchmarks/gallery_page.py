@@ -180,7 +180,7 @@ def main() -> None:
     for number, (entry, is_real, settings) in enumerate(works, 1):
         print(f"{number} of {len(works)}: {entry.name}{' on real data' if is_real else ''}", file=sys.stderr)
         outcomes[is_real][entry.name], panels = outcome(
-            entry, arguments.store, jobs=cores(), overrides=settings, real=is_real
+            entry, arguments.store, jobs=cores(), overrides=settings, data=arguments.data if is_real else None
         )
         if not is_real:
             write_picture(entry, panels, arguments.folder)

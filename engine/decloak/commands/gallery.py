@@ -68,7 +68,7 @@ def gallery_command(
     if running:
         generated |= _run(chosen, store, jobs, {entry.name: list(overrides) for entry in chosen})
     if folder:
-        real |= _run(chosen, store, jobs, _settings_on_real_data(chosen, folder, overrides), real=True)
+        real |= _run(chosen, store, jobs, _settings_on_real_data(chosen, folder, overrides), folder)
     outcomes = [(entry, generated.get(entry.name), real.get(entry.name)) for entry in chosen]
     if names and form == "table":
         for entry, on_generated, on_real in outcomes:
@@ -110,7 +110,7 @@ def _run(
     store: Path | None,
     jobs: int | None,
     settings: Mapping[str, Sequence[str]],
-    real: bool = False,
+    data: Path | None = None,
 ) -> dict[str, "FigureOutcome"]:
     from decloak.parallel import cores
     from decloak.report.gallery import outcome
@@ -119,7 +119,7 @@ def _run(
     running = [entry for entry in chosen if entry.name in settings]
     for number, entry in enumerate(running, 1):
         say(f"{number} of {len(running)}: {entry.name}", err=True)
-        outcomes[entry.name], _ = outcome(entry, store, jobs=jobs or cores(), overrides=settings[entry.name], real=real)
+        outcomes[entry.name], _ = outcome(entry, store, jobs=jobs or cores(), overrides=settings[entry.name], data=data)
     return outcomes
 
 

@@ -3,17 +3,17 @@
 The description of a figure is in its scenario, under `figure`; this module describes the papers.
 """
 
-import gzip
 import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
 
+from decloak.data.formats.unpacked import unpacked
 from decloak.digest import Config, digest
 from decloak.errors import DecloakError, quote, suggest
 from decloak.files import bundled
@@ -121,25 +121,19 @@ def real_files(folder: Path) -> dict[str, dict[str, object]]:
         raise DecloakError("no such folder", str(folder), hint="name the folder with your copies of the real data")
     known = json.loads((folder_of_papers() / REAL_DATA).read_text("utf-8"))
     present = sorted(path for path in folder.iterdir() if path.is_file())
-    digests = {path: _content_digest(path) for path in present}
+    plain = {path: re.sub(r"[^a-z0-9]", "", path.name.lower()) for path in present}
+    digests: dict[Path, str] = {}
+    for path in present:
+        with unpacked(path) as lines:
+            digests[path] = file_digest(lines, "sha256").hexdigest()
     found: dict[str, dict[str, object]] = {}
     for name, data_set in known.items():
-        plain = {path: re.sub(r"[^a-z0-9]", "", path.name.lower()) for path in present}
         fitting = [path for path in present if digests[path] in data_set["sha256"]] or [
             path for path in present if any(plain[path].startswith(start) for start in data_set["names"])
         ]
         if fitting:
             found[name] = {"file": str(fitting[0].absolute()), **data_set["read"]}
     return found
-
-
-def _content_digest(path: Path) -> str:
-    """Return the digest of the lines in a file, which may be compressed."""
-    counted = sha256()
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        while block := lines.read(1 << 20):
-            counted.update(block)
-    return counted.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -219,11 +213,11 @@ def known_outcomes(folder: Path | None = None, *, real: bool = False) -> dict[st
 
 
 def outcome(
-    entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = (), real: bool = False
+    entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = (), data: Path | None = None
 ) -> tuple[FigureOutcome, list[dict[str, object]]]:
     """Run a figure and judge its trends; with it the panels that show it. A timed figure runs in one process.
 
-    `overrides` are settings of the scenario. If `real` is true, they put real data in place of generated ones.
+    `overrides` are settings of the scenario. If they put real data in place of generated ones, `data` is their folder.
     """
     titles = metrics_by_key()
     if any(titles[trend.of].clock for trend in entry.figure.trends):
@@ -232,16 +226,13 @@ def outcome(
         finished = runs.run(entry.path, store=store or Path(folder) / "gallery.db", jobs=jobs, overrides=overrides)
         with closing(connect_readonly(finished.store)) as connection:
             study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
-    trends = tuple(judged_trend(study, trend, without=real) for trend in entry.figure.trends)
-    if real:  # where the data are is nobody's business
-        folders = {
-            str(Path(file).parent) + "/" for given in overrides for file in re.findall(r'"file": "([^"]+)"', given)
-        }
-        for place in folders:
-            trends = tuple(judged._replace(seen=judged.seen.replace(place, "")) for judged in trends)
+    trends = tuple(judged_trend(study, trend, without=data is not None) for trend in entry.figure.trends)
+    if data is not None:  # where the data are is nobody's business
+        place = f"{data.absolute()}/"
+        trends = tuple(judged._replace(seen=judged.seen.replace(place, "")) for judged in trends)
     drawn = [
         panel
         for plot in entry.plots
         for panel in charts.panels(study, plot.x, plot.y, study.panel_keys(plot), close=True)
     ]
-    return FigureOutcome(entry.real_digest if real else entry.digest, len(finished.variants), trends), drawn
+    return FigureOutcome(entry.digest if data is None else entry.real_digest, len(finished.variants), trends), drawn

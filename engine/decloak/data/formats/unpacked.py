@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from decloak.data.formats.lines import FilePath, ReadFile, location, open_file
 from decloak.data.read_budget import charge, reading
@@ -36,8 +36,8 @@ class Digest(Protocol):
 
 
 @contextmanager
-def unpacked(path: Path, digest: Digest) -> Iterator[IO[bytes]]:
-    """Open the file at `path` to read its content; `digest` gets the bytes of the file itself.
+def unpacked(path: Path, digest: Digest | None = None) -> "Iterator[io.BufferedReader[_Unpacked | _Packed]]":
+    """Open the file at `path` to read its content; `digest`, if given, gets the bytes of the file itself.
 
     The unpacked size is limited relative to the file: a small file with endless content is an error.
     """

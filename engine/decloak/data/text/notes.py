@@ -6,7 +6,6 @@ A regular expression may take extremely long, and Python cannot interrupt it. So
 which can be ended. It gets every line that is short enough for a header once, and a time limit.
 """
 
-import hashlib
 import json
 import re
 import subprocess
@@ -76,7 +75,7 @@ def _documents(path: Path, field: str | None, ids: str | None) -> Iterator[_Docu
     """Yield every document with its location and its name; records are numbered over all files."""
     numbers = count(1)
     for file in files_of(path):
-        with unpacked(file, hashlib.sha256()) as stream:
+        with unpacked(file) as stream:
             read = RECORDS.get(kind_of(file))
             if read is None:
                 if field is not None or ids is not None:
