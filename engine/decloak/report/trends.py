@@ -82,11 +82,8 @@ def _along(study: Study, trend: Trend, key: str) -> Iterator[_Line]:
         means = [_mean(of) for of in values]
         places = ", ".join(f"{_figure(mean)}" for mean in means)
         seen = f"{places} at {_last(key)} {', '.join(place for place, _ in points)}"
-        if trend.trend == "linear":
-            holds = _linear([place for place, _ in points], means, trend.within)
-        else:
-            holds = _SHAPES[trend.trend](values, means, trend.within)
-        yield _Line(name, holds, seen)
+        shape = _Points([place for place, _ in points], values, means, trend.within)
+        yield _Line(name, _SHAPES[trend.trend](shape), seen)
 
 
 def _lines(
@@ -111,7 +108,24 @@ def _attacks_with_figure(study: Study, of: str) -> list[str]:
     return [attack for attack in study.attacks if any((of, attack) in figures for figures in study.figures.values())]
 
 
-def _rising(values: Sequence[Values], means: Sequence[float | None], within: float) -> Holds:
+class _Points(NamedTuple):
+    """The points of a line: places along the key, values by repetition, their means, and the tolerance of the trend."""
+
+    places: Sequence[str]
+    values: Sequence[Values]
+    means: Sequence[float | None]
+    within: float
+
+
+def _rising(points: _Points) -> Holds:
+    return _rises(points.values)
+
+
+def _falling(points: _Points) -> Holds:
+    return _rises([*reversed(points.values)])
+
+
+def _rises(values: Sequence[Values]) -> Holds:
     half = len(values) // 2
     if not half:
         return None
@@ -128,19 +142,16 @@ def _halves(values: Sequence[Values], half: int) -> Iterator[tuple[list[float], 
             yield present[:half], present[-half:]
 
 
-def _falling(values: Sequence[Values], means: Sequence[float | None], within: float) -> Holds:
-    return _rising([*reversed(values)], [*reversed(means)], within)
-
-
-def _level(values: Sequence[Values], means: Sequence[float | None], within: float) -> Holds:
-    present = [mean for mean in means if mean is not None]
-    if len(present) < len(means) or len(present) < 2:
+def _level(points: _Points) -> Holds:
+    present = [mean for mean in points.means if mean is not None]
+    if len(present) < len(points.means) or len(present) < 2:
         return None
-    return max(present) - min(present) <= within * max(map(abs, present)) + 1e-12
+    return max(present) - min(present) <= points.within * max(map(abs, present)) + 1e-12
 
 
-def _peaking(values: Sequence[Values], means: Sequence[float | None], within: float) -> Holds:
-    present = [-math.inf if mean is None else mean for mean in means]
+def _peaking(points: _Points) -> Holds:
+    present = [-math.inf if mean is None else mean for mean in points.means]
+    values = points.values
     top = present.index(max(present)) if present else 0
     if not 0 < top < len(present) - 1:
         return False if len(present) > 2 else None
@@ -148,20 +159,20 @@ def _peaking(values: Sequence[Values], means: Sequence[float | None], within: fl
     return None if None in ends else all(ends)
 
 
-def _linear(places: Sequence[str], means: Sequence[float | None], within: float) -> Holds:
+def _linear(points: _Points) -> Holds:
     """Return whether the means lie on a rising line over the places, which are numbers."""
-    y = np.array([math.nan if mean is None else mean for mean in means])
+    y = np.array([math.nan if mean is None else mean for mean in points.means])
     if len(y) < 3 or not np.isfinite(y).all():
         return None
-    x = np.array(places, np.float64)
+    x = np.array(points.places, np.float64)
     if np.ptp(y) == 0 or np.ptp(x) == 0:
         return False
     correlation = np.corrcoef(x, y)[0, 1]
-    return bool(correlation > 0 and correlation**2 >= 1 - within)
+    return bool(correlation > 0 and correlation**2 >= 1 - points.within)
 
 
-_SHAPES: dict[str, Callable[[Sequence[Values], Sequence[float | None], float], Holds]] = {
-    "rising": _rising, "falling": _falling, "level": _level, "peaking": _peaking,
+_SHAPES: dict[str, Callable[[_Points], Holds]] = {
+    "rising": _rising, "falling": _falling, "level": _level, "peaking": _peaking, "linear": _linear,
 }  # fmt: skip
 
 
