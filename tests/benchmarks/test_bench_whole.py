@@ -39,7 +39,9 @@ def test_every_work_is_a_scenario(bench, tmp_path):
 
 
 def test_names_that_a_measured_process_imports_exist(bench):
-    exec("\n".join(line for line in bench.RUN.splitlines() if line.startswith(("import ", "from "))), {})
+    names = {}
+    exec("\n".join(line for line in bench.RUN.splitlines() if line.startswith(("import ", "from "))), names)
+    assert {"configure_process", "run", "family_named", "Progress"} <= names.keys()
 
 
 def test_shares_name_the_stages_that_matter(bench):

@@ -65,22 +65,21 @@ class _Search:
 
     def raised_by(self, sizes: Sequence[int], built: bool) -> Walked:
         """Return the cut after a walk for each of `sizes`, with the largest tree walked, or the last one if `built`."""
-        walked = [self._walk(size) for size in sizes[:-1]]
+        walked = [self._walk(size, self._k) for size in sizes[:-1]]
         # A walk that cures nothing meets the whole tree.
-        whole = self._walk(sizes[-1], cured_below=0) if built and sizes else 0
-        walked += [self._walk(size) for size in sizes[-1:]]
+        whole = self._walk(sizes[-1], 0) if built and sizes else 0
+        walked += [self._walk(size, self._k) for size in sizes[-1:]]
         return Walked(self._raised.cut, whole if built else max(walked, default=0))
 
-    def _walk(self, size: int, cured_below: int | None = None) -> int:
-        """Cure the itemsets of at most `size` nodes that a walk meets; return the number of nodes of its tree.
-
-        An itemset is cured if fewer than `cured_below` records have it, k by default.
+    def _walk(self, size: int, k: int) -> int:
+        """Cure the itemsets of at most `size` nodes that a walk meets in fewer than `k` records; return the number of
+        nodes of its tree.
         """
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
         usable = nodes[~dead & (nodes > 0)]
         counted = CountTree(self._tree, self._holding, usable)
-        for itemset in counted.breaches(self._raised, self._k if cured_below is None else cured_below, size):
-            for node in cure(self._raised, self._rank, itemset, self._k, self._support):
+        for itemset in counted.breaches(self._raised, k, size):
+            for node in cure(self._raised, self._rank, itemset, k, self._support):
                 self._raised.commit(node)
         return counted.nodes

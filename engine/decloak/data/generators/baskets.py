@@ -62,6 +62,7 @@ def shaped(
         popularity = rng.permutation(1 / np.arange(1, classes + 1))
         weights = np.concatenate([_class_weights(rng, *of) for of in zip(np.diff(bounds), popularity, strict=True)])
         own = rng.choice(classes, records, p=popularity / popularity.sum())
+        ends = np.concatenate(([0.0], np.cumsum(weights)))[bounds]
     else:
         item = rng.permutation(items)
     entries: Ints = np.empty(0, np.int64)
@@ -72,7 +73,6 @@ def shaped(
         low, high = np.zeros(1), summed[-1:]
         if habit:
             by_habit = rng.random(len(record)) < habit
-            ends = np.concatenate(([0.0], summed))[bounds]
             low = np.where(by_habit, ends[own[record]], 0.0)
             high = np.where(by_habit, ends[own[record] + 1], summed[-1])
         rank = np.searchsorted(summed, low + rng.random(len(record)) * (high - low))
