@@ -12,12 +12,12 @@ import decloak
 from decloak.advice import advising
 from decloak.advice.advising import advise
 from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for
-from decloak.advice.criteria import PRESETS, Accepted, Ranged, accepted
 from decloak.advice.decision import Tried, hides_everything
 from decloak.advice.screen import LINES, WIDTH, Advice, listing
 from decloak.advice.trial import Bench
 from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
+from decloak.scenario.criteria import PRESETS, Accepted, Ranged, accepted
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BANNED = re.compile(r"\b(safe|anonymous|compliant|publish this)\b", re.IGNORECASE)

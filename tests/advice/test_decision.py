@@ -5,9 +5,9 @@ import random
 import pytest
 
 from decloak.advice.candidates import READERS, Candidate, Inputs, candidates_for, not_applicable
-from decloak.advice.criteria import PRESETS, Criterion, Ranged, accepted
 from decloak.advice.decision import Tried, chosen, nearest_changes, undominated
 from decloak.errors import DecloakError
+from decloak.scenario.criteria import PRESETS, Criterion, Ranged, accepted
 
 CRITERIA = (Criterion("exposed_3", 0.01, "test"), Criterion("inference_advantage", 0.05, "test"))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from decloak import ending
 from decloak.advice.candidates import READERS, Candidate, Inputs, Untried, candidates_for, not_applicable
-from decloak.advice.criteria import Accepted, accepted
 from decloak.advice.decision import Tried, chosen
 from decloak.advice.screen import Advice
 from decloak.advice.trial import Bench
@@ -21,6 +20,7 @@ from decloak.data.formats.writing import write_text
 from decloak.data.sampling import control_share, draw_sample
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
+from decloak.scenario.criteria import Accepted, accepted
 from decloak.scenario.document import load
 
 __all__ = ["advise"]

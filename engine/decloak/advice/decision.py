@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from decloak.advice.candidates import Candidate
-from decloak.advice.criteria import Criterion, Figures, State
 from decloak.digest import Config
+from decloak.scenario.criteria import Criterion, Figures, State
 
 __all__ = ["Tried", "chosen", "dominates", "hides_everything", "nearest_changes", "undominated"]
 

@@ -10,23 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from decloak.advice.candidates import Untried
-from decloak.advice.criteria import RISK, Accepted, Criterion, Ranged
 from decloak.advice.decision import Tried, nearest_changes, undominated
 from decloak.data.representation import Table, html_lines, shorten
 from decloak.digest import Config, JsonObject
 from decloak.errors import escape_control, quote
+from decloak.scenario.criteria import RISK, Accepted, Criterion, Ranged
 
 __all__ = ["Advice", "listing"]
 
 WIDTH, LINES, LABEL = 110, 24, 15
 ROWS = 8
 """Candidates in the table, at most."""
-KINDS = {
-    "exposed": "exposure", "singled": "exposure", "inference_advantage_at": "surest guesses",
-    "inference": "inference", "membership": "membership", "guarantee": "guarantee", "certain": "certain links",
-    "implied": "implied items", "count": "error",
-}  # fmt: skip
-"""The name of a criterion by the beginning of its figure."""
 SOURCES = (
     "probability 1/11 of EMA Policy 0070 and Health Canada; other limits are ours: WP216, EDPB, ISO 27559, NIST and "
     "HIPAA name no figure. Upper ends of 95% intervals are compared."
@@ -223,12 +217,8 @@ def _advantage(figure: Ranged | None, criterion: Criterion | None) -> str:
 
 def _missed(one: Tried, advice: Advice) -> list[str]:
     """Return the names of the criteria that a candidate does not meet."""
-    missed = [key for key, state in one.states(advice.criteria).items() if state != "met"]
-    return list(dict.fromkeys(_kind(key) for key in missed))
-
-
-def _kind(key: str) -> str:
-    return next((kind for beginning, kind in KINDS.items() if key.startswith(beginning)), key)
+    states = one.states(advice.criteria)
+    return list(dict.fromkeys(by.kind for by in advice.criteria if states[by.figure] != "met"))
 
 
 def _table(advice: Advice, room: int) -> Iterator[str]:

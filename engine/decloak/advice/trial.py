@@ -7,20 +7,16 @@ people, the same known items, the same control and the same counts. A written sc
 import gc
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from decloak.advice.candidates import Candidate
-from decloak.advice.criteria import INFERENCE, LEVELS, Ranged
 from decloak.advice.decision import Tried
+from decloak.data.forms import FormName
 from decloak.digest import JsonObject
-from decloak.measure.kernels.advantage import wilson
-from decloak.measure.kernels.estimate.guess_advantage import Z
-from decloak.measure.registry import metrics_by_key
-from decloak.pipeline.progress import RunVariant
 from decloak.pipeline.run import run
+from decloak.scenario.criteria import Ranged, worst_figures
 
 __all__ = ["TARGETS", "Bench"]
 
@@ -28,6 +24,8 @@ TARGETS = 5_000
 """People that are looked up: 0 of them have an upper end of 0.08%, below the smallest limit of a preset."""
 OF_ATTACKS = ("certain_links",)
 """Figures that only attacks have."""
+FORMS = {"disassociation": FormName.DISASSOCIATED, "synthetic": FormName.SYNTHETIC}
+"""The form of the candidates of a kind, where a figure that is absent depends on it."""
 LEARNED = {"measure": "ngd", "source": "release"}
 """The relatedness that an attacker learns from a release of records, where the scenario names none."""
 
@@ -73,47 +71,11 @@ class Bench:
         overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
         done = run(self.scenario, store=self.store, overrides=overrides, jobs=self.jobs)
         self.seconds[candidate.kind] = time.process_time() - begun
-        figures = dict(_figures(done.variants[0], everyone=self.everyone))
+        form = FORMS.get(candidate.kind, FormName.GENERALISED)
+        figures = worst_figures(done.variants[0].figures, form, None if self.everyone else TARGETS)
         attacks = tuple(label for label, knows in done.variants[0].knows.items() if knows != "control")
         del done
         gc.collect()  # the arrays of one candidate, before those of the next
-        none = dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
         if not every:  # a candidate in the lead is attacked before it passes
-            figures |= none
-        elif candidate.kind != "disassociation":  # nothing was split, so an attack may have no links to measure
-            figures = none | figures
-        if candidate.kind == "synthetic":  # it guarantees nothing, so nothing is violated
-            figures["guarantee_violations"] = Ranged(0.0, 0.0)
+            figures |= dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
         return Tried(candidate, figures, sections, attacks if every else ())
-
-
-def _figures(ran: RunVariant, *, everyone: bool) -> Iterator[tuple[str, Ranged]]:
-    """Yield the largest value of each figure over all attacks, which an attacker may choose from.
-
-    A count of people who are not `everyone` has an interval.
-    """
-    titles = metrics_by_key()
-    worst: dict[str, Ranged] = {}
-    for (key, _), figure in ran.figures.items():
-        if figure.value is None or key.endswith(("_low", "_high")):
-            continue
-        if titles[key].count and figure.whole:
-            share = figure.value / figure.whole
-            drawn = not everyone and figure.whole >= TARGETS and key.startswith(("exposed", "inferred"))
-            high = wilson(share, Z * Z / figure.whole)[1] if drawn else share
-            ranged = Ranged(share, high, figure.value, figure.whole)
-        else:
-            ranged = Ranged(figure.value, _high(ran, key, figure.value))
-        if key not in worst or ranged.value > worst[key].value:
-            worst[key] = ranged
-    yield from worst.items()
-    for ending in ("", "_at_5", "_at_1"):
-        of_level = [worst[key] for known in LEVELS if (key := f"{INFERENCE}_{known}{ending}") in worst]
-        if of_level:
-            yield f"{INFERENCE}{ending}", Ranged(max(one.value for one in of_level), max(one.high for one in of_level))
-
-
-def _high(ran: RunVariant, key: str, value: float) -> float:
-    """Return the upper end of the interval of a figure that has one, else the figure."""
-    ends = [figure.value for (name, _), figure in ran.figures.items() if name == f"{key}_high"]
-    return max([value, *(end for end in ends if end is not None)])

@@ -87,13 +87,14 @@ class Scenario(_Section):
         vary: Mapping[str, Iterable[object]] | None = None,
         repeat: Mapping[str, int] | None = None,
         expect: Iterable[str] | None = None,
+        accept: str | Iterable[str | Mapping[str, object]] | None = None,
         report: Mapping[str, object] | None = None,
         figure: Mapping[str, object] | None = None,
     ) -> None:
         sections = {
             "scenario": scenario, "data": data, "anonymise": anonymise, "relate": relate, "attacker": attacker,
-            "attack": attack, "measure": measure, "vary": vary, "repeat": repeat, "expect": expect, "report": report,
-            "figure": figure,
+            "attack": attack, "measure": measure, "vary": vary, "repeat": repeat, "expect": expect, "accept": accept,
+            "report": report, "figure": figure,
         }  # fmt: skip
         values = {key: _copied(value) for key, value in sections.items() if value is not None}
         super().__init__(values, _schema(), "scenario")

@@ -23,6 +23,7 @@ from decloak.pipeline.scheduler import run_plans
 from decloak.pipeline.validate import plans, selected
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.sending import allow_hosts
+from decloak.scenario.criteria import judged_criteria
 from decloak.scenario.document import Document, load
 from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import identical_repetitions, pool_variants
@@ -256,6 +257,7 @@ def _summed_up(
         for of_variant in [[measure for measure in measures if measure.variant == name]]
         for expectation in plan.scenario.expectations
     ]
+    verdicts += _accepted(document, variants, runs)
     of_some = {verdict.expected for verdict in verdicts}
     verdicts += [
         Verdict("", None, f"{text} cannot be judged: no variant has what it names", text, spot.line, spot.column)
@@ -272,6 +274,16 @@ def _summed_up(
         tuple(missing),
         tuple(identical_repetitions(document)),
     )
+
+
+def _accepted(document: Document, variants: Mapping[str, Plan], runs: Sequence[RunVariant]) -> Iterator[Verdict]:
+    """Yield the verdict of each criterion for each variant with a release."""
+    for name, plan in variants.items():
+        figures = [ran.figures for ran in runs if ran.name == name]
+        judged = judged_criteria(plan.variant.config, plan.scenario.form.name, figures) if figures else None
+        spot = document.source.find(("accept",)).place
+        for one in judged.criteria if judged is not None else ():
+            yield Verdict(name, one.holds, one.text, one.title, spot.line, spot.column)
 
 
 def _judged(expectation: Expectation, spot: Location, measures: Sequence[Measure], variant: str, times: int) -> Verdict:

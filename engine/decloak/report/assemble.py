@@ -180,7 +180,7 @@ def page_of(
         facts=facts_of(study, exposed.cards[0].people if exposed.cards else None),
         verdict=findings_of(verdict, worst),
         tiles=exposed.tiles,
-        expectations=_expectations(connection, study),
+        expectations=[*_expectations(connection, study), *_criteria(judged)],
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
@@ -209,6 +209,14 @@ def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[st
             holds, said = expectation.judged(means, counts, len(runs), shares)
             judged.append((SIGNS[holds], f"{where}{said}"))
     return judged
+
+
+def _criteria(judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:
+    """Yield each criterion of each variant, with the sign of its result."""
+    for one in judged:
+        where = f"{one.settings.name}: " if one.settings.several else ""
+        for criterion in one.settings.accepted.criteria if one.settings.accepted is not None else ():
+            yield SIGNS[criterion.holds], f"{where}{criterion.text}"
 
 
 def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> Section | None:

@@ -244,7 +244,7 @@ def _differing(configs: Sequence[Config], prefix: str = "") -> list[str]:
     keys: list[str] = []
     for key in dict.fromkeys(key for config in configs for key in config):
         values = [config.get(key) for config in configs]
-        if len(_distinct(values)) > 1 and key not in ("scenario", "expect", "report"):
+        if len(_distinct(values)) > 1 and key not in ("scenario", "expect", "accept", "report"):
             inner = [value for value in values if isinstance(value, Mapping)]
             keys += _differing(inner, f"{prefix}{key}.") if len(inner) == len(values) else [f"{prefix}{key}"]
     return keys

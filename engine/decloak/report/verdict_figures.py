@@ -27,6 +27,7 @@ from decloak.report.verdict import (
     decide,
 )
 from decloak.rules.load import parse_rule
+from decloak.scenario.criteria import JudgedCriteria, judged_criteria
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, pooled_figures, release_of
 
@@ -64,6 +65,8 @@ class Settings:
     leads: Mapping[str, AttackAdvantage]
     claims: Mapping[str, float]
     """The number of claims of each attack, also without ground truth."""
+    accepted: JudgedCriteria | None
+    """The criteria of the scenario, judged."""
 
     def repetitions_needed(self, attack: str) -> int | None:
         """Return how many repetitions would decide on other data; None if they do not differ, or are too many."""
@@ -106,6 +109,8 @@ class _Reader:
 
     def _settings(self, name: str, runs: Sequence[int]) -> Settings:
         release = release_of(self.connection, runs[-1])
+        form = form_of(self.connection, release).name
+        config = next(run.config for run in self.study.runs if run.run == runs[-1])
         claims = {
             attack: max((self._mean(runs, key, attack).mean or 0.0) for key in ("eliminated", "assigned", "findings"))
             for attack in self.attacks
@@ -117,7 +122,7 @@ class _Reader:
             repetitions=len(runs),
             differing=any(lead.random for lead in self.leads if lead.variant == name),
             originals=knows_originals(self.connection, release),
-            form=form_of(self.connection, release).name,
+            form=form,
             card=self.cards.get(name),
             count_error=self._mean(runs, "count_error").mean,
             knowledge_levels=self._levels(runs),
@@ -125,6 +130,7 @@ class _Reader:
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
             claims=claims,
+            accepted=judged_criteria(config, form, [pooled_figures(self.connection, run) for run in runs]),
         )
 
     def _levels(self, runs: Collection[int]) -> frozenset[str]:

@@ -32,6 +32,7 @@ from decloak.report.verdict import (
 )
 from decloak.report.verdict_figures import Judged, levels_not_tried
 from decloak.report.wording import count, percent
+from decloak.scenario.criteria import JudgedCriteria
 
 __all__ = ["LIMITS", "Conclusion", "VerdictLine", "concluded", "leading", "most_severe"]
 
@@ -106,7 +107,21 @@ def most_severe(judged: Sequence[Judged]) -> Conclusion:
     """Say what the decisions about some variants come to: the most severe of them."""
     names, worst = [one.settings.name for one in judged], leading(judged)
     title = dict(zip(names, short_titles(names), strict=True))[worst.settings.name]
-    return concluded(worst, f" Variant {title} is the worst of {len(names)}." if len(names) > 1 else "")
+    which = f" Variant {title} is the worst of {len(names)}." if len(names) > 1 else ""
+    return concluded(worst, f"{which}{_accepted_text([one.settings.accepted for one in judged])}")
+
+
+def _accepted_text(judged: Sequence[JudgedCriteria | None]) -> str:
+    """Say which criteria of the scenario one variant misses, or how many of several meet them all."""
+    given = [one for one in judged if one is not None]
+    if not given:
+        return ""
+    name = f'"{given[0].name}"'
+    meeting = sum(not one.missed for one in given)
+    if len(given) > 1:
+        return f" {meeting} of {len(given)} variants meet{'s' * (meeting == 1)} all criteria {name}."
+    missed = listed(given[0].missed)
+    return f" Criteria {name} not met: {missed}." if missed else f" All criteria {name} are met."
 
 
 def concluded(judged: Judged, which: str = "") -> Conclusion:

@@ -11,6 +11,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, Faults, quote
+from decloak.scenario.criteria import with_criteria
 from decloak.scenario.model import DEEPEST, Scenario, Varying
 from decloak.scenario.split_by_form import split_by_form
 from decloak.scenario.sweep import combinations, merged_faults, overlapping
@@ -78,6 +79,7 @@ def load(
     path = Path("scenario") if isinstance(given, Mapping) else _path(given)
     read = source_of(given, "scenario") if isinstance(given, Mapping) else read_source(path)
     source, places = _overridden(read if data is None else _with_data(read), overrides)
+    source = with_criteria(source, path.parent)
     try:
         plan = check(source, Varying)
     # If the keys that vary exist elsewhere too, checking the whole scenario reports all errors at once.

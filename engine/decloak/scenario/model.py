@@ -18,6 +18,7 @@ from decloak.releases.form import AnyForm
 from decloak.releases.registry import FORMS
 from decloak.rules.load import bundled_names, rule_names, unknown_rule_error
 from decloak.rules.model import is_path
+from decloak.scenario.criteria import Accept, accepted
 from decloak.scenario.expect import Expectation
 from decloak.scenario.knowledge import knowledge_errors, related_by
 from decloak.scenario.paper_figure import Figure
@@ -127,6 +128,11 @@ class Scenario(Varying):
     """Conditions under which the run succeeds: precision(rba) < 0.5, eliminated(rba) == 0, exposed_3 <= 1%. A figure of
     exposure without an attack uses the strongest attack. A percentage of a count is relative to its total. A condition
     that the bounds of a figure decide is an error. One that cannot be evaluated fails.
+    """
+    accept: Accept | None = None
+    """The criteria that a release has to meet: public, controlled, ontario, cms, tre or nhs; a file of criteria; or a
+    list of limits such as exposed_3 <= 1%, or of {figure: exposed_3, limit: 1%, reason: TEXT}. The upper end of the 95%
+    interval has to be within the limit.
     """
     _rule_names: dict[str, str] = PrivateAttr(default_factory=dict)
 
@@ -261,6 +267,7 @@ class Scenario(Varying):
         yield from self._stages()
         yield from self._knowledge()
         yield from self._repeated_names()
+        yield from self._accepted()
         if self.attack == "all":
             yield from self._expected(bundled_names())
             return
@@ -276,6 +283,20 @@ class Scenario(Varying):
         if self.figure is not None and not unknown:
             for loc, error in self.figure.reference_errors(names, self._measured):
                 yield ("figure", *loc), error
+
+    def _accepted(self) -> ConfigErrors:
+        """Yield errors for criteria whose figures the run does not measure, one for each remedy."""
+        remedies: dict[str, str] = {}
+        for criterion in () if self.accept is None else accepted(self.accept).criteria:
+            family = missing_family(criterion.figure, self.families, self.applicable_families)
+            if family is not None:
+                message = _missing_figure_message(criterion.figure, "criterion")
+                remedies.setdefault(f"add {family} under measure", message)
+            elif criterion.needs_control and self.control is None:
+                control = "FILE" if self.anonymise is None else "held_out"
+                message = f"the criterion {quote(criterion.figure)} needs people who are not in the data"
+                remedies.setdefault(f"add {{exposure: {{control: {control}}}}} under measure", message)
+        yield from ((("accept",), DecloakError(message, hint=hint)) for hint, message in remedies.items())
 
     def _unknown(self) -> ConfigErrors:
         """Yield errors for unknown rules. Rule files are read later, when the run is planned."""
@@ -312,7 +333,7 @@ class Scenario(Varying):
         for figure in dict.fromkeys([*expectation.alone(), *(measure for measure, _ in expectation.measures())]):
             family = missing_family(figure, self.families, self.applicable_families)
             if family is not None:
-                yield DecloakError(_missing_figure_message(figure), hint=f"add {family} under measure")
+                yield DecloakError(_missing_figure_message(figure, "expectation"), hint=f"add {family} under measure")
 
     def _stages(self) -> ConfigErrors:
         """Yield errors for stages that the data need, or that have nothing to do."""
@@ -364,5 +385,5 @@ def scenario_schema() -> dict[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "decloak scenario"}
 
 
-def _missing_figure_message(figure: str) -> str:
-    return f"the expectation needs {quote(figure)}, which this run does not measure"
+def _missing_figure_message(figure: str, of: str) -> str:
+    return f"the {of} needs {quote(figure)}, which this run does not measure"
