@@ -44,6 +44,7 @@ def tried(k, size, error, exposed, advantage, surest, *, attacks=()):
         "membership_auc": Ranged(0.51, 0.51),
         "guarantee_violations": Ranged(0.0, 0.0),
         "certain_links": Ranged(0.0, 0.0),
+        "implied_advantage": Ranged(0.0, 0.0),
         "hidden": Ranged(0.5, 0.5),
         "count_error": Ranged(error, error),
         **{f"count_error_{n}": Ranged(error * n / 2, error * n / 2) for n in (1, 2, 3)},
@@ -338,3 +339,23 @@ def test_nothing_is_acceptable_for_keywords_of_medical_notes(shared_data, tmp_pa
     small = next(one for one in found.tried if one.candidate.name == "disassociation k = 3, clusters of 50")
     assert small.figures["exposed_3_original"].value > 0.9
     assert small.figures["exposed_3_release"].value > 0.3
+
+
+def test_errors_of_counts_are_read_from_the_store_for_pairs_of_candidates(tmp_path):
+    def stop(number, of, candidate):
+        if number == 3:
+            raise KeyboardInterrupt
+
+    (tmp_path / "visits.txt").write_text("\n".join(map(", ".join, records(700))))
+    (tmp_path / "asked.txt").write_text("a1\nb1, x3\na2, x1\nx2, x5\n")
+    for workload in (None, tmp_path / "asked.txt"):
+        store = tmp_path / f"{workload is None}.db"
+        found = advise(tmp_path / "visits.txt", progress=stop, store=store, workload=workload)
+        bench = Bench(tmp_path / "advice.yaml", store, workload=None if workload is None else str(workload))
+        for one in found.tried:
+            means = [of_size.mean() for of_size in bench._errors(one)]
+            assert sum(means) / len(means) == pytest.approx(one.error, abs=1e-12)
+        assert not bench.differ(found.tried[0], found.tried[0], 1)
+        if workload is None:
+            ordered = sorted(found.tried, key=lambda one: one.error)
+            assert bench.differ(ordered[0], ordered[-1], 2)

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import math
 import random
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from decloak.measure.kernels.estimate.classify import class_of, classified, join
 from decloak.measure.kernels.estimate.counts import (
     count_errors,
     drawn_queries,
+    errors_differ,
     estimates_of,
     frequent_itemsets,
     kept_itemsets,
@@ -265,3 +268,34 @@ def test_a_workload_replaces_random_itemsets(tmp_path, monkeypatch):
     with pytest.raises(DecloakError, match="4 items") as refused:
         decloak.run("s.yaml", store="s.db")
     assert refused.value.place == "asked.txt:2"
+
+
+def naively_differ(first, second, pairs):
+    """Exact for normal means: the same interval by its formula, with the rule of three."""
+    apart = [[a - b for a, b in zip(*of_size, strict=True)] for of_size in zip(first, second, strict=True)]
+    means = [statistics.fmean(of_size) for of_size in apart]
+    variance = sum(statistics.pvariance(of_size) / len(of_size) for of_size in apart) / len(apart) ** 2
+    every = [value for of_size in apart for value in of_size]
+    unseen = min(1, 3 / len(every)) * max(map(abs, every))
+    half = max(statistics.NormalDist().inv_cdf(1 - 0.025 / pairs) * math.sqrt(variance), unseen)
+    return abs(statistics.fmean(means)) / half if half else 0.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_paired_interval_of_errors_is_that_of_a_naive_twin(seed):
+    chance = np.random.default_rng(seed)
+    sizes, pairs = chance.integers(100, 300, size=3), int(chance.integers(1, 9))
+    first = [chance.random(size) for size in sizes]
+    second = [of_size + chance.normal(chance.choice([0, 0.005, 0.05]), 0.05, len(of_size)) for of_size in first]
+    halves = naively_differ(first, second, pairs)
+    if not 0.9 < halves < 1.1:  # a bootstrap is random, and the naive interval normal
+        assert errors_differ(first, second, pairs) == (halves > 1)
+
+
+def test_errors_that_are_all_equal_differ_by_the_rule_of_three():
+    few, many = [np.full(size, 0.1) for size in (1, 2)], [np.full(1_000, 0.1)] * 3
+    assert not errors_differ(many, many)
+    assert not errors_differ(few, [of_size + 0.5 for of_size in few])  # 3 counts say nothing of others
+    assert errors_differ(many, [of_size + 0.001 for of_size in many])
+    one_of_many = [np.append(np.full(999, 0.1), 0.6), *many[1:]]
+    assert not errors_differ(many, one_of_many)

@@ -89,7 +89,7 @@ def advise(
         bench = Bench(
             scenario, Path(store or Path(folder) / "advice.db"), "held_out" if control is None else _absolute(control),
             None if workload is None else _absolute(workload), seed, jobs, everyone=by.asks_for_nobody,
-            related="relate" in base,
+            related="relate" in base, exclusive=inputs.columns,
         )  # fmt: skip
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
@@ -237,4 +237,5 @@ class _Session:
         return lead, passes and lead is not None and lead.attacked
 
     def _lead(self, counts: bool) -> tuple[Tried | None, bool]:
-        return chosen([one for one in self.tried if one.candidate.of_counts == counts], self.by.criteria)
+        tried = [one for one in self.tried if one.candidate.of_counts == counts]
+        return chosen(tried, self.by.criteria, self.bench.differ)

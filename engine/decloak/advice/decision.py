@@ -1,6 +1,6 @@
 """The decision between candidates: all that meet the criteria, the one with the lowest error, and the nearest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from decloak.advice.candidates import Candidate
@@ -9,8 +9,6 @@ from decloak.scenario.criteria import Criterion, Figures, State
 
 __all__ = ["Tried", "chosen", "dominates", "hides_everything", "nearest_changes", "undominated"]
 
-EQUAL_ERRORS = 0.01
-"""Errors of counts that differ by at most so much are equal: about the 95% interval of 3,000 paired queries."""
 NO_COUNTS, NO_RECORDS = 0.9, 0.99
 """The error from which no counts are left, and the share hidden from which a disassociated release has no records.
 
@@ -29,6 +27,8 @@ class Tried:
     figures: Figures
     sections: Config = field(default_factory=dict)
     attacks: Sequence[str] = ()
+    run: int = 0
+    """The run in the store."""
 
     @property
     def attacked(self) -> bool:
@@ -70,18 +70,23 @@ def undominated(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> list[T
     return [one for one in left if not any(dominates(other, one, criteria) for other in left)]
 
 
-def chosen(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> tuple[Tried | None, bool]:
+Differ = Callable[[Tried, Tried, int], bool]
+"""Tells whether the errors of two candidates differ beyond chance, of so many pairs that are compared."""
+
+
+def chosen(tried: Sequence[Tried], criteria: Sequence[Criterion], differ: Differ) -> tuple[Tried | None, bool]:
     """Return the candidate to lead with, and whether it meets all criteria; None where each one hides everything.
 
-    Candidates that meet all criteria come first, sorted by their error. Among equal errors it is the one that exposes
-    fewer people, then hides less, then has the plainer method. If none meets all criteria, the nearest one leads: its
-    worst figure, in limits, is the smallest.
+    Candidates that meet all criteria come first, sorted by their error. Among errors that do not `differ` from the
+    lowest, it is the candidate that exposes fewer people, then hides less, then has the plainer method. If none meets
+    all criteria, the nearest one leads: its worst figure, in limits, is the smallest.
     """
     left = undominated(tried, criteria)
     meeting = [one for one in left if one.meets(criteria)]
     if meeting:
-        least = min(one.error for one in meeting)
-        return min((one for one in meeting if one.error <= least + EQUAL_ERRORS), key=_among_equals), True
+        first, *others = sorted(meeting, key=lambda one: one.error)
+        equal = [first, *(one for one in others if not differ(first, one, len(others)))]
+        return min(equal, key=_among_equals), True
     if not left:
         return None, False
     return min(left, key=lambda one: (_worst(one, criteria), one.error)), False

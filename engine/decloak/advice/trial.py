@@ -7,16 +7,25 @@ people, the same known items, the same control and the same counts. A written sc
 import gc
 import json
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from decloak.advice.candidates import Candidate
 from decloak.advice.decision import Tried
+from decloak.arrays import Floats
+from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.digest import JsonObject
+from decloak.measure.kernels.estimate.counts import errors_differ
+from decloak.measure.utility import UtilitySettings, errors_of_release
 from decloak.pipeline.run import run
+from decloak.releases.registry import form_of
 from decloak.scenario.criteria import Ranged, worst_figures
+from decloak.store.opening import connect_readonly
+from decloak.store.results import release_of
 
 __all__ = ["TARGETS", "Bench"]
 
@@ -35,8 +44,9 @@ class Bench:
     """A scenario that every candidate is put into, the store of the results, and what measuring costs.
 
     `control` and `workload` are files, or held out and random. With `everyone`, all people are looked up. `related`
-    is true if the scenario has a measure of relatedness. `seconds` are the CPU seconds of the last run of each kind
-    of candidate.
+    is true if the scenario has a measure of relatedness. Items of a column in `exclusive` exclude each other.
+    `seconds` are the CPU seconds of the last run of each kind of candidate. `errors` are those of counts by run, and
+    `differing` has the pairs of runs that were compared.
     """
 
     scenario: Path
@@ -47,7 +57,10 @@ class Bench:
     jobs: int = 1
     everyone: bool = False
     related: bool = False
+    exclusive: Sequence[str] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    errors: dict[int, list[Floats]] = field(default_factory=dict)
+    differing: dict[tuple[int, int, int], bool] = field(default_factory=dict)
 
     def measures(self) -> list[Any]:
         """Return what a scenario lists under `measure`."""
@@ -74,8 +87,27 @@ class Bench:
         form = FORMS.get(candidate.kind, FormName.GENERALISED)
         figures = worst_figures(done.variants[0].figures, form, None if self.everyone else TARGETS)
         attacks = tuple(label for label, knows in done.variants[0].knows.items() if knows != "control")
+        number = done.variants[0].run
         del done
         gc.collect()  # the arrays of one candidate, before those of the next
         if not every:  # a candidate in the lead is attacked before it passes
             figures |= dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
-        return Tried(candidate, figures, sections, attacks if every else ())
+        return Tried(candidate, figures, sections, attacks if every else (), number)
+
+    def differ(self, one: Tried, other: Tried, pairs: int) -> bool:
+        """Tell whether the errors of two candidates differ beyond chance, if as many `pairs` are compared."""
+        key = (one.run, other.run, pairs)
+        if key not in self.differing:
+            self.differing[key] = errors_differ(self._errors(one), self._errors(other), pairs)
+        return self.differing[key]
+
+    def _errors(self, tried: Tried) -> list[Floats]:
+        """Return the error of each count of a candidate, by the size of the itemset."""
+        if tried.run not in self.errors:
+            settings = UtilitySettings(seed=self.seed, workload=self.workload)
+            with closing(connect_readonly(self.store)) as connection:
+                release = release_of(connection, tried.run)
+                held = form_of(connection, release).load(connection, release)
+                found = errors_of_release(held, settings, Folder(self.scenario.parent), self.exclusive)
+            self.errors[tried.run] = list(found.values())
+        return self.errors[tried.run]

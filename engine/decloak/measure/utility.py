@@ -6,7 +6,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from decloak.arrays import Floats
 from decloak.data.dataset import Dataset
+from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
@@ -17,7 +19,7 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult, Metri
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
 
-__all__ = ["FAMILY", "UtilitySettings"]
+__all__ = ["FAMILY", "UtilitySettings", "errors_of_release"]
 
 SIZES = range(1, 4)
 PLAIN = "basket"
@@ -97,9 +99,38 @@ def _wanted(path: FilePath) -> Dataset:
 def _of_estimates(
     held: StoredRelease, published: Published, queries: int | Dataset, itemsets: int, bound: float, seed: int
 ) -> Iterator[MetricValue]:
-    """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain.
+    """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain."""
+    from decloak.counting.itemsets import coded_items
+    from decloak.measure.kernels.estimate import counts
 
-    `queries` are the itemsets to count, or how many random ones of each size.
+    assert held.original is not None
+    errors = query_errors(held, published, queries, bound, seed)
+    for size, of_size in errors.items():
+        yield POOLED, f"count_error_{size}", float(of_size.mean()), None, None
+    if errors:
+        every = np.concatenate(list(errors.values()))
+        yield POOLED, "count_error", float(np.mean([one.mean() for one in errors.values()])), None, None
+        yield POOLED, "count_error_median", float(np.median(every)), None, None
+        yield POOLED, "count_error_95", float(np.percentile(every, 95)), None, None
+    records, names = coded_items(held.original.rows)
+    number = np.array([published.number.get(name, -1) for name in names], np.int64)
+    frequent = counts.frequent_itemsets(records, counts.WIDER * itemsets)
+    places = np.concatenate([one.places for one in frequent])
+    estimates = np.concatenate([counts.estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
+    order = np.argsort(places)
+    kept = counts.kept_itemsets(estimates[order], np.concatenate([one.counts for one in frequent])[order], itemsets)
+    if kept is not None:
+        yield POOLED, "itemsets_lost", kept.lost, None, None
+        yield POOLED, "itemsets_f1", kept.f1, None, None
+
+
+def query_errors(
+    held: StoredRelease, published: Published, queries: int | Dataset, bound: float, seed: int
+) -> dict[int, Floats]:
+    """Return the error of each count, by the size of its itemset.
+
+    `held` is the release, `published` its estimator. `queries` are the itemsets to count, or how many random ones of
+    each size. Counts below the share `bound` of the records count as it. The same `seed` draws the same itemsets.
     """
     from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
@@ -109,7 +140,7 @@ def _of_estimates(
     records, names = coded_items(held.original.rows)
     whole = counts.plain_records(records)
     number = np.array([published.number.get(name, -1) for name in names], np.int64)
-    least, errors = bound * records.shape[0], []
+    least, errors = bound * records.shape[0], {}
     place = {name: at for at, name in enumerate(names)}
     for size in SIZES:
         if isinstance(queries, int):
@@ -120,21 +151,20 @@ def _of_estimates(
         if drawn.shape[1]:
             asked = np.append(number, -1)[drawn]
             true, estimates = counts.estimates_of(whole, drawn), counts.estimates_of(published.estimator, asked)
-            errors.append(counts.count_errors(estimates, true, max(least, np.finfo(float).tiny)))
-            yield POOLED, f"count_error_{size}", float(errors[-1].mean()), None, None
-    if errors:
-        every = np.concatenate(errors)
-        yield POOLED, "count_error", float(np.mean([one.mean() for one in errors])), None, None
-        yield POOLED, "count_error_median", float(np.median(every)), None, None
-        yield POOLED, "count_error_95", float(np.percentile(every, 95)), None, None
-    frequent = counts.frequent_itemsets(records, counts.WIDER * itemsets)
-    places = np.concatenate([one.places for one in frequent])
-    estimates = np.concatenate([counts.estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
-    order = np.argsort(places)
-    kept = counts.kept_itemsets(estimates[order], np.concatenate([one.counts for one in frequent])[order], itemsets)
-    if kept is not None:
-        yield POOLED, "itemsets_lost", kept.lost, None, None
-        yield POOLED, "itemsets_f1", kept.f1, None, None
+            errors[size] = counts.count_errors(estimates, true, max(least, np.finfo(float).tiny))
+    return errors
+
+
+def errors_of_release(
+    held: StoredRelease, settings: UtilitySettings, folder: Folder, exclusive: Sequence[str]
+) -> dict[int, Floats]:
+    """Return the error of each count of a release, as the settings of the family draw or name them in `folder`.
+
+    Items of one of the columns in `exclusive` exclude each other.
+    """
+    queries = settings.queries if settings.workload is None else _wanted(folder / settings.workload)
+    published = with_exclusive(published_by(held), exclusive)
+    return query_errors(held, published, queries, settings.bound, settings.seed)
 
 
 def _of_constraints(
