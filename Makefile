@@ -12,6 +12,7 @@ demo: $(VENV)/shown
 	$(BIN)/decloak run scenarios/gallery/clinic-methods.yaml --store store.db
 	@rm -f demo.html
 	$(BIN)/decloak report last --store store.db -o demo.html
+	@echo "Next: $(BIN)/decloak advise scenarios/gallery/demo.yaml (other methods and settings for these records)"
 
 # A process for each core, at most eight; WORKERS=0 runs all in one. Each takes a stretch of the tests, so that those of a
 # file share what they start from, and from the others when it has done its own.
