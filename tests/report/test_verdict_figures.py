@@ -32,6 +32,7 @@ class Figures:
             run: {key: values[run] for key, values in self.given.items() if len(key) > 1} for run in self.sizes
         }
         self.variants = [("base", list(self.sizes))]
+        self.runs = [SimpleNamespace(run=run, config={}) for run in self.sizes]
 
     def values(self, runs, key, attack=None):
         values = self.given.get((key,) if attack is None else (key, attack), ())
@@ -328,12 +329,14 @@ def test_the_settings_of_a_variant_are_those_of_its_newest_run(stored):
         SimpleNamespace(variant="other", attack="aba", random=True),
     ]
     attacks = ["rba", "aba", "tba"]
+    study.runs[5].config = {"accept": ["count_error <= 0.4"]}
     found = reader(study, attacks=attacks, leads=leads)._settings("base", [1, 5])
     assert (found.run, found.repetitions, found.several, found.differing) == (5, 2, False, False)
     assert found.claims == {"rba": 3, "aba": 4, "tba": 0}
     assert (found.attacks, list(found.leads), found.count_error) == (3, ["rba"], 0.5)
     assert found.knowledge_levels == {"language", "person", "nothing"}
     assert found.levels_elsewhere == {"sample"}
+    assert (found.accepted.name, found.accepted.missed) == ("as given", ["error"])  # it was not measured
     leads.append(SimpleNamespace(variant="base", attack="tba", random=True))
     assert reader(study, attacks=attacks, leads=leads)._settings("base", [1, 5]).differing, "one of two does"
     study.variants = [("base", [1, 5]), ("other", [1, 5])]
