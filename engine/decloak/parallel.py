@@ -9,14 +9,21 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from decloak import ending
 from decloak.errors import DecloakError
 
-__all__ = ["Cluster", "ClusterError", "can_fork", "cluster_threads", "cores", "map_tasks", "tasks_on"]
+if TYPE_CHECKING:
+    from decloak.processes import ForkedProcesses
+
+__all__ = [
+    "Cluster", "ClusterError", "can_fork", "cluster_threads", "cores", "local_pool", "map_tasks", "merge_tasks",
+    "tasks_on", "workers",
+]  # fmt: skip
 
 Result = TypeVar("Result")
 
@@ -35,8 +42,8 @@ class Cluster(Protocol):
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what `function` returns for `arguments` on some worker."""
 
-    def map(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what `function` returns for the arguments of each task, in their order."""
+    def results(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield what `function` returns for the arguments of each task, in their order."""
 
     def close(self) -> None:
         """End the connection; calls that wait for a result raise `ClusterError`."""
@@ -81,16 +88,98 @@ def _begin_thread(context: Context, initialize: Callable[..., None], arguments: 
 
 
 _CLUSTER: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+_POOL: ContextVar["Pool | None"] = ContextVar("pool", default=None)
+
+OFTEN = 0.1
+"""Seconds between two looks at local processes."""
+
+
+class Pool:
+    """Forked processes for `merge_tasks`, until one of them is killed: then this process works alone."""
+
+    def __init__(self, processes: "ForkedProcesses", number: int) -> None:
+        self.processes: ForkedProcesses | None = processes
+        self.number = number
+
+
+@contextmanager
+def local_pool(number: int) -> Iterator[None]:
+    """Let `merge_tasks` use `number` forked processes inside the block, if processes can be forked here.
+
+    They are forked now: later this process has the connection to a store, which no other may have.
+    """
+    if number < 2 or not can_fork():
+        yield
+        return
+    from decloak.processes import forked_processes
+
+    with forked_processes(number, int) as processes:
+        token = _POOL.set(Pool(processes, number))
+        try:
+            yield
+        finally:
+            _POOL.reset(token)
 
 
 @contextmanager
 def tasks_on(cluster: Cluster | None) -> Iterator[None]:
-    """Let `map_tasks` use `cluster` inside the block."""
+    """Let `map_tasks` and `merge_tasks` use `cluster` inside the block."""
     token = _CLUSTER.set(cluster)
     try:
         yield
     finally:
         _CLUSTER.reset(token)
+
+
+def workers() -> int:
+    """Return the number of tasks that `merge_tasks` works on at a time."""
+    cluster, pool = _CLUSTER.get(), _POOL.get()
+    return cluster.threads if cluster is not None else pool.number if pool is not None and pool.processes else 1
+
+
+def merge_tasks(
+    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], merge: Callable[[Result], object]
+) -> None:
+    """Call `merge` once for the result of each task, in any order; a sum may not take a result twice.
+
+    The cluster of `tasks_on` computes the tasks, else the processes of `local_pool`, else this process. If a process is
+    killed, this process computes the tasks that are not merged yet.
+    """
+    cluster, pool, left = _CLUSTER.get(), _POOL.get(), dict(enumerate(tasks))
+    if cluster is not None:
+        for result in cluster.results(function, tasks):
+            ending.check()
+            merge(result)
+        return
+    if pool is not None and pool.processes is not None and len(left) > 1:
+        _merge_from(pool, function, left, merge)
+    for number in list(left):
+        ending.check()
+        merge(function(*left.pop(number)))
+
+
+def _merge_from(
+    pool: Pool, function: Callable[..., Result], left: dict[int, tuple[Any, ...]], merge: Callable[[Result], object]
+) -> None:
+    """Merge results of processes, and take each merged task out of `left`."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    processes, running, waiting = pool.processes, dict[Future[Result], int](), list(left)
+    assert processes is not None
+    try:
+        while left:
+            while waiting and len(running) < 2 * pool.number:  # few results wait at a time, since they may be large
+                number = waiting.pop(0)
+                running[processes.submit(function, *left[number])] = number
+            done, _ = wait(running, OFTEN, FIRST_COMPLETED)
+            for future in done:
+                result, number = future.result(), running.pop(future)
+                del left[number]
+                merge(result)
+            processes.check()
+    except BrokenProcessPool:
+        processes.end()
+        pool.processes = None
 
 
 def map_tasks(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> list[Result]:
@@ -100,7 +189,7 @@ def map_tasks(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]],
     """
     cluster = _CLUSTER.get()
     if cluster is not None and len(tasks) > 1:
-        return cluster.map(function, tasks)
+        return list(cluster.results(function, tasks))
     number = min(processes, len(tasks))
     if number < 2:
         return [function(*task) for task in tasks]

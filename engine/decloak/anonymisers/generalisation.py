@@ -7,6 +7,7 @@ Method partition: k-anonymity of whole records, top-down.
 
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -19,12 +20,16 @@ from decloak.anonymisers.kernels.lra_vpa import lra, vpa
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.top_down import partition
-from decloak.anonymisers.method import Anonymiser, MethodOptions
+from decloak.anonymisers.method import Anonymiser, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.parts import cut_in_parts, hierarchy_by
 from decloak.counting.generalisation_guarantee import check_alike, negative_violations
 from decloak.counting.guarantees import KAnonymity, KmAnonymity, NegativeKnowledge
 from decloak.data.dataset import Dataset
+from decloak.data.formats.blocks import PartedData
+from decloak.data.formats.folder import Folder
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
 from decloak.digest import Config
 from decloak.errors import DecloakError
 from decloak.yaml.section import ConfigErrors
@@ -79,6 +84,28 @@ class GeneralisationMethod(Guarded):
     def guarantee_for(cls, parameters: Config) -> type[KmAnonymity]:
         """Return the guarantee of a release with these `parameters`."""
         return NegativeKnowledge if parameters.get("negative") else KmAnonymity
+
+    @property
+    def splits_records(self) -> bool:
+        """True for a cut that the counts of pairs decide, of a hierarchy that needs no more than the items."""
+        hierarchy = self.hierarchy.by in (None, "names", "popularity", "random")
+        return hierarchy and self.method == "cut" and self.m == 2 and not (self.refine or self.negative)
+
+    def publish_parts(
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+    ) -> NewRelease[Published]:
+        """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are as in `make`.
+
+        `original` and `key` are the keys of the data and of the release.
+        """
+        clock = Stopwatch()
+        if self.hierarchy.by is None:
+            tree = self.hierarchy.read(folder)
+        else:
+            tree = hierarchy_by(data, self.hierarchy.by, self.hierarchy.fanout, seed)
+        release, loss, note = cut_in_parts(data, tree, self.k, store, original, key)
+        parameters = {"k": self.k, "m": self.m, "order": self.order}
+        return NewRelease(release, self.method, parameters, loss | clock.seconds, tree, notes=[note])
 
     def config_errors(self) -> ConfigErrors:
         """Yield an error if another method than cut has the settings of cut, and if both are set."""

@@ -101,7 +101,7 @@ class Tree(ConfigSection):
             self.relate.check(folder)
         if self.file is None:
             return None
-        tree = self._read(folder)
+        tree = self.read(folder)
         tree.code(data)
         return tree
 
@@ -112,7 +112,7 @@ class Tree(ConfigSection):
         `seed` decides a random order, `cache` has scores.
         """
         if self.file is not None:
-            return self._read(folder), ()
+            return self.read(folder), ()
         if self.by == "cooccurrence":
             return by_cooccurrence(data, self.fanout), ()
         if self.relate is not None:
@@ -121,7 +121,7 @@ class Tree(ConfigSection):
             return by_relatedness(data.items, related.scores, self.fanout), related.warnings
         return ordered(data, str(self.by), self.fanout, seed), ()
 
-    def _read(self, folder: Folder) -> Hierarchy:
+    def read(self, folder: Folder) -> Hierarchy:
         """Return the hierarchy of the file, with the path in the scenario as its name."""
         assert self.file is not None
         return replace(Hierarchy.read(folder / self.file, str(self.format)), origin=self.file)

@@ -10,6 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from decloak.compiled import compile_seconds
 from decloak.counting.guarantees import AnyGuarantee
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import PartedData
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.hierarchy import Hierarchy
@@ -212,6 +214,20 @@ class Method(ConfigSection):
         source_rows = ordered.source_rows.tolist()
         cut = [(source_rows[place], item) for place, item in new.cut]
         return replace(new, release=release, truth=truth, cut=cut, parameters=parameters, notes=notes)
+
+    @property
+    def splits_records(self) -> bool:
+        """True if `publish_parts` makes the release with these settings, from records that stay in files."""
+        return False
+
+    def publish_parts(
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+    ) -> NewRelease[StoredContent]:
+        """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are as in `make`.
+
+        `original` and `key` are the keys of the data and of the release.
+        """
+        raise DecloakError(f"{self.method} needs all records in memory", hint="use method: cut with m: 2")
 
     @abstractmethod
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[StoredContent]:

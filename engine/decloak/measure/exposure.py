@@ -16,6 +16,7 @@ from decloak.measure import exposure_guesses, exposure_links
 from decloak.measure.exposure_figures import RecordExposure
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import (
+    PartedStored,
     StoredDisassociation,
     StoredItemsetTable,
     StoredRelease,
@@ -113,6 +114,10 @@ class _ImpliedOutside:
 
 def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     """Measure all figures of exposure; `settings` are the settings of the guesses."""
+    if isinstance(attacked.release, PartedStored):
+        from decloak.measure.exposure_parts import PartedExposure
+
+        return attacked.release.cached(PartedExposure(settings["targets"], settings["seed"]))
     parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
     outside = attacked.release.cached(_ImpliedOutside(str(settings["control"]), attacked.control))

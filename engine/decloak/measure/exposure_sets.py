@@ -26,7 +26,7 @@ from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_t
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 
-__all__ = ["RawExposure", "exposure_of_sets", "implied_outside_sets"]
+__all__ = ["RawExposure", "exposure_of_sets", "hidden_items", "implied_outside_sets"]
 
 NOBODY = -2
 """The row of a person without a record. -1 is the row where there is no candidate, or more than one."""
@@ -162,7 +162,7 @@ class _People:
             took = true.select(people)
             known = distinct(took.row_of_code * elements.items + elements.further[took.codes])
             support = _supports(true, elements.further, elements.items)
-            hidden = _hidden(elements, taken, people, known, shown)
+            hidden = hidden_items(elements, taken, people, known, shown)
         raw = (
             None
             if true is None
@@ -243,7 +243,7 @@ def _supports(rows: CodedRows[object], item: Ints, items: int) -> Ints:
     return supports
 
 
-def _hidden(elements: Elements, taken: CodedRows[object], people: Ints, true: Ints, shown: Ints) -> _Hidden:
+def hidden_items(elements: Elements, taken: CodedRows[object], people: Ints, true: Ints, shown: Ints) -> _Hidden:
     """Return the hidden items of some people, from their published and their original records."""
     generalised = ~elements.plain[taken.codes]
     person = taken.row_of_code[generalised]

@@ -18,6 +18,7 @@ from decloak.pipeline import remote
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import PlannedAttack, StageKey
 from decloak.pipeline.workspace import Write
+from decloak.releases.stored import PartedStored
 from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.load import untrusted_name
 from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
@@ -33,6 +34,7 @@ __all__ = ["AttackerViews", "MadeAttack", "run_attack"]
 
 COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
 """The relations that rules may read, with their columns."""
+IN_PARTS = "no attack ran: attacks read all records, and these are in files"
 LEARNT = {KnowledgeLevel.LANGUAGE, KnowledgeLevel.SAMPLE}
 """Sources of scores that a model is trained on. The release itself is what the model predicts."""
 
@@ -188,6 +190,9 @@ def _earlier_findings(
 def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, database: AttackersDatabase) -> _Outcome:
     rule, settings, clock = planned.rule, planned.settings, Stopwatch()
     result: Result
+    if isinstance(material.release, PartedStored):
+        result = NotRun(rule.derives, (), IN_PARTS, (IN_PARTS,))
+        return _Outcome(result, clock.seconds, Confidence.unavailable(IN_PARTS), None)
     try:
         with material.reporting_compilation("attack"):
             result, took = remote.attack(rule, view, settings, material.workspace)

@@ -97,17 +97,18 @@ class DaskCluster:
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what `function` returns for `arguments` on some worker."""
-        return self.map(function, [arguments])[0]
+        return next(self.results(function, [arguments]))
 
-    def map(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what `function` returns for the arguments of each task, in their order."""
+    def results(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield what `function` returns for the arguments of each task, in their order; none is kept here."""
         cloudpickle: Any = import_module("cloudpickle")  # formulas of rules are functions without a name
         versions = _versions()
         calls = [
             self._executor.submit(call_here, versions, cloudpickle.dumps((function, arguments), protocol=5))
             for arguments in tasks
         ]
-        return [self._result(call) for call in calls]
+        while calls:
+            yield self._result(calls.pop(0))
 
     def _result(self, call: "Future[bytes]") -> Any:
         try:

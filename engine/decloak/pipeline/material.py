@@ -12,7 +12,7 @@ from decloak.lazy import once
 from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.relatedness import Related, Supplies
-from decloak.releases.stored import StoredRelease
+from decloak.releases.stored import PartedStored, StoredRelease
 from decloak.store import distance_tables, inserting
 from decloak.store.reading import read_dataset
 from decloak.store.records import dataset_of
@@ -48,7 +48,8 @@ class Material:
     def dataset(self) -> Dataset:
         """Return the original transactions, from the store where reading their file takes long."""
         key = self.plan.original
-        if not self.scenario.data.reads_early and key is not None:
+        in_parts = getattr(self.scenario.data, "parts", False)
+        if not (self.scenario.data.reads_early or in_parts) and key is not None:
             number = inserting.find(self.workspace.store, "dataset", key)
             if number is not None:
                 return read_dataset(self.workspace.connection, number)
@@ -62,7 +63,7 @@ class Material:
         release = self.workspace.load_release(self.plan)
         if self.anonymised is not None:
             release.published = self.anonymised.release
-        if "dataset" in vars(self):
+        if "dataset" in vars(self) or isinstance(release, PartedStored):
             release.original = self.dataset
         return release
 

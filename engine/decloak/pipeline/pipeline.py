@@ -13,10 +13,13 @@ from functools import partial
 from typing import NamedTuple
 
 from decloak.anonymisers.method import Method, NewRelease, StoredContent
+from decloak.anonymisers.parts import catalogue
 from decloak.data.assignment import AssignmentList
+from decloak.data.formats.blocks import PartedData
 from decloak.data.text.order import sorted_warning
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
+from decloak.parallel import tasks_on
 from decloak.pipeline import remote
 from decloak.pipeline.attacks import AttackerViews, run_attack
 from decloak.pipeline.material import Material
@@ -94,11 +97,14 @@ class Pipeline:
         self.get_or_make("dataset", self.plan.original, self._read_original)
 
     def _read_original(self, key: str) -> Write:
-        data = self.material.dataset
+        data, parts = self.material.dataset, ((), ())
+        if isinstance(data, PartedData):
+            with tasks_on(self.workspace.cluster):
+                parts = catalogue(data, self.workspace.store.path)
         kept_as, note = self.scenario.data.stored_format, sorted_warning(data)
         return partial(
             writing.write_dataset,
-            digest=key, data=data, kind="original", file_format=kept_as, note=note,
+            digest=key, data=data, kind="original", file_format=kept_as, note=note, parts=parts,
         )  # fmt: skip
 
     def release(self) -> None:
@@ -118,7 +124,7 @@ class Pipeline:
     def _anonymise(self, method: Method) -> NewRelease[StoredContent]:
         data, seed = self.material.dataset, self.plan.variant.seed
         with self.material.reporting_compilation("release"):
-            made = remote.publish(method, data, seed, self.workspace)
+            made = remote.publish(method, data, seed, self.workspace, (self.plan.original or "", self.plan.release))
         # The origin names the data and the method. The file of the data may be named after a person.
         release = replace(made.release, origin=f"{made.method} of {data.origin}")
         return replace(made, release=release, notes=(*self.workspace.inputs.copies(self.scenario.data), *made.notes))
@@ -218,10 +224,12 @@ class Pipeline:
         self, family: Family, settings: Mapping[str, object], attacked: AttackResult[StoredRelease]
     ) -> MetricResult:
         if not family.of_release:
-            figures, note = family.measure(attacked, **settings)
+            with tasks_on(self.workspace.cluster):
+                figures, note = family.measure(attacked, **settings)
             return (figures if attacked.idle is None else family.blank_undefined(figures)), note
         if family.name not in self._of_release:
-            self._of_release[family.name] = family.measure(attacked, **settings)
+            with tasks_on(self.workspace.cluster):
+                self._of_release[family.name] = family.measure(attacked, **settings)
         return self._of_release[family.name]
 
     def _write_run(self, connection: sqlite3.Connection) -> int:

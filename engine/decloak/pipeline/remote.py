@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.data.dataset import Dataset
+from decloak.data.formats.blocks import PartedData
 from decloak.data.formats.folder import Folder
 from decloak.data.rows import RowLabels
 from decloak.parallel import tasks_on
@@ -23,9 +24,17 @@ __all__ = ["attack", "publish"]
 Took = Mapping[str, float]
 
 
-def publish(method: Method, data: Dataset, seed: int, workspace: Workspace) -> NewRelease[StoredContent]:
-    """Return what `method` makes of `data`, on the cluster of `workspace` where there is one."""
+def publish(
+    method: Method, data: Dataset, seed: int, workspace: Workspace, keys: tuple[str, str]
+) -> NewRelease[StoredContent]:
+    """Return what `method` makes of `data`, on the cluster of `workspace` where there is one.
+
+    `keys` are those of the data and of the release.
+    """
     folder, cluster = workspace.inputs.folder, workspace.cluster
+    if isinstance(data, PartedData):
+        with tasks_on(cluster):
+            return method.publish_parts(data, folder, seed, workspace.store.path.resolve(), *keys)
     needs_counts = any(isinstance(part, Relatedness) for part in method.nested())  # the store keeps them
     content = None if cluster is None or needs_counts or method.splits_work else folder.with_files(method.file_names())
     if cluster is not None and content is not None:

@@ -14,6 +14,7 @@ from decloak.errors import NoRelease, escape_control
 from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
+from decloak.parallel import local_pool
 from decloak.pipeline.cluster import check_address, cluster_at
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.permission import allowed_hosts, named_files, outgoing_requests, outside_notes
@@ -153,14 +154,15 @@ def run(
     if not Path(store).exists():  # before the store is made, so that a fault leaves no empty one behind
         checked.add(_first_possible(planned, inputs).release)
         allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda *_: False)), allow_send)
-    with open_store(store) as opened:
+    parted = any(getattr(plan.scenario.data, "parts", False) for plan in planned)
+    with local_pool(jobs if parted and dask is None else 1), open_store(store) as opened:
         # Stages that the store already has need no service, so fewer hosts are asked for than the plans name.
         requests = tuple(outgoing_requests(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
         with allow_hosts(allowed_hosts(place, requests, allow_send)), cluster_at(dask, allow_send) as cluster:
             # Services are asked by one at a time.
             workspace = Workspace(opened, inputs, None if requests else cluster)
             workspace.checked |= checked
-            runs, missing = _executed(planned, workspace, listener, 1 if requests else jobs, memory)
+            runs, missing = _executed(planned, workspace, listener, 1 if requests or parted else jobs, memory)
         _note_run(opened, [variant.run for variant in runs])
     return _summed_up(document, Path(store), planned, runs, missing, whole=only is None)
 

@@ -25,6 +25,8 @@ from decloak.yaml.source import Fault
 
 __all__ = ["plans", "selected"]
 
+IN_PARTS = "km_violation"
+"""The attack that stands for all where records are in files: it says that no attack ran."""
 USUAL = {"k": 3, "m": 2}
 """The suggestion for a scenario without a level."""
 
@@ -52,6 +54,8 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     scenario = case.scenario
     if scenario.attack != "all":
         return case
+    if getattr(scenario.data, "parts", False):
+        return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS,)}))
     rules = [catalogue.rule(name) for name in bundled_names()]
     # The folder of a rule says which form of data it is written for.
     folder_of_form = scenario.form.attacks.replace("-", "_")

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from decloak.anonymisers.method import NewRelease
+from decloak.anonymisers.parts import PartedRelease
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.attacker.written_order import order_notes
 from decloak.data.formats.generalised_file import GENERALISATION
@@ -23,9 +24,10 @@ from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
-from decloak.releases.stored import StoredSetRelease
+from decloak.releases.stored import PartedStored, StoredSetRelease
 from decloak.store import releases
-from decloak.store.record_links import link_origins
+from decloak.store.record_links import link_original, link_origins
+from decloak.store.records import dataset_of, read_parts
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["GeneralisedForm", "SetGeneralisedForm"]
@@ -60,15 +62,19 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
             hierarchy,
             prepared.loss,
             (*prepared.notes, *order_notes(prepared.release)),
+            prepared.release.parts if isinstance(prepared.release, PartedRelease) else (),
         )
-        if original is not None:
+        if original is not None and isinstance(prepared.release, PartedRelease):
+            link_original(connection, release, original)  # no row is linked: parts keep no order of the records
+        elif original is not None:
             link_origins(connection, release, original, prepared.truth)
         releases.mark_originals(connection, release, prepared.marked)
         releases.mark_suppressed(connection, release, prepared.suppressed)
         return release
 
     def load(self, connection: sqlite3.Connection, number: int) -> StoredSetRelease:
-        return StoredSetRelease(connection, number)
+        in_parts = read_parts(connection, dataset_of(connection, number))
+        return PartedStored(connection, number) if in_parts else StoredSetRelease(connection, number)
 
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         for key in ("model", "share", "foreign", "frequent", "knowledge"):

@@ -18,6 +18,7 @@ import numpy as np
 from decloak.arrays import Mask
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import PartedData
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
@@ -35,6 +36,7 @@ from decloak.store.releases import read_itemset_table
 __all__ = [
     "UNKNOWN",
     "Making",
+    "PartedStored",
     "Rows",
     "StoredDisassociation",
     "StoredItemsetTable",
@@ -196,6 +198,13 @@ class StoredSetRelease(StoredRelease):
     def tree(self) -> Hierarchy | None:
         """The hierarchy it was generalised in, None where there is none."""
         return read_tree(self.connection, self.number)
+
+
+class PartedStored(StoredSetRelease):
+    """A release whose records are in files beside the store."""
+
+    original: PartedData | None  # type: ignore[assignment]
+    """Truth: the blocks of the original records; the pipeline sets them."""
 
 
 class StoredSynthetic(StoredSetRelease):

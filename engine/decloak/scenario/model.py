@@ -42,6 +42,8 @@ __all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The sections of a scenario that may vary."""
+PARTED = ("exposure", "cost")
+"""The families that measure data in parts."""
 DEEPEST = 10
 """Largest number of keys in a dotted key."""
 
@@ -342,6 +344,8 @@ class Scenario(Varying):
         if self.anonymise is None and not self.data.is_published:
             hint = "add it, or name the published file under data"
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
+        if getattr(self.data, "parts", False):
+            yield from self._parts()
         if self.anonymise is not None and self.data.is_published:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")
         if self.control == "held_out" and self.anonymise is None:
@@ -356,6 +360,23 @@ class Scenario(Varying):
                 hint = f"use one of {', '.join(self.applicable_families)}"
                 message = f"the measure {quote(family)} does not apply to {self.form.attacks} data"
                 yield ("measure", number), DecloakError(message, hint=hint)
+
+    def _parts(self) -> ConfigErrors:
+        """Yield errors for what needs all records in memory."""
+        if self.anonymise is not None and not self.anonymise.splits_records:
+            hint = "use method: cut with m: 2 and a hierarchy from a file, by names, popularity or random"
+            yield ("anonymise",), DecloakError("this method needs all records in memory", hint=f"{hint}, or no parts")
+        if self.order == "recorded":
+            hint = "delete it, or delete parts"
+            yield ("anonymise", "order"), DecloakError("records in parts are in random order", hint=hint)
+        unread = {"relate": self.relate is not None, "attack": self.attack != "all", "attacker": self.held_out}
+        for key in (key for key, there in unread.items() if there):
+            message = "no attack reads records in parts, so people are counted without one"
+            yield (key,), DecloakError(message, hint=f"delete {key}, or delete parts")
+        for number, family in enumerate(self.listed_families):
+            if family not in PARTED:
+                hint = f"measure {' or '.join(PARTED)}, or delete parts"
+                yield ("measure", number), DecloakError(f"{quote(family)} needs all records in memory", hint=hint)
 
     def _knowledge(self) -> ConfigErrors:
         if self.relate is not None and self.relate.closer not in self.form.closer:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.data.dataset import Dataset
+from decloak.data.formats.blocks import BLOCKED, Blocks, PartedData
 from decloak.data.formats.cleaning import cleaned, read_names, read_synonyms
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import ReadProgress
@@ -158,11 +159,21 @@ class Original(_Sampled):
     """True to read the file as described here even if its content contradicts."""
     repeats: bool = False
     """True if records and ids repeat on purpose: the file was not written twice."""
+    parts: bool = False
+    """True if the records stay in the file, or in a folder of Parquet files, and are read in blocks. The method is cut
+    with m 2. The release is a folder of Parquet files beside the store.
+    """
     seed: int = Field(1, ge=0)
     """The seed of a sample."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield errors for options that the format does not have."""
+        whole = sorted({"sample", "density", "clean", "columns", "published"} & self.model_fields_set)
+        for option in whole if self.parts else ():
+            yield (option,), DecloakError(f"data in parts have no {quote(option)}", hint="delete it, or parts: false")
+        if self.parts and self.format not in BLOCKED:
+            hint = f"write the data as {' or '.join(BLOCKED)}, or delete parts"
+            yield ("format",), DecloakError(f"the format {self.format} is not read in parts", hint=hint)
         yield from misused_options(self, self.format)
         for option in ("item", "columns"):
             if self.format == "basket" and not self.header and option in self.model_fields_set:
@@ -183,9 +194,15 @@ class Original(_Sampled):
     def stored_format(self) -> str:  # type: ignore[override]
         return str(self.format)
 
+    @property
+    def reads_early(self) -> bool:  # type: ignore[override]
+        return not self.parts
+
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
         options = Options(*(getattr(self, option) for option in Options._fields))
         held = folder.data_of(self.file)
+        if self.parts:
+            return PartedData.at(Blocks.of((folder.path / self.file).resolve(), self.format, options), self.file)
         if held is None:
             data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         else:

@@ -134,6 +134,19 @@ def _answer_questions(database: "Database") -> None:
         database.conn.execute("update rule set text = replace(text, char(10) || ?, char(10) || ?)", (old, new))
 
 
+def _catalogue_files(database: "Database") -> None:
+    """Add the catalogue of files to `database`, and note checksums of data sets that include it."""
+    from decloak.store.documentation import schema_statements
+    from decloak.store.seals import seal_new
+
+    statement = dict(schema_statements("TABLE"))["part"]
+    database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    database.conn.execute("drop view if exists records_in_files")
+    database.conn.execute(dict(schema_statements("VIEW"))["records_in_files"])
+    database.conn.execute("delete from seal where kind = 'dataset'")
+    seal_new(database.conn)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _change_nothing),
     8: _keep_requests,
@@ -143,5 +156,6 @@ MIGRATIONS: Mapping[int, Migration] = {
     12: _seal_findings,
     13: _add_itemset_tables,
     14: _answer_questions,
+    15: _catalogue_files,
 }
 """By the version they lead to."""

@@ -8,13 +8,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.formats.blocks import Part
 from decloak.data.rows import CodedRows, RowLabels
-from decloak.store.inserting import next_number
+from decloak.store.inserting import insert_rows, next_number
 from decloak.store.lists import damaged, json_lists, read_lists
 
 __all__ = [
     "BLOCK", "Extent", "StoredRecords", "by_frequency", "dataset_of", "element_rows", "extent", "read_marked",
-    "read_origins", "read_records", "write_marked", "write_origins", "write_records",
+    "read_origins", "read_parts", "read_records", "write_marked", "write_origins", "write_parts", "write_records",
 ]  # fmt: skip
 
 BLOCK = 1 << 16
@@ -70,6 +71,20 @@ def write_records(
         zip(numbers, repeat(dataset), of_cluster, names, lists, strict=False),
     )
     return whole
+
+
+def write_parts(connection: sqlite3.Connection, dataset: int, parts: Iterable[Part]) -> None:
+    """Write the catalogue of the files that have the records of `dataset`."""
+    into = "part (dataset, path, row_groups, records, elements, bytes, sha256)"
+    insert_rows(connection, into, ((dataset, *part) for part in parts))
+
+
+def read_parts(connection: sqlite3.Connection, dataset: int) -> list[Part]:
+    """Return the catalogue of `dataset`; empty if the store has its records."""
+    columns = "path, row_groups, records, elements, bytes, sha256"
+    return [
+        Part(*row) for row in connection.execute(f"select {columns} from part where dataset = ? order by id", (dataset,))
+    ]
 
 
 def _element_lists(rows: CodedRows[T], elements: Ints) -> Iterator[str]:

@@ -12,12 +12,13 @@ from itertools import groupby, islice
 
 from decloak.data.content import Element
 from decloak.data.formats.published import format_element
+from decloak.data.formats.blocks import Part
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 from decloak.digest import digest as digest_of
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.lists import damaged, json_lists, read_lists
-from decloak.store.records import by_frequency, dataset_of, read_records, write_marked, write_records
+from decloak.store.records import by_frequency, dataset_of, read_records, write_marked, write_parts, write_records
 
 __all__ = [
     "generalised_numbers",
@@ -39,8 +40,12 @@ def write_release(
     hierarchy: int | None = None,
     loss: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
+    parts: Sequence[Part] = (),
 ) -> int:
-    """Write a set-generalised release: its transactions, plain items, generalised items and their members."""
+    """Write a set-generalised release: its transactions, plain items, generalised items and their members.
+
+    If the records are in files, `parts` is their catalogue.
+    """
     dataset = insert(connection, "dataset", digest=digest, kind="published", origin=data.origin, format="published")
     release = insert(
         connection,
@@ -60,6 +65,7 @@ def write_release(
         return items[element] if isinstance(element, str) else -generalised[frozenset(element)]
 
     write_records(connection, dataset, data.rows, data.labels, number)
+    write_parts(connection, dataset, parts)
     return release
 
 

@@ -176,7 +176,8 @@ def release_of(connection: sqlite3.Connection, run: int) -> int:
 def records_of(connection: sqlite3.Connection, run: int) -> int:
     """Return the number of records of the release of `run`."""
     of_release = "release l on l.id = r.release join dataset d on d.id = l.dataset"
-    sql = f"select d.records from run r join {of_release} where r.id = ?"
+    in_files = "select sum(records) from part p where p.dataset = d.id"
+    sql = f"select coalesce(({in_files}), d.records) from run r join {of_release} where r.id = ?"
     row = connection.execute(sql, (run,)).fetchone()
     return 0 if row is None else int(row[0])
 

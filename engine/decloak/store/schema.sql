@@ -31,6 +31,19 @@ CREATE TABLE record (
   elements TEXT NOT NULL         -- its elements in order, as a JSON list: an item by its number, a generalised item by minus its number
 ) STRICT;
 
+-- [node] A file with records of a data set, which are not in the store: the catalogue of data larger than memory.
+CREATE TABLE part (
+  id INTEGER PRIMARY KEY,        -- number of the file
+  dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- the data set it belongs to
+  path TEXT NOT NULL,            -- its path from the folder of the store
+  row_groups INTEGER NOT NULL,   -- number of blocks that are read one at a time
+  records INTEGER NOT NULL,      -- number of its records
+  elements INTEGER NOT NULL,     -- number of item occurrences in its records
+  bytes INTEGER NOT NULL,        -- its size
+  sha256 TEXT NOT NULL,          -- the digest of its content
+  UNIQUE (dataset, path)
+) STRICT;
+
 -- Numbers that many cells and pairs share. Lists refer to a number by its distance from the first one of their owner.
 CREATE TABLE number (
   id INTEGER PRIMARY KEY,        -- place of the number
@@ -454,6 +467,17 @@ SELECT
   e.value AS item                -- the item
 FROM record x, json_each(x.elements) e
 WHERE e.value > 0;
+
+-- Data sets whose records are in files. The views txn and contains have none of them; `decloak sql --parts` reads them.
+CREATE VIEW records_in_files AS
+SELECT
+  p.dataset AS dataset,          -- the data set
+  sum(p.records) AS records,     -- number of its records
+  sum(p.elements) AS elements,   -- number of item occurrences in them
+  count(*) AS files,             -- number of files
+  group_concat(p.path, '; ') AS paths -- the files, by their paths from the folder of the store
+FROM part p
+GROUP BY p.dataset;
 
 -- [edge published_as] A published record contains a generalised item.
 CREATE VIEW published_as AS

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from decloak.data.dataset import Dataset
+from decloak.data.formats.blocks import Part
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
-from decloak.store.records import by_frequency, write_records
+from decloak.store.records import by_frequency, write_parts, write_records
 
 __all__ = ["attacker_of", "read_knowledge", "write_dataset", "write_measurement", "write_requests", "write_run"]
 
@@ -50,12 +51,22 @@ def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[
 
 
 def write_dataset(
-    connection: sqlite3.Connection, digest: str, data: Dataset, kind: str, file_format: str, note: str | None = None
+    connection: sqlite3.Connection,
+    digest: str,
+    data: Dataset,
+    kind: str,
+    file_format: str,
+    note: str | None = None,
+    parts: tuple[Sequence[Part], Sequence[str]] = ((), ()),
 ) -> int:
-    """Write plain transactions; the plain items of a release go the same way."""
+    """Write plain transactions; the plain items of a release go the same way.
+
+    If the records stay in files, `parts` is their catalogue with the items.
+    """
     number = insert(connection, "dataset", digest=digest, kind=kind, origin=data.origin, format=file_format, note=note)
-    items = item_numbers(connection, by_frequency(data.rows))
+    items = item_numbers(connection, [*by_frequency(data.rows), *parts[1]])
     write_records(connection, number, data.rows, data.labels, items.__getitem__)
+    write_parts(connection, number, parts[0])
     return number
 
 

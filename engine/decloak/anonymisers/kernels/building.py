@@ -16,7 +16,7 @@ from decloak.data.hierarchy import Hierarchy, natural
 from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError
 
-__all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered"]
+__all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered", "ordered_names"]
 
 GROUPINGS = ("names", "file", "popularity", "random")
 """Orders that need only the data."""
@@ -35,16 +35,18 @@ def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
 
 
 def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
-    names = sorted(data.items, key=natural)
-    if by == "names":
-        return names
     if by == "file":
         return list(dict.fromkeys(item for row in data.transactions for item in row))
+    return ordered_names(_supports(data) if by == "popularity" else dict.fromkeys(data.items, 0), by, seed)
+
+
+def ordered_names(supports: Mapping[str, int], by: str, seed: int) -> Sequence[str]:
+    """Return the items of `supports` in the order `by`: names, popularity, or random with `seed`."""
+    names = sorted(supports, key=natural)
     if by == "popularity":
-        count = _supports(data)
-        return sorted(names, key=lambda item: -count[item])
-    assert by == "random"
-    random.Random(seed).shuffle(names)
+        return sorted(names, key=lambda item: -supports[item])
+    if by == "random":
+        random.Random(seed).shuffle(names)
     return names
 
 

@@ -12,7 +12,7 @@ records hold what, so the order of the records does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, reduce
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
-__all__ = ["cut", "refine"]
+__all__ = ["cut", "cut_by_pairs", "refine"]
 
 BITS = 1 << 26
 """Bytes of bitmaps that are kept together, one bitmap for every node that a cure uses."""
@@ -57,6 +57,45 @@ def cut(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, accelerat
     walker.cure_labels()
     walker.cure_sets(coded_records(tree, records), m)
     return raised.cut
+
+
+def cut_by_pairs(tree: Hierarchy, table: NDArray[np.int32], k: int) -> Ints:
+    """Return the cut that `cut` returns for m = 2, from `table`: the number of records with each pair of nodes of
+    `tree`, a <= b.
+
+    >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
+    >>> table = np.triu([[2, 2, 1, 1, 2], [2, 2, 1, 1, 2], [1, 1, 1, 0, 1], [1, 1, 0, 1, 1], [2, 2, 1, 1, 2]])
+    >>> [tree.labels[node] for node in cut_by_pairs(tree, table, 2)]
+    ['A', 'b']
+    """
+    supports = np.diagonal(table).astype(np.int64)
+    raised = Raised(tree, supports[tree.leaf])
+    walker = _Walker(raised, supports, ranks(tree, supports), ends(tree), k, counter(False, 0))
+    walker.cure_labels()
+    verified = np.empty(0, np.int64)
+    while len(fresh := np.setdiff1d(walker.labels(), verified)):
+        old = np.intersect1d(walker.labels(), verified)
+        verified = np.concatenate((walker.rarest_first(fresh), walker.rarest_first(old)))
+        walker.cure_rare(_rare_pairs(table, verified, len(fresh), k), verified, lambda nodes: _together(table, nodes))
+    return raised.cut
+
+
+PAIRS = 1 << 22
+"""Cells of a table of pairs that are compared at the same time."""
+
+
+def _rare_pairs(table: NDArray[np.int32], labels: Ints, firsts: int, k: int) -> Iterator[Ints]:
+    """Yield the places in `labels` of pairs in 1 to k - 1 records, the first below `firsts`, in order."""
+    step = max(1, PAIRS // len(labels))
+    for begin in range(0, firsts, step):
+        row = labels[begin : min(begin + step, firsts), None]
+        counts = table[np.minimum(row, labels), np.maximum(row, labels)]
+        pairs = np.argwhere((counts > 0) & (counts < k)) + (begin, 0)
+        yield pairs[pairs[:, 0] < pairs[:, 1]]
+
+
+def _together(table: NDArray[np.int32], nodes: tuple[int, ...]) -> int:
+    return int(table[min(nodes), max(nodes)])
 
 
 class _Walker(NamedTuple):
@@ -105,8 +144,17 @@ class _Walker(NamedTuple):
         place = np.full(len(self.end), -1)
         place[labels] = np.arange(len(labels))
         alive = np.ones(len(labels), bool)
-        support = _support(data, self.end, self.k)
-        for block in self.rare(renamed(data, place, len(labels)), size, fresh, self.k, alive):
+        found = self.rare(renamed(data, place, len(labels)), size, fresh, self.k, alive)
+        self.cure_rare(found, labels, _support(data, self.end, self.k), alive)
+
+    def cure_rare(self, found: Iterable[Ints], labels: Ints, support: Support, alive: Mask | None = None) -> None:
+        """Cure the itemsets in `found`, blocks of places in `labels`, by a `support`; `alive` loses the labels that
+        die.
+        """
+        place = np.full(len(self.end), -1)
+        place[labels] = np.arange(len(labels))
+        alive = np.ones(len(labels), bool) if alive is None else alive
+        for block in found:
             for itemset in _living(block, alive):
                 for node in cure(self.raised, self.rank, labels[itemset].tolist(), self.k, support):
                     self.raised.commit(node)

@@ -37,7 +37,10 @@ def _table(content: bytes, arrow: Any, parquet: Any) -> Any:
     ]
     charge(sum(max(0, part.total_byte_size) for part in parts))
     charge(NUMBER * max(0, metadata.num_rows) * len(columns))
-    return parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=texts).read(use_threads=False)
+    file = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=texts)
+    # Arrow cannot read lists of texts of several row groups at once.
+    groups = [file.read_row_group(at, use_threads=False) for at in range(len(parts))]
+    return arrow.concat_tables(groups) if groups else file.read(use_threads=False)
 
 
 FORMAT = Format(

@@ -14,10 +14,10 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import itemset_supports, sizes
+from decloak.counting.signatures import ROUNDS, Signatures, mixed, signature_sums
 from decloak.data.rows import CodedRows
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches
@@ -40,32 +40,15 @@ __all__ = [
 ]
 
 
-Signatures = NDArray[np.uint64]
-
 RESAMPLED = 2_000
 """How often counts are drawn again for an interval."""
-ROUNDS = 3
-"""How often signatures of items and of records are made of each other."""
-
-
-def _mixed(values: Signatures) -> Signatures:
-    """Return numbers that look random, the same for equal values (the finaliser of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def signatures(records: Matrix) -> Signatures:
     """Return a number for each item, a column of `records`, a matrix of records × items."""
-    entries = records.indices
-    record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
     items = np.zeros(records.shape[1], np.uint64)
     for _ in range(ROUNDS):
-        of_records = np.zeros(records.shape[0], np.uint64)
-        np.add.at(of_records, record, _mixed(items + np.uint64(1))[entries])
-        sums = np.zeros(records.shape[1], np.uint64)
-        np.add.at(sums, entries, _mixed(of_records)[record])
-        items = _mixed(items + sums)
+        items = mixed(items + signature_sums(records.indptr, records.indices, items))
     return items
 
 
@@ -88,8 +71,8 @@ def known_items(records: Matrix, items: Signatures, places: Ints, known: int, se
     them. An attacker who knows more items of a record knows the same ones and others.
     """
     record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
-    salt = _mixed(places.astype(np.uint64) + _mixed(np.array([seed], np.uint64)))
-    order = np.lexsort((_mixed(items[records.indices] ^ salt[record]), record))
+    salt = mixed(places.astype(np.uint64) + mixed(np.array([seed], np.uint64)))
+    order = np.lexsort((mixed(items[records.indices] ^ salt[record]), record))
     first = records.indptr[:-1].astype(np.int64)
     chosen: Ints = records.indices[order][first + np.arange(known)[:, None]].astype(np.int64)
     return chosen

@@ -1,0 +1,307 @@
+"""A k^m-anonymous cut for m = 2 of records that stay in files, which may be larger than memory.
+
+One pass counts the records with each pair of nodes of the hierarchy: enough for every cut and every k. The cut is
+searched here. A second pass recodes each block and draws a part for each record, so that no record stays with its
+block. A third gathers each part in a new order, and writes it as a file. Then the written files are counted: each pair
+must have the count of the table.
+
+A task reads blocks by their numbers. It gets and returns small arrays. Its results are the same in any process.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.anonymisers.kernels.building import ordered_names
+from decloak.anonymisers.kernels.fast_cut import cut_by_pairs
+from decloak.anonymisers.kernels.raised_cut import ncp
+from decloak.arrays import Ints
+from decloak.checks import check_enough
+from decloak.counting.blocks import Sets, add_pairs, positions, scan, sets_of, split
+from decloak.counting.signatures import Signatures, mixed, signature_sums
+from decloak.data.exact_ratio import ExactRatio
+from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
+from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
+from decloak.data.rows import CodedRows
+from decloak.errors import DecloakError, quote
+from decloak.parallel import merge_tasks
+
+__all__ = ["Coding", "Counted", "PartedRelease", "catalogue", "cut_in_parts", "folder_of", "hierarchy_by", "read_counts"]
+
+NODES = 8_192
+"""Largest number of nodes of a hierarchy: the table of pairs takes 4 bytes each, in each process."""
+SHUFFLED = "the records are in random order in {:,} files, and each file has records of the whole data"
+
+
+@dataclass(frozen=True, repr=False)
+class PartedRelease(Published):
+    """A release whose records are in files: the catalogue of the files, and none of the records."""
+
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def generalised(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """Every generalised item."""
+        return tuple(self.names)
+
+
+class Counted(NamedTuple):
+    """Counts of the original records: of pairs of nodes, of each block, and the first two sums of signatures."""
+
+    table: NDArray[np.int32]
+    records: Ints
+    elements: Ints
+    sums: Signatures
+
+
+class Coding(NamedTuple):
+    """The items in leaf order with the node of each, and the parents of nodes, as a task needs them."""
+
+    items: Sequence[str]
+    leaf: Ints
+    parent: Ints
+
+    def read(self, blocks: Blocks, number: int) -> Sets:
+        """Return the records of a block as ascending leaf positions."""
+        rows = blocks.read(number)
+        codes = positions(rows.names, {item: at for at, item in enumerate(self.items)})
+        strange = np.bincount(rows.codes, minlength=len(codes))[codes < 0] if len(codes) else codes
+        if strange.any():
+            name = next(name for name, code in zip(rows.names, codes.tolist(), strict=True) if code < 0)
+            path = blocks.blocks[number].path
+            raise DecloakError(f"{quote(name)} is not in the hierarchy", quote(path, 4096)[1:-1], "add it as a leaf")
+        return sets_of(rows, codes)
+
+
+def catalogue(data: PartedData, store: Path) -> tuple[list[Part], list[str]]:
+    """Return the files of `data` as the catalogue of `store` lists them, and the items, the most frequent first."""
+    scanned, of_file = scan(data), np.array([data.blocks.files.index(block.path) for block in data.blocks.blocks])
+    parts = []
+    for number, file in enumerate(data.blocks.files):
+        here = of_file == number
+        sizes = (int(here.sum()), int(scanned.records[here].sum()), int(scanned.elements[here].sum()))
+        parts.append(Part.of(Path(file), store.resolve().parent, *sizes))
+    return parts, sorted(scanned.supports, key=lambda name: (-scanned.supports[name], name))
+
+
+def hierarchy_by(data: PartedData, by: str, fanout: int, seed: int) -> Hierarchy:
+    """Return the hierarchy of groups of `fanout` items of `data` in the order `by`, which their supports decide."""
+    items = ordered_names(scan(data).supports, by, seed)
+    return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
+
+
+def _count(blocks: Blocks, numbers: range, coding: Coding) -> tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]:
+    table = np.zeros((len(coding.parent), len(coding.parent)), np.int32)
+    sums, sizes = np.zeros(len(coding.items), np.uint64), []
+    for number in numbers:
+        sets = coding.read(blocks, number)
+        sizes.append((len(sets), len(sets.codes)))
+        add_pairs(sets, coding.leaf, coding.parent, table)
+        sums += signature_sums(sets.start, sets.codes, np.zeros(len(sums), np.uint64))
+    return numbers, *np.array(sizes, np.int64).T, sums, table
+
+
+def _counted(blocks: Blocks, coding: Coding) -> Counted:
+    nodes, tasks = len(coding.parent), [(blocks, numbers, coding) for numbers in split(len(blocks))]
+    counted = Counted(
+        np.zeros((nodes, nodes), np.int32),
+        np.zeros(len(blocks), np.int64),
+        np.zeros(len(blocks), np.int64),
+        np.zeros((2, len(coding.items)), np.uint64),
+    )
+
+    def merge(result: tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]) -> None:
+        numbers, records, elements, sums, table = result
+        counted.records[numbers], counted.elements[numbers] = records, elements
+        np.add(counted.table, table, out=counted.table)
+        np.add(counted.sums[0], sums, out=counted.sums[0])
+
+    merge_tasks(_count, tasks, merge)
+    return counted
+
+
+def _counts_file(store: Path, original: str, tree: Hierarchy) -> Path:
+    """Return the file with the counts of the data with the key `original`: beside the store, and as confidential."""
+    nodes = hashlib.sha256("\0".join([original, *tree.labels]).encode() + tree.parent.tobytes()).hexdigest()
+    return folder_of(store) / f"counts-{nodes[:16]}.npz"
+
+
+def folder_of(store: Path) -> Path:
+    """Return the folder for the files that belong to `store`."""
+    return store.with_name(f"{store.name}.parts")
+
+
+def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
+    """Return the counts that `cut_in_parts` has kept, None if there are none."""
+    path = _counts_file(store, original, tree)
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as held:
+        return Counted(*(held[name] for name in Counted._fields))
+
+
+def _keep(counted: Counted, path: Path) -> None:
+    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    np.savez(beside, **counted._asdict())
+    beside.replace(path)
+
+
+def cut_in_parts(
+    data: PartedData, tree: Hierarchy, k: int, store: Path, original: str, key: str
+) -> tuple[PartedRelease, dict[str, object], str]:
+    """Write the release of `data` for `k` and m = 2 by a cut of `tree`, as files beside `store`.
+
+    `original` and `key` are the keys of the data and of the release. Return the release, its loss, and a note.
+    """
+    if len(tree.labels) > NODES:
+        message = f"the hierarchy has {len(tree.labels):,} nodes, and data in parts can have {NODES:,}"
+        raise DecloakError(message, hint="leave out rare items, or use parts: false if the records fit into memory")
+    folder, coding = folder_of(store), Coding(tree.items, tree.leaf, tree.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _sweep(folder)
+    counted = read_counts(store, original, tree)
+    if counted is None:
+        counted = _counted(data.blocks, coding)
+        _keep(counted, _counts_file(store, original, tree))
+    check_enough(int(counted.table[0, 0]), k)
+    cut = cut_by_pairs(tree, counted.table, k)
+    used = cut[np.diagonal(counted.table)[cut] > 0]
+    labels = [tree.labels[node] for node in used.tolist()]
+    of_leaf = np.searchsorted(used, tree.above(cut)).astype(np.int32)  # ascending, as the leaves
+    making = folder / f".making-{os.getpid()}-{key[:16]}"
+    making.mkdir(mode=0o700)
+    try:
+        parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
+        _recount(making, labels, counted.table[np.ix_(used, used)], k)
+        _keep(counted, _counts_file(store, original, tree))
+        final = folder / f"release-{key[:16]}"
+        shutil.rmtree(final, ignore_errors=True)
+        making.replace(final)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    catalogue = [part._replace(path=os.path.relpath(final / part.path, store.parent)) for part in parts]
+    members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used.tolist()}
+    names = {members: label for members, label in members.items() if members != (label,)}
+    supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
+    release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=tuple(catalogue))
+    loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
+    return release, loss, SHUFFLED.format(len(parts))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes have left that were killed while they wrote."""
+    for path in [*folder.glob(".making-*"), *folder.glob(".*.npz")]:
+        written_by = re.match(r"\.(?:making-)?([0-9]{1,9})[-.]", path.name)
+        if written_by is not None and not Path(f"/proc/{written_by[1]}").exists():
+            shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _randomness(secret: str, *numbers: int) -> np.random.Generator:
+    """Return random numbers that depend on the original data, so that no reader of the release can repeat them."""
+    digest = hashlib.sha256(":".join([secret, *map(str, numbers)]).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big"))
+
+
+Segments = tuple[int, Ints, Ints]
+"""A block, and where its records and labels of each part begin."""
+
+
+def _scatter(
+    blocks: Blocks, numbers: range, coding: Coding, of_leaf: NDArray[np.int32], items: Signatures, making: Path,
+    secret: str,
+) -> tuple[list[Segments], Signatures]:  # fmt: skip
+    """Write the labels of the records of each block, by a random part for each record."""
+    segments, sums = [], np.zeros(len(items), np.uint64)
+    for number in numbers:
+        sets = coding.read(blocks, number)
+        sums += signature_sums(sets.start, sets.codes, items)
+        rows = CodedRows(sets.start, sets.codes, coding.items)
+        labelled = sets_of(rows, of_leaf)
+        part = _randomness(secret, 0, number).integers(len(blocks), size=len(labelled))
+        moved = CodedRows(labelled.start, labelled.codes, ()).select(np.argsort(part, kind="stable"))
+        begins = np.searchsorted(np.sort(part), np.arange(len(blocks) + 1))
+        for name, array in (("codes", moved.codes), ("lengths", moved.lengths.astype(np.int32))):
+            beside = making / f".{name}-{number}.{os.getpid()}"
+            array.tofile(beside)
+            beside.replace(making / f".{name}-{number}")
+        segments.append((number, begins, moved.start[begins]))
+    return segments, sums
+
+
+def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Sequence[str], making: Path, secret: str
+            ) -> tuple[int, Part]:  # fmt: skip
+    """Write the records of a part in a random order; `segments` are the places of its records in each block."""
+    read = {}
+    for name, column in (("codes", 2), ("lengths", 1)):
+        pieces = [np.zeros(0, np.int32)]
+        for segment in segments:
+            begin, end = segment[column]
+            pieces.append(np.fromfile(making / f".{name}-{segment[0]}", np.int32, end - begin, offset=4 * int(begin)))
+        read[name] = np.concatenate(pieces)
+    rows = CodedRows(np.concatenate(([0], np.cumsum(read["lengths"], dtype=np.int64))), read["codes"], labels)
+    shuffled = rows.select(_randomness(secret, 1, part).permutation(len(rows)))
+    path = making / f"part-{part:05}.parquet"
+    write_part(path, shuffled)
+    return part, Part.of(path, making, 1, len(rows), len(rows.codes))
+
+
+def _write(
+    blocks: Blocks, coding: Coding, of_leaf: NDArray[np.int32], labels: Sequence[str], counted: Counted, making: Path,
+    secret: str,
+) -> list[Part]:  # fmt: skip
+    """Write the files of the release into the folder `making`; add the second sums of signatures to `counted`."""
+    segments: list[Segments] = []
+    counted.sums[1] = 0
+
+    def merge(result: tuple[list[Segments], Signatures]) -> None:
+        segments.extend(result[0])
+        np.add(counted.sums[1], result[1], out=counted.sums[1])
+
+    settings = (coding, of_leaf, mixed(counted.sums[0]), making, secret)
+    merge_tasks(_scatter, [(blocks, numbers, *settings) for numbers in split(len(blocks))], merge)
+    segments.sort(key=lambda segment: segment[0])
+    tasks = [
+        (part, [(number, records[part : part + 2], codes[part : part + 2]) for number, records, codes in segments])
+        for part in range(len(blocks))
+    ]
+    parts: list[tuple[int, Part]] = []
+    merge_tasks(partial(_gather, labels=labels, making=making, secret=secret), tasks, parts.append)
+    for path in making.glob(".*"):
+        path.unlink()
+    return [part for _, part in sorted(parts) if part.records]
+
+
+def _count_written(blocks: Blocks, numbers: range, labels: Sequence[str]) -> NDArray[np.int32]:
+    table, index = np.zeros((len(labels), len(labels)), np.int32), np.arange(len(labels))
+    for number in numbers:
+        rows = blocks.read(number)
+        sets = sets_of(rows, positions(rows.names, {label: at for at, label in enumerate(labels)}))
+        add_pairs(sets, index, np.full(len(labels), -1), table)
+    return table
+
+
+def _recount(making: Path, labels: Sequence[str], expected: NDArray[np.int32], k: int) -> None:
+    """Raise an error unless the written files have the `expected` count of each pair of labels, none below `k`."""
+    table, written = np.zeros((len(labels), len(labels)), np.int32), Blocks.of(making, "parquet")
+    merge_tasks(
+        _count_written,
+        [(written, numbers, labels) for numbers in split(len(written))],
+        lambda counts: np.add(table, counts, out=table),
+    )
+    rare, wrong = int(((table > 0) & (table < k)).sum()), int((table != expected).sum())
+    if rare or wrong:
+        message = f"the written files have {rare:,} rare pairs and {wrong:,} counts that are not those of the data"
+        raise DecloakError(message, hint="the file changed during the run, or the disk is faulty: run it again")

@@ -1,0 +1,169 @@
+"""Counts over one block of records: pairs of nodes of a hierarchy, and queries about a few codes.
+
+Compiled loops count where numba is installed. Elsewhere products of matrices give the same numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.arrays import Ints, Mask
+from decloak.data.formats.blocks import Blocks, PartedData
+from decloak.data.rows import CodedRows, narrow
+from decloak.lazy import sparse
+from decloak.parallel import merge_tasks, workers
+
+__all__ = ["Queries", "Scanned", "Sets", "add_pairs", "positions", "scan", "sets_of", "split"]
+
+TASKS = 20
+"""Tasks of a pass, about. A worker has several, so that a slow one delays little."""
+
+PIECE = 1 << 12
+"""Queries that matrices answer together."""
+
+
+class Sets(NamedTuple):
+    """Records as ascending codes: those of a record are `codes[start[record]:start[record + 1]]`."""
+
+    start: Ints
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def matrix(self, columns: int) -> Any:
+        """Return a matrix of records × `columns`, 1 where a record has the code."""
+        ones = np.ones(len(self.codes), np.int32)
+        return sparse.csr_array((ones, self.codes, narrow(self.start)), (len(self), columns))
+
+
+class Scanned(NamedTuple):
+    """The items of all blocks with the number of records that have each, and the sizes of each block."""
+
+    supports: dict[str, int]
+    records: Ints
+    elements: Ints
+
+
+def split(count: int) -> list[range]:
+    """Return the numbers of `count` blocks in runs, one for each task."""
+    most = max(1, count // max(TASKS, 4 * workers()))
+    return [range(first, min(first + most, count)) for first in range(0, count, most)]
+
+
+def scan(data: PartedData) -> Scanned:
+    """Return the items and sizes of `data`, read once."""
+    if data.scanned is None:
+        blocks, sizes = data.blocks, np.zeros((2, len(data.blocks)), np.int64)
+        scanned = Scanned({}, *sizes)
+
+        def merge(found: tuple[range, dict[str, int], Ints]) -> None:
+            numbers, supports, sizes[:, numbers] = found
+            for name, count in supports.items():
+                scanned.supports[name] = scanned.supports.get(name, 0) + count
+
+        merge_tasks(_scan, [(blocks, numbers) for numbers in split(len(blocks))], merge)
+        data.__dict__["scanned"] = scanned
+    assert isinstance(data.scanned, Scanned)
+    return data.scanned
+
+
+def _scan(blocks: Blocks, numbers: range) -> tuple[range, dict[str, int], Ints]:
+    supports, sizes = dict[str, int](), []
+    for number in numbers:
+        rows = blocks.read(number)
+        sets = sets_of(rows, np.arange(len(rows.names), dtype=np.int32))
+        sizes.append((len(sets), len(sets.codes)))
+        counts = np.bincount(sets.codes, minlength=len(rows.names)).tolist()
+        for name, count in zip(rows.names, counts, strict=True):
+            if count:
+                supports[name] = supports.get(name, 0) + count
+    return numbers, supports, np.array(sizes, np.int64).T
+
+
+@cache
+def _loops() -> Any:
+    """Return the compiled loops, None without numba."""
+    try:
+        return import_module("decloak.counting.block_loops")
+    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+        return None
+
+
+def positions(names: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int32]:
+    """Return the `number` of each of `names`, -1 for an unknown one."""
+    return np.array([number.get(name, -1) for name in names], np.int32)
+
+
+def sets_of(rows: CodedRows[str], codes: NDArray[np.int32]) -> Sets:
+    """Return `rows` as sets of `codes`, which has the new code of each name."""
+    held, inner = codes[rows.codes], np.ones(len(rows.codes), np.bool_)
+    inner[rows.start[:-1][rows.lengths > 0]] = False
+    if (held[1:][inner[1:]] > held[:-1][inner[1:]]).all():
+        return Sets(rows.start, held)
+    if (loops := _loops()) is not None:
+        return Sets(*loops.ascending_sets(rows.start, held))
+    order = np.lexsort((held, rows.row_of_code))
+    fresh = np.ones(len(held), np.bool_)
+    fresh[1:] = (held[order][1:] != held[order][:-1]) | ~inner[1:]
+    return Sets(np.concatenate(([0], np.cumsum(fresh)))[rows.start], held[order][fresh])
+
+
+def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) -> None:
+    """Add to `table` the number of `sets` with each pair of nodes a <= b, for a node that of its own alone.
+
+    `leaf` has the node of each code. A set also has the nodes above, as `parent` says, which has -1 for a root.
+    """
+    if (loops := _loops()) is not None:
+        loops.add_pairs(sets.start, sets.codes, leaf, parent, table)
+        return
+    code, node = [np.arange(len(leaf))], [leaf]
+    while (there := parent[node[-1]] >= 0).any():
+        code.append(code[-1][there])
+        node.append(parent[node[-1]][there])
+    at = (np.concatenate(code), np.concatenate(node))
+    above = sparse.csr_array((np.ones(len(at[0]), np.int32), at), (len(leaf), len(parent)))
+    held = sets.matrix(len(leaf)) @ above
+    held.data[:] = 1
+    table += np.triu((held.T @ held).toarray())
+
+
+class Queries:
+    """Queries about `codes` codes. Each needs a number of records, and is settled by the first of them.
+
+    A query is a row of `sets`: three codes, the rarest first. A record answers it if it has the first two, and has the
+    third, or lacks it where `lacks` is true. `left` has the number of records that are still needed.
+    """
+
+    def __init__(self, sets: Ints, lacks: Mask, left: Ints, codes: int) -> None:
+        self.sets, self.lacks, self.left, self.codes = sets, lacks, left, codes
+        open_ones = np.flatnonzero(left > 0)
+        order = open_ones[np.argsort(sets[open_ones, 0], kind="stable")]
+        self._following = np.full(len(sets), -1, np.int64)
+        same = sets[order[1:], 0] == sets[order[:-1], 0]
+        self._following[order[:-1][same]] = order[1:][same]
+        self._head = np.full(codes, -1, np.int64)
+        begins = np.concatenate(([True], ~same)) if len(order) else np.zeros(0, np.bool_)
+        self._head[sets[order[begins], 0]] = order[begins]
+        self._seen, self._records = np.full(codes, -1, np.int64), 0
+
+    def search(self, block: Sets) -> None:
+        """Search the records of `block`."""
+        if (loops := _loops()) is not None:
+            arrays = (self.sets, self.lacks, self.left, self._head, self._following, self._seen)
+            loops.search(block.start, block.codes, *arrays, self._records)
+            self._records += len(block)
+            return
+        held = block.matrix(self.codes).tocsc()
+        going = np.flatnonzero(self.left > 0)
+        for first in range(0, len(going), PIECE):
+            some = going[first : first + PIECE]
+            one, two, third = (held[:, column] for column in self.sets[some].T)
+            both = one.multiply(two)
+            has = np.asarray(both.multiply(third).sum(axis=0)).ravel()
+            count = np.where(self.lacks[some], np.asarray(both.sum(axis=0)).ravel() - has, has)
+            self.left[some] = np.maximum(self.left[some] - count, 0)

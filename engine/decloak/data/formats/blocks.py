@@ -1,0 +1,243 @@
+"""Blocks of the records of files that stay on disk: row groups of Parquet, or runs of whole lines of a text.
+
+A block is read by itself, in any process, so no more than one block of each process is in memory. Its names are those
+that the reader of whole files gives. Ids of records are left out.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decloak.data.dataset import Dataset
+from decloak.data.formats.lines import (
+    FilePath, Line, ReadFile, check_name, decode_text, location, open_file, stream_lines,
+)
+from decloak.data.formats.plain_files import find_format
+from decloak.data.formats.record import Options, as_dataset
+from decloak.data.formats.tables_extra import import_extra
+from decloak.data.frames import cell_name
+from decloak.data.rows import CodedRows, RowLabels
+from decloak.errors import DecloakError, at_location, quote
+
+__all__ = ["BLOCKED", "Block", "Blocks", "Part", "PartedData", "write_part"]
+
+BLOCKED = ("parquet", "basket", "jsonl", "spmf")
+"""Formats with whole records in each row group, or in each line."""
+BYTES = 1 << 25
+"""Bytes of a block of text, about."""
+LARGEST = 1 << 30
+"""Largest number of bytes of a row group after unpacking."""
+ITEMS = "items"
+"""The column of a written file."""
+ROW_GROUP = "write the file again with row groups of a million records"
+
+
+class Block(NamedTuple):
+    """A part of a file: the row group `place`, or the `size` bytes from `place` that begin in line `line`."""
+
+    path: str
+    place: int
+    size: int = 0
+    line: int = 1
+
+
+class Part(NamedTuple):
+    """A file of records in the catalogue of the store; `path` is relative to the folder of the store."""
+
+    path: str
+    row_groups: int
+    records: int
+    elements: int
+    bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, folder: Path, row_groups: int, records: int, elements: int) -> "Part":
+        """Return the catalogue row of the file at `path` with these counts, for a store in `folder`."""
+        sha256 = hashlib.sha256()
+        with path.open("rb") as file:
+            while content := file.read(BYTES):
+                sha256.update(content)
+        beside = os.path.relpath(path.resolve(), folder.resolve())
+        return cls(beside, row_groups, records, elements, path.stat().st_size, sha256.hexdigest())
+
+
+class Blocks(NamedTuple):
+    """Blocks of files of one format. A worker receives it and a number, and reads the block itself.
+
+    `column` has the lists of a Parquet file. `head` is the first line of a text whose columns have names.
+    """
+
+    blocks: tuple[Block, ...]
+    format: str
+    options: Options = Options()
+    column: str = ""
+    head: Line | None = None
+
+    @classmethod
+    def of(cls, path: FilePath, form: str, options: Options = Options()) -> "Blocks":  # noqa: B008 (a named tuple)
+        """Return the blocks of the file at `path`, or of the Parquet files in this folder."""
+        entry = find_format(form, options)
+        if form not in BLOCKED or (entry.parse is None and form != "parquet"):
+            hint = f"write it as {' or '.join(BLOCKED)}, or read it whole: parts: false"
+            raise DecloakError(f"the format {form} is not read in parts", location(path), hint)
+        if form == "parquet":
+            return _of_parquet(Path(path), options)
+        return cls(tuple(_text_blocks(Path(path), options)), form, options, head=_head(path, options))
+
+    @classmethod
+    def of_parts(cls, folder: Path, inside: Path, parts: Sequence[Part]) -> "Blocks":
+        """Return the blocks of the files of a release: `parts` in the catalogue of a store in `folder`.
+
+        The files must be `inside` this folder, whatever a foreign store says.
+        """
+        blocks: list[Block] = []
+        for part in parts:
+            path = (folder / part.path).resolve()
+            if not path.is_relative_to(inside.resolve()) or not path.is_file() or path.stat().st_size != part.bytes:
+                hint = f"move {inside.name} together with the store, or run the scenario into another store"
+                raise DecloakError("a file of the release is not there, or has changed", location(part.path), hint)
+            blocks += [Block(os.fspath(path), group) for group in range(part.row_groups)]
+        return cls(tuple(blocks), "parquet", column=ITEMS)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the files, each once."""
+        return tuple(dict.fromkeys(block.path for block in self.blocks))
+
+    def read(self, number: int) -> CodedRows[str]:
+        """Return the records of the block `number`; items may repeat within a record of Parquet."""
+        block = self.blocks[number]
+        if self.format == "parquet":
+            with at_location(location(block.path)):
+                return _read_group(block, self.column)
+        return as_dataset(self._records(block, first=number == 0), location(block.path), repeats=True).rows
+
+    def _records(self, block: Block, *, first: bool) -> Iterable[Any]:
+        with open_file(block.path) as file:
+            file.seek(block.place)
+            data = file.read(block.size)
+        content = ReadFile(block.path, data.removeprefix(b"\xef\xbb\xbf"))
+        lines: Iterator[Line] = (line._replace(number=line.number + block.line - 1) for line in stream_lines(content))
+        parse = find_format(self.format, self.options).parse
+        assert parse is not None
+        head = [] if first or self.head is None else [self.head]
+        return parse(chain(head, lines), self.options)
+
+
+class PartedData(Dataset):
+    """Original records that stay in files: here are their blocks, and none of the records."""
+
+    blocks: Blocks
+    scanned: object
+    """What `decloak.counting.blocks.scan` found, None before."""
+
+    @classmethod
+    def at(cls, blocks: Blocks, origin: str) -> "PartedData":
+        """Return the records in `blocks`, which are named `origin`."""
+        data = cls(CodedRows(np.zeros(1, np.int64), np.zeros(0, np.int32), ()), RowLabels(0), origin)
+        data.__dict__.update(blocks=blocks, scanned=None)
+        return data
+
+
+def _head(path: FilePath, options: Options) -> Line | None:
+    """Return the line with the names of columns, if there is one."""
+    if not options.header:
+        return None
+    with open_file(path, again=True) as file:
+        for _ in range(options.header_row - 1):
+            file.readline()
+        text = decode_text(file.readline().removeprefix(b"\xef\xbb\xbf"), path, options.header_row, "save it as UTF-8")
+    return Line(os.fspath(path), options.header_row, text.rstrip("\r\n"))
+
+
+def _text_blocks(path: Path, options: Options) -> Iterator[Block]:
+    """Yield blocks that end behind a line which is not blank: the reader accepts blank lines at an end only."""
+    with open_file(path, again=True) as file:
+        for _ in range(options.header_row - 1):
+            file.readline()
+        line, begin = options.header_row, file.tell()
+        while data := file.read(BYTES):
+            data += file.readline()
+            while not data[data.rfind(b"\n", 0, -1) + 1 :].strip() and (further := file.readline()):
+                data += further
+            yield Block(os.fspath(path), begin, len(data), line)
+            begin, line = begin + len(data), line + data.count(b"\n")
+
+
+def _parquet() -> tuple[Any, Any]:
+    return import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
+
+
+def _of_parquet(path: Path, options: Options) -> Blocks:
+    arrow, parquet = _parquet()
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise DecloakError("no Parquet file in this folder", location(path), "name a file")
+    blocks: list[Block] = []
+    columns = set()
+    for file in files:
+        try:
+            with open_file(file, again=True) as opened:
+                read = parquet.ParquetFile(opened)
+                metadata, schema = read.metadata, read.schema_arrow
+        except (arrow.lib.ArrowException, OSError, ValueError) as error:
+            raise DecloakError(f"not Parquet: {quote(error)}", location(file), "write the file again") from None
+        with at_location(location(file)):
+            columns.add(_list_column(arrow, schema, options))
+            for group in range(metadata.num_row_groups):
+                if metadata.row_group(group).total_byte_size > LARGEST:
+                    size = metadata.row_group(group).total_byte_size
+                    raise DecloakError(f"the row group {group} has {size:,} bytes", hint=ROW_GROUP)
+                blocks.append(Block(os.fspath(file), group))
+    if len(columns) > 1:
+        raise DecloakError("the files name their column of lists differently", location(path), "give it one name")
+    if not blocks:
+        raise DecloakError("no transactions in the file", location(path), "expected the format parquet")
+    return Blocks(tuple(blocks), "parquet", options, columns.pop())
+
+
+def _list_column(arrow: Any, schema: Any, options: Options) -> str:
+    """Return the name of the column that has the items of each record as a list."""
+    kinds = arrow.types
+    lists = [field.name for field in schema if kinds.is_list(field.type) or kinds.is_large_list(field.type)]
+    lists = [options.item] if options.item in lists else lists
+    if len(lists) != 1:
+        message = f"{len(lists)} columns have a list for each record, and parts need one"
+        raise DecloakError(message, hint="write one list of items a row, or read the file whole: parts: false")
+    return str(lists[0])
+
+
+def _read_group(block: Block, column: str) -> CodedRows[str]:
+    arrow, parquet = _parquet()
+    try:
+        file = parquet.ParquetFile(block.path, memory_map=False, read_dictionary=[f"{column}.list.element"])
+        lists = file.read_row_group(block.place, columns=[column], use_threads=False).column(0)
+        lists = lists.chunk(0) if lists.num_chunks == 1 else arrow.concat_arrays(lists.chunks)
+        values = lists.flatten()  # leaves out what missing lists have beneath
+        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
+    except (arrow.lib.ArrowException, OSError, ValueError) as error:
+        raise DecloakError(f"not Parquet: {quote(error)}", hint="write the file again") from None
+    if values.null_count:
+        raise DecloakError("a record has a missing item", hint="remove it from the list")
+    names = [check_name(cell_name(value, number)) for number, value in enumerate(coded.dictionary.to_pylist())]
+    return CodedRows(np.concatenate(([0], np.cumsum(lengths))), coded.indices.to_numpy(), names)
+
+
+def write_part(path: Path, rows: CodedRows[str]) -> None:
+    """Write `rows` as a Parquet file with a list of names for each record, complete or not at all."""
+    arrow, parquet = _parquet()
+    names = arrow.DictionaryArray.from_arrays(arrow.array(rows.codes), arrow.array(rows.names, arrow.string()))
+    lists = arrow.ListArray.from_arrays(arrow.array(rows.start.astype(np.int32)), names)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    parquet.write_table(arrow.table({ITEMS: lists}), beside, compression="zstd", row_group_size=max(1, len(rows)))
+    beside.replace(path)
