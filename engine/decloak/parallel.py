@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from decloak import ending
 from decloak.errors import DecloakError
 
-if TYPE_CHECKING:
-    from decloak.processes import ForkedProcesses
-
 __all__ = [
-    "Cluster", "ClusterError", "can_fork", "cluster_threads", "cores", "local_pool", "map_tasks", "merge_tasks",
-    "tasks_on", "workers",
+    "Cluster", "ClusterError", "Workers", "can_fork", "cluster_threads", "cores", "map_tasks", "merge_tasks",
+    "tasks_on", "using", "workers",
 ]  # fmt: skip
 
 Result = TypeVar("Result")
@@ -88,37 +86,43 @@ def _begin_thread(context: Context, initialize: Callable[..., None], arguments: 
 
 
 _CLUSTER: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
-_POOL: ContextVar["Pool | None"] = ContextVar("pool", default=None)
 
 OFTEN = 0.1
 """Seconds between two looks at local processes."""
 
 
-class Pool:
-    """Forked processes for `merge_tasks`, until one of them is killed: then this process works alone."""
+class Workers(Protocol):
+    """Local processes that compute tasks."""
 
-    def __init__(self, processes: "ForkedProcesses", number: int) -> None:
-        self.processes: ForkedProcesses | None = processes
-        self.number = number
+    def submit(self, function: Callable[..., Result], /, *arguments: Any) -> "Future[Result]":
+        """Let a process call `function` with its arguments."""
+
+    def check(self) -> None:
+        """Raise BrokenProcessPool if a process has ended."""
+
+    def end(self) -> object:
+        """End all processes."""
+
+
+@dataclass
+class Pool:
+    """A number of processes for `merge_tasks`, until one of them is killed: then this process works alone."""
+
+    processes: Workers | None
+    number: int
+
+
+_POOL: ContextVar[Pool | None] = ContextVar("pool", default=None)
 
 
 @contextmanager
-def local_pool(number: int) -> Iterator[None]:
-    """Let `merge_tasks` use `number` forked processes inside the block, if processes can be forked here.
-
-    They are forked now: later this process has the connection to a store, which no other may have.
-    """
-    if number < 2 or not can_fork():
+def using(processes: Workers, number: int) -> Iterator[None]:
+    """Let `merge_tasks` use a `number` of `processes` inside the block."""
+    token = _POOL.set(Pool(processes, number))
+    try:
         yield
-        return
-    from decloak.processes import forked_processes
-
-    with forked_processes(number, int) as processes:
-        token = _POOL.set(Pool(processes, number))
-        try:
-            yield
-        finally:
-            _POOL.reset(token)
+    finally:
+        _POOL.reset(token)
 
 
 @contextmanager
@@ -142,7 +146,7 @@ def merge_tasks(
 ) -> None:
     """Call `merge` once for the result of each task, in any order; a sum may not take a result twice.
 
-    The cluster of `tasks_on` computes the tasks, else the processes of `local_pool`, else this process. If a process is
+    The cluster of `tasks_on` computes the tasks, else the processes of `using`, else this process. If a process is
     killed, this process computes the tasks that are not merged yet.
     """
     cluster, pool, left = _CLUSTER.get(), _POOL.get(), dict(enumerate(tasks))

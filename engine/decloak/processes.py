@@ -16,8 +16,9 @@ from typing import Any
 from decloak import ending
 from decloak.errors import DecloakError
 from decloak.memory import data_bytes
+from decloak.parallel import can_fork, using
 
-__all__ = ["ForkedProcesses", "forked_processes"]
+__all__ = ["ForkedProcesses", "forked_processes", "local_pool"]
 
 PATIENCE = 3.0
 """Seconds that a process has to end, and to end the processes that it has started."""
@@ -59,7 +60,7 @@ class ForkedProcesses(ProcessPoolExecutor):
 
 @contextmanager
 def forked_processes(
-    number: int, initialize: Callable[..., None], *arguments: object, memory: int | None = None
+    number: int, initialize: Callable[..., object], *arguments: object, memory: int | None = None
 ) -> Iterator[ForkedProcesses]:
     """Give an executor of `number` forked processes, which end with the block.
 
@@ -91,6 +92,19 @@ def forked_processes(
     executor.shutdown()
 
 
+@contextmanager
+def local_pool(number: int) -> Iterator[None]:
+    """Let `merge_tasks` use `number` forked processes inside the block, if processes can be forked here.
+
+    They are forked now: later this process has the connection to a store, which no other may have.
+    """
+    if number < 2 or not can_fork():
+        yield
+        return
+    with forked_processes(number, gc.collect) as processes, using(processes, number):
+        yield
+
+
 def _death(workers: Sequence[BaseProcess]) -> DecloakError:
     """Return an error that says how the first process ended; the pool has asked the others to end."""
     asked = (None, 0, ending.EXIT_INTERRUPTED, -signal.SIGTERM)
@@ -101,7 +115,7 @@ def _death(workers: Sequence[BaseProcess]) -> DecloakError:
 
 
 def _begin(
-    home: int, mask: set[int], memory: int | None, initialize: Callable[..., None], arguments: Sequence[object]
+    home: int, mask: set[int], memory: int | None, initialize: Callable[..., object], arguments: Sequence[object]
 ) -> None:
     """Make a worker of a forked copy of the process `home`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches the home as well, which ends the others

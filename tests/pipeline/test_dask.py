@@ -103,8 +103,8 @@ class Sent:
         self.tasks.append(arguments)
         return function(*arguments)
 
-    def map(self, function, tasks):
-        return [self.call(function, *task) for task in tasks]
+    def results(self, function, tasks):
+        return (self.call(function, *task) for task in tasks)
 
     def close(self):
         pass
@@ -280,7 +280,7 @@ def wait(folder, function, *arguments):
     return function(*arguments)
 
 folder, here, one_is_written = sys.argv.pop(1), threading.local(), threading.Event()
-compute, is_finished, map_calls = scheduler.compute_stages, scheduler.Schedule.is_finished, DaskCluster.map
+compute, is_finished, map_calls = scheduler.compute_stages, scheduler.Schedule.is_finished, DaskCluster.results
 
 def compute_later(task):
     here.plan = task.plan
@@ -297,7 +297,7 @@ def map_waiting(self, function, tasks):
     return map_calls(self, partial(wait, folder, function) if getattr(here, "plan", 0) else function, tasks)
 
 scheduler.compute_stages, scheduler.Schedule.is_finished = compute_later, is_finished_after
-DaskCluster.map = map_waiting
+DaskCluster.results = map_waiting
 main(sys.argv[1:])
 """
 """A run that writes the first of its plans; every call for another one waits in its worker for the file `go on`."""

@@ -37,7 +37,16 @@ from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 from decloak.parallel import merge_tasks
 
-__all__ = ["Coding", "Counted", "PartedRelease", "catalogue", "cut_in_parts", "folder_of", "hierarchy_by", "read_counts"]
+__all__ = [
+    "Coding",
+    "Counted",
+    "PartedRelease",
+    "catalogue",
+    "cut_in_parts",
+    "folder_of",
+    "hierarchy_by",
+    "read_counts",
+]
 
 NODES = 8_192
 """Largest number of nodes of a hierarchy: the table of pairs takes 4 bytes each, in each process."""
@@ -51,7 +60,7 @@ class PartedRelease(Published):
     parts: tuple[Part, ...] = ()
 
     @property
-    def generalised(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+    def generalised(self) -> tuple[tuple[str, ...], ...]:
         """Every generalised item."""
         return tuple(self.names)
 
@@ -224,14 +233,15 @@ def _scatter(
     secret: str,
 ) -> tuple[list[Segments], Signatures]:  # fmt: skip
     """Write the labels of the records of each block, by a random part for each record."""
-    segments, sums = [], np.zeros(len(items), np.uint64)
+    segments = list[Segments]()
+    sums: Signatures = np.zeros(len(items), np.uint64)
     for number in numbers:
         sets = coding.read(blocks, number)
         sums += signature_sums(sets.start, sets.codes, items)
         rows = CodedRows(sets.start, sets.codes, coding.items)
         labelled = sets_of(rows, of_leaf)
         part = _randomness(secret, 0, number).integers(len(blocks), size=len(labelled))
-        moved = CodedRows(labelled.start, labelled.codes, ()).select(np.argsort(part, kind="stable"))
+        moved = CodedRows[str](labelled.start, labelled.codes, ()).select(np.argsort(part, kind="stable"))
         begins = np.searchsorted(np.sort(part), np.arange(len(blocks) + 1))
         for name, array in (("codes", moved.codes), ("lengths", moved.lengths.astype(np.int32))):
             beside = making / f".{name}-{number}.{os.getpid()}"
@@ -245,11 +255,11 @@ def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Seque
             ) -> tuple[int, Part]:  # fmt: skip
     """Write the records of a part in a random order; `segments` are the places of its records in each block."""
     read = {}
-    for name, column in (("codes", 2), ("lengths", 1)):
+    for name, column in (("codes", 1), ("lengths", 0)):
         pieces = [np.zeros(0, np.int32)]
-        for segment in segments:
-            begin, end = segment[column]
-            pieces.append(np.fromfile(making / f".{name}-{segment[0]}", np.int32, end - begin, offset=4 * int(begin)))
+        for number, *ranges in segments:
+            begin, end = ranges[column].tolist()
+            pieces.append(np.fromfile(making / f".{name}-{number}", np.int32, end - begin, offset=4 * begin))
         read[name] = np.concatenate(pieces)
     rows = CodedRows(np.concatenate(([0], np.cumsum(read["lengths"], dtype=np.int64))), read["codes"], labels)
     shuffled = rows.select(_randomness(secret, 1, part).permutation(len(rows)))

@@ -99,7 +99,7 @@ def positions(names: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int
     return np.array([number.get(name, -1) for name in names], np.int32)
 
 
-def sets_of(rows: CodedRows[str], codes: NDArray[np.int32]) -> Sets:
+def sets_of(rows: CodedRows[Any], codes: NDArray[np.int32]) -> Sets:
     """Return `rows` as sets of `codes`, which has the new code of each name."""
     held, inner = codes[rows.codes], np.ones(len(rows.codes), np.bool_)
     inner[rows.start[:-1][rows.lengths > 0]] = False

@@ -31,6 +31,6 @@ def signature_sums(start: Ints, codes: Ints | NDArray[np.int32], items: Signatur
     """
     of_codes = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed(items + np.uint64(1))[codes], dtype=np.uint64)))
     of_records = of_codes[start[1:]] - of_codes[start[:-1]]
-    sums = np.zeros(len(items), np.uint64)
+    sums: Signatures = np.zeros(len(items), np.uint64)
     np.add.at(sums, codes, np.repeat(mixed(of_records), np.diff(start)))
     return sums

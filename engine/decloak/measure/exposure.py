@@ -114,10 +114,11 @@ class _ImpliedOutside:
 
 def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     """Measure all figures of exposure; `settings` are the settings of the guesses."""
-    if isinstance(attacked.release, PartedStored):
+    held = attacked.release
+    if isinstance(held, PartedStored):
         from decloak.measure.exposure_parts import PartedExposure
 
-        return attacked.release.cached(PartedExposure(settings["targets"], settings["seed"]))
+        return held.cached(PartedExposure(settings["targets"], settings["seed"]))
     parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
     outside = attacked.release.cached(_ImpliedOutside(str(settings["control"]), attacked.control))

@@ -6,6 +6,7 @@ drawn, the figures are equal.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -42,7 +43,8 @@ EXPOSED = round(1 / FOUND)
 DRAWN = "all figures of exposure count {:,} people, drawn from {:,} with seed {}"
 
 
-class PartedExposure(NamedTuple):
+@dataclass(frozen=True)
+class PartedExposure:
     """The number of people to draw, and the seed. A release computes its figures once for equal settings."""
 
     targets: int
@@ -50,13 +52,14 @@ class PartedExposure(NamedTuple):
 
     def __call__(self, held: PartedStored) -> MetricResult:
         """Return the figures of exposure of `held`, and a note on the draw."""
-        assert held.original is not None and held.tree is not None
+        assert held.original is not None
+        assert held.tree is not None
         tree, blocks, store = held.tree, held.original.blocks, _store_of(held)
         counted = read_counts(store, _original_key(held), tree)
         if counted is None:
             where = quote(str(folder_of(store)), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
-        people = _draw(blocks, Coding(tree.items, tree.leaf, tree.parent), counted, *self)
+        people = _draw(blocks, Coding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
         supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
         members = {label: items for items, label in held.published.names.items()}
         label_of = {item: label for label, items in members.items() for item in items}
@@ -132,11 +135,12 @@ def _fetch(
     blocks: Blocks, numbers: range, coding: Coding, items: Signatures, rows: Sequence[Ints]
 ) -> tuple[Signatures, list[tuple[int, Ints, Ints]]]:
     """Return the last sums of signatures over some blocks, and the records of each block at the places `rows`."""
-    sums, fetched = np.zeros(len(items), np.uint64), []
+    sums: Signatures = np.zeros(len(items), np.uint64)
+    fetched = list[tuple[int, Ints, Ints]]()
     for number, chosen in zip(numbers, rows, strict=True):
         sets = coding.read(blocks, number)
         sums += signature_sums(sets.start, sets.codes, items)
-        some = CodedRows(sets.start, sets.codes, ()).select(chosen)
+        some = CodedRows[str](sets.start, sets.codes, ()).select(chosen)
         fetched.append((number, some.lengths, some.codes.astype(np.int64)))
     return sums, fetched
 
@@ -216,7 +220,7 @@ def _search(form: _Form, sets: Ints, lacks: Mask, most: Ints) -> Ints:
     """Return the records that answer each query, at least up to `most`; see `Queries`."""
     # The rarest code comes first: the search looks up a query where a record has it.
     last = 2 + ~lacks[:, None]
-    rank = np.where(np.arange(3) <= last, form.supports[sets] * len(form.names) + sets, np.iinfo(np.int64).max)
+    rank = np.where(np.arange(3) < last, form.supports[sets] * len(form.names) + sets, np.iinfo(np.int64).max)
     sets = np.take_along_axis(sets, np.argsort(rank, axis=1, kind="stable"), axis=1)
     keys = ((sets[:, 0] * len(form.names) + sets[:, 1]) * len(form.names) + sets[:, 2]) * 2 + lacks
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)

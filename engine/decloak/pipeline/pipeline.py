@@ -7,7 +7,7 @@ killed run goes on after the last stage that was committed.
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from decloak.anonymisers.method import Method, NewRelease, StoredContent
 from decloak.anonymisers.parts import catalogue
 from decloak.data.assignment import AssignmentList
-from decloak.data.formats.blocks import PartedData
+from decloak.data.formats.blocks import Part, PartedData
 from decloak.data.text.order import sorted_warning
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
@@ -97,7 +97,8 @@ class Pipeline:
         self.get_or_make("dataset", self.plan.original, self._read_original)
 
     def _read_original(self, key: str) -> Write:
-        data, parts = self.material.dataset, ((), ())
+        data = self.material.dataset
+        parts: tuple[Sequence[Part], Sequence[str]] = ((), ())
         if isinstance(data, PartedData):
             with tasks_on(self.workspace.cluster):
                 parts = catalogue(data, self.workspace.store.path)

@@ -14,7 +14,6 @@ from decloak.errors import NoRelease, escape_control
 from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
-from decloak.parallel import local_pool
 from decloak.pipeline.cluster import check_address, cluster_at
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.permission import allowed_hosts, named_files, outgoing_requests, outside_notes
@@ -23,6 +22,7 @@ from decloak.pipeline.progress import Progress, ProgressReporter, RunVariant
 from decloak.pipeline.scheduler import run_plans
 from decloak.pipeline.validate import plans, selected
 from decloak.pipeline.workspace import Workspace
+from decloak.processes import local_pool
 from decloak.relate.sending import allow_hosts
 from decloak.scenario.criteria import judged_criteria
 from decloak.scenario.document import Document, load

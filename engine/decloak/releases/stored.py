@@ -203,7 +203,7 @@ class StoredSetRelease(StoredRelease):
 class PartedStored(StoredSetRelease):
     """A release whose records are in files beside the store."""
 
-    original: PartedData | None  # type: ignore[assignment]
+    original: PartedData | None
     """Truth: the blocks of the original records; the pipeline sets them."""
 
 

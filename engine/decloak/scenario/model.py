@@ -374,6 +374,11 @@ class Scenario(Varying):
             message = "no attack reads records in parts, so people are counted without one"
             yield (key,), DecloakError(message, hint=f"delete {key}, or delete parts")
         for number, family in enumerate(self.listed_families):
+            place, settings = ("measure", number, "exposure"), self.settings_of("exposure")
+            if family == "exposure" and settings["targets"] == "all":
+                yield (*place, "targets"), DecloakError("people are drawn from records in parts", hint="write a number")
+            if family == "exposure" and settings["control"] is not None:
+                yield (*place, "control"), DecloakError("records in parts have no control", hint="delete it")
             if family not in PARTED:
                 hint = f"measure {' or '.join(PARTED)}, or delete parts"
                 yield ("measure", number), DecloakError(f"{quote(family)} needs all records in memory", hint=hint)

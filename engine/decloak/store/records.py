@@ -82,9 +82,8 @@ def write_parts(connection: sqlite3.Connection, dataset: int, parts: Iterable[Pa
 def read_parts(connection: sqlite3.Connection, dataset: int) -> list[Part]:
     """Return the catalogue of `dataset`; empty if the store has its records."""
     columns = "path, row_groups, records, elements, bytes, sha256"
-    return [
-        Part(*row) for row in connection.execute(f"select {columns} from part where dataset = ? order by id", (dataset,))
-    ]
+    rows = connection.execute(f"select {columns} from part where dataset = ? order by id", (dataset,))
+    return [Part(*row) for row in rows]
 
 
 def _element_lists(rows: CodedRows[T], elements: Ints) -> Iterator[str]:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby, islice
 
 from decloak.data.content import Element
-from decloak.data.formats.published import format_element
 from decloak.data.formats.blocks import Part
+from decloak.data.formats.published import format_element
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 from decloak.digest import digest as digest_of

@@ -90,7 +90,7 @@ def _rare_pairs(table: NDArray[np.int32], labels: Ints, firsts: int, k: int) -> 
     for begin in range(0, firsts, step):
         row = labels[begin : min(begin + step, firsts), None]
         counts = table[np.minimum(row, labels), np.maximum(row, labels)]
-        pairs = np.argwhere((counts > 0) & (counts < k)) + (begin, 0)
+        pairs = np.argwhere((counts > 0) & (counts < k)) + np.array([begin, 0])
         yield pairs[pairs[:, 0] < pairs[:, 1]]
 
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import (
-    FilePath, Line, ReadFile, check_name, decode_text, location, open_file, stream_lines,
+    FilePath,
+    Line,
+    ReadFile,
+    check_name,
+    decode_text,
+    location,
+    open_file,
+    stream_lines,
 )
 from decloak.data.formats.plain_files import find_format
 from decloak.data.formats.record import Options, as_dataset

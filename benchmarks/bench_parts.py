@@ -1,0 +1,130 @@
+"""Time and memory of a run over records that stay in a Parquet file: make the file, run, print a line of a table.
+
+`python benchmarks/bench_parts.py 10 --jobs 2` generates 10 million records once, in the folder of `--folder`. Half of
+the draws of a record come from one of 80 topics. Items are unsorted and may repeat. `--write` puts the line into
+results.md. CPU is user and system time of all processes. Memory is the largest sum of proportional set sizes, looked at
+five times a second.
+"""
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from decloak.data.formats.blocks import ITEMS
+from decloak.data.formats.tables_extra import import_extra
+
+ITEM_COUNT, TOPICS, MILLION = 2_000, 80, 1_000_000
+RESULTS = Path(__file__).with_name("results.md")
+HEAD = "| records in parts | jobs | CPU s | seconds | memory MB | release MB | store MB | stages |"
+SCENARIO = """\
+scenario: How many people does a cut of a large file expose?
+data: {{file: {file}, format: parquet, parts: true}}
+anonymise: {{method: cut, k: 5, m: 2, hierarchy: {{by: names, fanout: 5}}}}
+"""
+
+
+def generate(path: Path, millions: int) -> None:
+    """Write a row group of a million records for each of `millions`."""
+    arrow, parquet = import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
+    order = np.random.default_rng(1).permutation(ITEM_COUNT)
+    weight = (np.arange(1, ITEM_COUNT + 1) ** -1.3)[order]
+    below, wide = np.concatenate(([0], np.cumsum(weight / weight.sum()))), ITEM_COUNT // TOPICS
+    topics = np.cumsum(1 / np.arange(1, TOPICS + 1))
+    names = arrow.array([f"item {number}" for number in range(ITEM_COUNT)])
+    kind = arrow.schema([(ITEMS, arrow.list_(arrow.string()))])
+    with parquet.ParquetWriter(path, kind, compression="zstd", use_dictionary=True) as writer:
+        for block in range(millions):
+            rng = np.random.default_rng([2, block])
+            mean = 6 * np.exp(0.6 * rng.standard_normal(MILLION) - 0.18)
+            lengths = np.minimum(1 + rng.poisson(mean), 400)
+            topic = np.repeat(np.searchsorted(topics / topics[-1], rng.random(MILLION)), lengths)
+            draw, of_topic = rng.random(len(topic)), rng.random(len(topic)) < 0.5
+            low, high = below[topic * wide], below[(topic + 1) * wide]
+            codes = np.searchsorted(below, np.where(of_topic, low + draw * (high - low), draw), side="right") - 1
+            codes = arrow.DictionaryArray.from_arrays(np.minimum(codes, ITEM_COUNT - 1).astype(np.int32), names)
+            start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+            lists = arrow.ListArray.from_arrays(arrow.array(start), codes.cast(arrow.string()))
+            writer.write_table(arrow.table({ITEMS: lists}), row_group_size=MILLION)
+
+
+def memory_of(process: int) -> int:
+    """Return the proportional set sizes of a process and its children, in bytes."""
+    total = 0
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+        total += 1024 * int(re.search(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[1])
+        for task in Path(f"/proc/{process}/task").iterdir():
+            total += sum(map(memory_of, map(int, (task / "children").read_text().split())))
+    except (OSError, TypeError):
+        pass  # it has ended
+    return total
+
+
+def size_of(folder: Path, pattern: str) -> float:
+    return sum(file.stat().st_size for file in folder.glob(pattern) if file.is_file()) / 1e6
+
+
+def measure(file: Path, millions: int, arguments: list[str], jobs: int) -> str:
+    """Run decloak on `file`, and return the line of the table."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as name:
+        folder = Path(name)
+        scenario, store = folder / "scenario.yaml", folder / "store.db"
+        scenario.write_text(SCENARIO.format(file=file))
+        before, begun, most = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
+        command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store), "-v", *arguments]
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while run.poll() is None:
+            most = max(most, memory_of(run.pid))
+            time.sleep(0.2)
+        out, error = run.communicate()
+        took, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(out + error, file=sys.stderr)
+        if run.returncode:
+            raise SystemExit(run.returncode)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        stages = re.search(r"^base: (.*?) \(", out + error, re.MULTILINE)
+        cells = [f"{millions} M", jobs, f"{cpu:.1f}", f"{took:.1f}", most >> 20]
+        cells += [f"{size_of(folder, 'store.db.parts/release-*/*'):.1f}", f"{size_of(folder, 'store.db*'):.1f}"]
+        return "| " + " | ".join(map(str, [*cells, stages[1] if stages else ""])) + " |"
+
+
+def write(line: str) -> None:
+    """Put `line` under the heading of results.md, in place of the line for the same work."""
+    text, key = RESULTS.read_text(), line.split("|")[1:3]
+    if HEAD not in text:
+        text += f"\n## Records that stay in files (`bench_parts.py`)\n\n{HEAD}\n|{'---|' * HEAD[1:].count('|')}\n"
+    before, _, after = text.partition(HEAD)
+    lines = [one for one in after.splitlines() if one.split("|")[1:3] != key]
+    while lines and not lines[-1]:
+        lines.pop()
+    RESULTS.write_text(before + HEAD + "\n".join([*lines, line]) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("millions", type=int, nargs="?", default=10, help="millions of records")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="the folder of the file")
+    parser.add_argument("--write", action="store_true", help="put the line into results.md")
+    chosen = parser.parse_args()
+    file = chosen.folder.resolve() / f"decloak-records-{chosen.millions}.parquet"
+    if not file.exists():
+        beside = file.with_suffix(f".{os.getpid()}")
+        generate(beside, chosen.millions)
+        beside.replace(file)
+    line = measure(file, chosen.millions, ["--jobs", str(chosen.jobs)], chosen.jobs)
+    print(f"{HEAD}\n{line}")
+    if chosen.write:
+        write(line)
+
+
+if __name__ == "__main__":
+    main()
