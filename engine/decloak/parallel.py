@@ -144,7 +144,7 @@ def workers() -> int:
 def merge_tasks(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], merge: Callable[[Result], object]
 ) -> None:
-    """Call `merge` once for the result of each task, in any order; a sum may not take a result twice.
+    """Call `merge` once for the result of `function` for each of `tasks`, in any order: a sum may not take one twice.
 
     The cluster of `tasks_on` computes the tasks, else the processes of `using`, else this process. If a process is
     killed, this process computes the tasks that are not merged yet.

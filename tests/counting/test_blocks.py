@@ -1,11 +1,11 @@
 """Counts over blocks: compiled, by matrices, and from the definitions."""
 
-import naive_blocks as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_blocks as naive
 from decloak.counting import blocks
 from decloak.counting.blocks import Queries, add_pairs, sets_of
 from decloak.data.hierarchy import Hierarchy

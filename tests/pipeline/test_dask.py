@@ -269,7 +269,7 @@ from functools import partial
 from pathlib import Path
 import decloak.pipeline.scheduler as scheduler
 from decloak.cli import main
-from decloak.dask_cluster import DaskCluster
+from decloak.pipeline.cluster import DaskCluster
 
 def wait(folder, function, *arguments):
     import os, time

@@ -33,6 +33,7 @@ from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
+from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 from decloak.parallel import merge_tasks
@@ -50,7 +51,7 @@ __all__ = [
 
 NODES = 8_192
 """Largest number of nodes of a hierarchy: the table of pairs takes 4 bytes each, in each process."""
-SHUFFLED = "the records are in random order in {:,} files, and each file has records of the whole data"
+SHUFFLED = "the records are in random order, in {}; each file has records of the whole data"
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +83,7 @@ class Coding(NamedTuple):
     parent: Ints
 
     def read(self, blocks: Blocks, number: int) -> Sets:
-        """Return the records of a block as ascending leaf positions."""
+        """Return the records of the block `number` of `blocks` as ascending leaf positions."""
         rows = blocks.read(number)
         codes = positions(rows.names, {item: at for at, item in enumerate(self.items)})
         strange = np.bincount(rows.codes, minlength=len(codes))[codes < 0] if len(codes) else codes
@@ -105,7 +106,9 @@ def catalogue(data: PartedData, store: Path) -> tuple[list[Part], list[str]]:
 
 
 def hierarchy_by(data: PartedData, by: str, fanout: int, seed: int) -> Hierarchy:
-    """Return the hierarchy of groups of `fanout` items of `data` in the order `by`, which their supports decide."""
+    """Return the hierarchy of groups of `fanout` items of `data` in the order `by`: names,
+    popularity, or random with `seed`.
+    """
     items = ordered_names(scan(data).supports, by, seed)
     return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
@@ -152,7 +155,9 @@ def folder_of(store: Path) -> Path:
 
 
 def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
-    """Return the counts that `cut_in_parts` has kept, None if there are none."""
+    """Return the counts beside `store` of the data with the key `original` by the nodes of `tree`, None if there are
+    none.
+    """
     path = _counts_file(store, original, tree)
     if not path.is_file():
         return None
@@ -160,7 +165,7 @@ def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
         return Counted(*(held[name] for name in Counted._fields))
 
 
-def _keep(counted: Counted, path: Path) -> None:
+def _write_counts(counted: Counted, path: Path) -> None:
     beside = path.with_name(f".{os.getpid()}.{path.name}")
     np.savez(beside, **counted._asdict())
     beside.replace(path)
@@ -182,7 +187,7 @@ def cut_in_parts(
     counted = read_counts(store, original, tree)
     if counted is None:
         counted = _counted(data.blocks, coding)
-        _keep(counted, _counts_file(store, original, tree))
+        _write_counts(counted, _counts_file(store, original, tree))
     check_enough(int(counted.table[0, 0]), k)
     cut = cut_by_pairs(tree, counted.table, k)
     used = cut[np.diagonal(counted.table)[cut] > 0]
@@ -193,7 +198,7 @@ def cut_in_parts(
     try:
         parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
         _recount(making, labels, counted.table[np.ix_(used, used)], k)
-        _keep(counted, _counts_file(store, original, tree))
+        _write_counts(counted, _counts_file(store, original, tree))
         final = folder / f"release-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
         making.replace(final)
@@ -205,7 +210,7 @@ def cut_in_parts(
     supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
     release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=tuple(catalogue))
     loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
-    return release, loss, SHUFFLED.format(len(parts))
+    return release, loss, SHUFFLED.format(amount(len(parts), "file"))
 
 
 def _sweep(folder: Path) -> None:

@@ -13,7 +13,7 @@ Codes = NDArray[np.int32]
 
 @compiled
 def ascending_sets(start: Ints, codes: Codes) -> tuple[Ints, Codes]:
-    """Return the records with the codes of each in ascending order, each code once."""
+    """Return records with the `codes` of each in ascending order, each code once; `start` has their first codes."""
     begin, held, count = np.zeros(len(start), np.int64), np.empty(len(codes), np.int32), 0
     for record in range(len(start) - 1):
         first = count
@@ -33,7 +33,10 @@ def ascending_sets(start: Ints, codes: Codes) -> tuple[Ints, Codes]:
 
 @compiled
 def add_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: Codes) -> None:
-    """Add to `table` the records with each pair of nodes: those of their codes, and all nodes above."""
+    """Add to `table` the records with each pair of nodes: the `leaf` of each of their `codes`, and all nodes above.
+
+    `start` has the first code of each record, and `parent` the node above each node, -1 for a root.
+    """
     seen, nodes = np.full(len(parent), -1, np.int64), np.empty(len(parent), np.int64)
     for record in range(len(start) - 1):
         count = 0
@@ -59,7 +62,8 @@ def search(
     """Take 1 from `left` of each query for each record that answers it; a query with none left is dropped.
 
     A query is a row of `sets`: three codes, of which a record needs the first two. It needs the third, or must lack it
-    where `lacks` is true. `head` has the first query of each first code, and `following` the next one.
+    where `lacks` is true. `head` has the first query of each first code, and `following` the next one. `start` and
+    `codes` are the records, numbered from `first`. `seen` has the last record with each code.
     """
     for record in range(len(start) - 1):
         marked = False

@@ -73,7 +73,9 @@ class PartedExposure:
         known = _rarest(people.rows, supports)
         drawn = [_random_items(people, size, self.seed) for size in range(1, MOST_KNOWN + 1)]
         before, after = _answers(original, known, drawn), _answers(release, known, drawn)
-        hidden = hidden_items(*_taken(people.rows, tree.items, code, [members.get(label, label) for label in labels]))
+        hidden = hidden_items(
+            *_published_records(people.rows, tree.items, code, [members.get(label, label) for label in labels])
+        )
         figures = RecordExposure(
             people=len(people.places),
             singled_out=changes(before.singled_out, after.singled_out),
@@ -250,7 +252,7 @@ def _answer(blocks: Blocks, numbers: range, names: Sequence[str], sets: Ints, la
     return most - queries.left
 
 
-def _taken(
+def _published_records(
     rows: CodedRows[int], items: Sequence[str], code: NDArray[np.int32], names: Sequence[Element]
 ) -> tuple[Elements, CodedRows[Element], Ints, Ints, Ints]:
     """Return the published records of people, with what `hidden_items` needs of them.

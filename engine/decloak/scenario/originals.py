@@ -202,7 +202,7 @@ class Original(_Sampled):
         options = Options(*(getattr(self, option) for option in Options._fields))
         held = folder.data_of(self.file)
         if self.parts:
-            return PartedData.at(Blocks.of((folder.path / self.file).resolve(), self.format, options), self.file)
+            return PartedData.of_blocks(Blocks.of((folder.path / self.file).resolve(), self.format, options), self.file)
         if held is None:
             data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         else:

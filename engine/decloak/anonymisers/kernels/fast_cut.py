@@ -60,8 +60,9 @@ def cut(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, accelerat
 
 
 def cut_by_pairs(tree: Hierarchy, table: NDArray[np.int32], k: int) -> Ints:
-    """Return the cut that `cut` returns for m = 2, from `table`: the number of records with each pair of nodes of
-    `tree`, a <= b.
+    """Return the cut of `tree` that `cut` returns for `k` and m = 2, from the number of records with each pair of nodes.
+
+    `table` has this number for the nodes a <= b.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> table = np.triu([[2, 2, 1, 1, 2], [2, 2, 1, 1, 2], [1, 1, 1, 0, 1], [1, 1, 0, 1, 1], [2, 2, 1, 1, 2]])
@@ -76,7 +77,9 @@ def cut_by_pairs(tree: Hierarchy, table: NDArray[np.int32], k: int) -> Ints:
     while len(fresh := np.setdiff1d(walker.labels(), verified)):
         old = np.intersect1d(walker.labels(), verified)
         verified = np.concatenate((walker.rarest_first(fresh), walker.rarest_first(old)))
-        walker.cure_rare(_rare_pairs(table, verified, len(fresh), k), verified, lambda nodes: _together(table, nodes))
+        walker.cure_rare(
+            _rare_pairs(table, verified, len(fresh), k), verified, lambda nodes: _pair_support(table, nodes)
+        )
     return raised.cut
 
 
@@ -94,7 +97,7 @@ def _rare_pairs(table: NDArray[np.int32], labels: Ints, firsts: int, k: int) -> 
         yield pairs[pairs[:, 0] < pairs[:, 1]]
 
 
-def _together(table: NDArray[np.int32], nodes: tuple[int, ...]) -> int:
+def _pair_support(table: NDArray[np.int32], nodes: tuple[int, ...]) -> int:
     return int(table[min(nodes), max(nodes)])
 
 

@@ -65,7 +65,10 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, folder: Path, row_groups: int, records: int, elements: int) -> "Part":
-        """Return the catalogue row of the file at `path` with these counts, for a store in `folder`."""
+        """Return the catalogue row of the file at `path` for a store in `folder`.
+
+        The file has `row_groups` blocks, and `records` with so many `elements`.
+        """
         sha256 = hashlib.sha256()
         with path.open("rb") as file:
             while content := file.read(BYTES):
@@ -88,7 +91,7 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of(cls, path: FilePath, form: str, options: Options = Options()) -> "Blocks":  # noqa: B008 (a named tuple)
-        """Return the blocks of the file at `path`, or of the Parquet files in this folder."""
+        """Return the blocks of the file at `path` in the format `form` with `options`; a folder has Parquet files."""
         entry = find_format(form, options)
         if form not in BLOCKED or (entry.parse is None and form != "parquet"):
             hint = f"write it as {' or '.join(BLOCKED)}, or read it whole: parts: false"
@@ -148,7 +151,7 @@ class PartedData(Dataset):
     """What `decloak.counting.blocks.scan` found, None before."""
 
     @classmethod
-    def at(cls, blocks: Blocks, origin: str) -> "PartedData":
+    def of_blocks(cls, blocks: Blocks, origin: str) -> "PartedData":
         """Return the records in `blocks`, which are named `origin`."""
         data = cls(CodedRows(np.zeros(1, np.int64), np.zeros(0, np.int32), ()), RowLabels(0), origin)
         data.__dict__.update(blocks=blocks, scanned=None)
@@ -241,7 +244,7 @@ def _read_group(block: Block, column: str) -> CodedRows[str]:
 
 
 def write_part(path: Path, rows: CodedRows[str]) -> None:
-    """Write `rows` as a Parquet file with a list of names for each record, complete or not at all."""
+    """Write `rows` to `path` as Parquet with a list of names for each record, complete or not at all."""
     arrow, parquet = _parquet()
     names = arrow.DictionaryArray.from_arrays(arrow.array(rows.codes), arrow.array(rows.names, arrow.string()))
     lists = arrow.ListArray.from_arrays(arrow.array(rows.start.astype(np.int32)), names)
