@@ -60,9 +60,9 @@ def cut(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, accelerat
 
 
 def cut_by_pairs(tree: Hierarchy, table: NDArray[np.int32], k: int) -> Ints:
-    """Return the cut of `tree` that `cut` returns for `k` and m = 2, from the number of records with each pair of nodes.
+    """Return the cut of `tree` that `cut` returns for `k` and m = 2, from the records with each pair of nodes.
 
-    `table` has this number for the nodes a <= b.
+    `table` has their number for the nodes a <= b.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> table = np.triu([[2, 2, 1, 1, 2], [2, 2, 1, 1, 2], [1, 1, 1, 0, 1], [1, 1, 0, 1, 1], [2, 2, 1, 1, 2]])
