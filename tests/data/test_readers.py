@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import cells, join, records, split
-from decloak.data.formats.lines import LONGEST_LINE, Line
+from decloak.data.formats.lines import LONGEST_LINE, Line, ReadFile
 from decloak.data.formats.plain_files import FORMATS, read, write
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
@@ -91,6 +91,31 @@ def test_quoted_line_ends_are_carried_by_csv_with_a_header(tmp_path):
 
 def test_spmf_numbers_without_a_name_are_their_own_names(tmp_path):
     assert read_text(tmp_path, "@ITEM=7=x\n7 007 12", "spmf").transactions == (("x", "12"),)
+
+
+NUMBERS = st.lists(st.sampled_from([*"0123456789", " ", " ", "\n", "\r\n", "-1", "-2", "%", "9" * 17]), max_size=30)
+
+
+@settings(max_examples=300)
+@given(NUMBERS.map("".join), st.sampled_from([1, 8, 1 << 20]))
+@example("1 2 \n3 01 1\n\n", 1)
+@example("1\n\n2\n", 1 << 20)
+def test_numbers_read_as_arrays_are_those_read_line_by_line(text, block):
+    def rows(**changed):
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("decloak.data.formats.plain.spmf.BLOCK", block)
+                patch.setitem(FORMATS, "spmf", FORMATS["spmf"]._replace(**changed))
+                data = read(ReadFile("data", text.encode()), "spmf")
+        except DecloakError as error:
+            return str(error)
+        return data, data.rows.names, data.rows.codes.tolist()
+
+    assert rows() == rows(rows=None)
+
+
+def test_a_file_of_numbers_alone_is_read_as_arrays():
+    assert list(FORMATS["spmf"].rows(b"3 1 3 \n12 01\n\n")) == [("3", "1"), ("12", "1")]
 
 
 carried = {

@@ -205,7 +205,7 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
     from decloak.data.formats.unpacked import unpacked_file
 
     source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
-    seen = look(source)
+    seen = look(source, contents=False)
     settings = Reading("", options._replace(repeats=False)).settings.items()
     if settings and seen.problem is None:
         fitting = [choice for choice in (seen.reading, *seen.alternatives) if settings <= choice.settings.items()]

@@ -135,7 +135,7 @@ class KmAnonymity(_OfItemsets[Generalised]):
     columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
 
     def classes(self, release: Generalised) -> Sequence[str]:
-        longest = min(self.m, max(map(len, release.transactions), default=0))
+        longest = min(self.m, int(release.rows.lengths.max(initial=0)))
         return [_of_size(size) for size in range(1, longest + 1)]
 
     def class_of(self, row: Row) -> str:

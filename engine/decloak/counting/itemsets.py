@@ -191,24 +191,30 @@ def count_supports(
     leading: int | None = None,
     piece: int = PIECE,
 ) -> Ints:
-    """Return the number of itemsets of `size` items in `records` with each support from 0 to `k` - 1.
+    """Return the number of itemsets in `records` with each support from 0 to `k` - 1: of `size` items, and before these
+    a row of `size` - 1 items.
 
     `weights`, `leading` and `piece` are those of `itemset_supports`. Itemsets are not listed, which
     saves most of the time.
 
     >>> count_supports(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 3).tolist()
-    [0, 2, 1]
+    [[0, 1, 2], [0, 2, 1]]
     """
     search = _search(records, weights, leading, 1, None, piece)
     del records
-    if size == 1:
-        found: Iterable[Ints] = (block.supports for block in _item_blocks(search))
-    else:
-        found = (_supports(search, part).data for part in _parts_of_size(search, size))
-    counts = np.zeros(k, np.int64)
-    for supports in found:
-        counts += np.bincount(supports[supports < k], minlength=k)
-    return counts
+    counts = np.zeros((2, k + 1), np.int64)
+    for block in _item_blocks(search) if size == 1 else ():
+        counts[1] += np.bincount(np.minimum(block.supports, k), minlength=k + 1)
+    for part in _parts_of_size(search, size) if size > 1 else ():
+        supports = np.minimum(np.add.reduceat(search.weight[part.last], part.start[:-1]), k)
+        counts[0] += np.bincount(supports, minlength=k + 1)
+        # All later items of the only record with an itemset have its support.
+        alone = np.diff(part.start) == 1
+        last = part.last[part.start[:-1][alone]]
+        counts[1] += np.bincount(supports[alone], search.end[last] - last - 1, k + 1).astype(np.int64)
+        further = _supports(search, _chosen(part, ~alone)).data
+        counts[1] += np.bincount(further[further < k], minlength=k + 1)
+    return counts[:, :k]
 
 
 def _search(
@@ -307,6 +313,11 @@ def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
     keep = occurrences.itemsets[:, 0] < search.leading
     if search.low > 1 and len(keep):
         keep &= np.add.reduceat(search.weight[occurrences.last], occurrences.start[:-1]) >= search.low
+    return _chosen(occurrences, keep)
+
+
+def _chosen(occurrences: _Occurrences, keep: Mask) -> _Occurrences:
+    """Return the occurrences of the itemsets that the mask `keep` selects."""
     if keep.all():
         return occurrences
     counts = np.diff(occurrences.start)
@@ -316,7 +327,9 @@ def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
 
 def _supports(search: _Search, occurrences: _Occurrences) -> sparse.csr_array:
     """Return the support of each itemset (rows) with each later item (columns)."""
-    among = (search.weight[occurrences.last], 2 * occurrences.last + 1, occurrences.start)
+    # Two matrices of indices of one width: scipy would copy the narrower one for each product.
+    start = occurrences.start.astype(occurrences.last.dtype)
+    among = (search.weight[occurrences.last], 2 * occurrences.last + 1, start)
     occurring = sparse.csr_array(among, shape=(len(occurrences.itemsets), search.suffixes.shape[0]))
     product: sparse.csr_array = occurring @ search.suffixes
     return product

@@ -59,13 +59,15 @@ def rare_itemsets(
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
 
 
-def count_rare(records: Records, size: int, k: int, *, weights: Ints | None = None) -> Ints:
+def count_rare(records: Records, size: int, k: int, *, weights: Ints | None = None) -> tuple[Ints | None, Ints]:
     """Return the number of itemsets of `size` items in `records` with each support from 0 to `k` - 1.
 
-    `weights` are as in `itemset_supports`.
+    Before it comes the same for `size` - 1 items where it costs nothing, else None. `weights` are as in
+    `itemset_supports`.
     """
     remaining, weights, leading, _, k = _rarest_first(records, size, k, weights, PARTS)
-    return count_supports(remaining, size, k, weights=weights, leading=leading)
+    smaller, counts = count_supports(remaining, size, k, weights=weights, leading=leading)
+    return smaller if size > 1 and leading == records.shape[1] else None, counts
 
 
 def _rarest_first(
@@ -169,7 +171,7 @@ class RareSets:
 
     def count(self) -> int:
         """Return their number. Counted sizes are not counted again."""
-        for size in self.sizes:
+        for size in reversed(self.sizes):  # counting the larger may count the smaller
             if size not in self.counted:
                 self._supports(size)
         return sum(self.counted.values())
@@ -185,7 +187,9 @@ class RareSets:
         """Return their number of one size by support."""
         counts: Ints = np.zeros(1, np.int64)
         if self.k > self._settled.get(size, 0):
-            counts = count_rare(self._records, size, self.k, weights=self._weights)
+            smaller, counts = count_rare(self._records, size, self.k, weights=self._weights)
+            if smaller is not None:
+                self._note(size - 1, int(smaller.sum()))
         self._note(size, int(counts.sum()))
         return counts
 

@@ -32,7 +32,6 @@ from decloak.data.published import Published, read_published
 from decloak.data.release_files import read_release
 from decloak.data.representation import Table, shorten
 from decloak.errors import DecloakError, at_location, escape_control
-from decloak.releases.public_store import read_store
 from decloak.store.opening import is_store
 
 __all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release", "release_of"]
@@ -129,7 +128,7 @@ def release_of(release: object, warn: Warn = lambda line: None) -> AnyRelease:
     if isinstance(release, str | Path):
         if is_store(release):
             return read_any_release(release, STORE_KIND, Options(), warn, as_said=False)
-        reading = look(release).sure_reading("decloak.read(path, format=...)")
+        reading = look(release, contents=False).sure_reading("decloak.read(path, format=...)")
         return read_any_release(release, reading.format, reading.options, warn, as_said=False)
     if isinstance(release, Disassociated | Generalised | ItemsetTable):
         return release
@@ -260,6 +259,8 @@ def _read_release(file: FilePath, options: Options) -> AnyRelease:
 
 
 def _read_store(file: FilePath) -> AnyRelease:
+    from decloak.releases.public_store import read_store  # 0.1 s that data files need not pay
+
     release = read_store(file)
     return Generalised.of(release, *release.guarantee_bounds) if isinstance(release, Published) else release
 
@@ -278,7 +279,7 @@ def _read_plain(file: FilePath, kind: str, options: Options, warn: Warn, as_said
     data = read_fitting(file, kind, options, as_said=as_said)
     for warning in data.warnings:
         warn(f"WARNING: {warning}")
-    check_enough_items(file, data.transactions, as_said=as_said)
+    check_enough_items(file, data.rows, as_said=as_said)
     return as_labels(data)
 
 

@@ -132,21 +132,21 @@ class Look:
         return self.reading
 
 
-def look(path: FilePath) -> Look:
-    """Return a description of the file at `path`."""
+def look(path: FilePath, *, contents: bool = True) -> Look:
+    """Return a description of the file at `path`; without `contents` it is not read to the end."""
     if Path(path).is_dir():
         return Look(os.fspath(path), Reading("text"), None, "", "", False, (), (), None)
     with reading_file(path):
-        return _look(path)
+        return _look(path, contents)
 
 
-def _look(path: FilePath) -> Look:
+def _look(path: FilePath, contents: bool) -> Look:
     sample = sample_of(path)
     best = guess(sample.lines) if sample.binary is None else _binary(sample)
     reading = Reading(best.format, best.options)
     problem = best.problem or _unreadable(sample, reading.format)
     dataset, repeated = None, list[str]()
-    if best.problem is None and (sample.whole or sample.binary is None):
+    if contents and best.problem is None and (sample.whole or sample.binary is None):
         try:
             try:
                 dataset = _dataset(sample, reading)

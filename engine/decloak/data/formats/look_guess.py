@@ -254,14 +254,14 @@ _SENTENCE = re.compile(r"[a-z][.!?](?:\s|$)")
 def guess(lines: Sequence[Line]) -> Guess:
     """Return the most likely format of `lines`, with doubts and alternatives."""
     lines = [line for line in lines[:LINES] if line.text.strip()]
+    if _is_spmf(lines):  # before the tests that split all lines by each separator
+        return _numbers(lines)
     titled = _below_titles(lines)
     if titled is not None:
         return titled
     first = lines[0].text.lstrip()
     if first.startswith(("{", "[")):
         return _json(lines)
-    if _is_spmf(lines):
-        return _numbers(lines)
     if [name.strip().lower() for name in first.split("\t")[:2]] == ["anonid", "query"]:
         return Guess("searchlog")
     brackets = sum("(" in line.text and _opens(line) for line in lines)
@@ -290,7 +290,7 @@ def _is_spmf(lines: Sequence[Line]) -> bool:
     if any(line.text.startswith(("@CONVERTED_FROM_TEXT", "@ITEM=")) for line in lines[:2]):
         return True
     rows = [line.text.split() for line in lines if not line.text.startswith(("%", "#", "@"))]
-    numbers = all(is_whole(word) or word in ("-1", "-2") for row in rows for word in row)
+    numbers = all(is_whole(word) or word in ("-1", "-2") for word in set(itertools.chain.from_iterable(rows)))
     return numbers and any(len(row) > 1 for row in rows) and not any("\t" in line.text for line in lines)
 
 

@@ -15,6 +15,7 @@ from decloak.data.formats.record import Format, Options, Record, as_dataset, che
 from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.formats.writing import write_lines
 from decloak.data.frames import SHAPES, frame_columns, is_frame, rows_in_format, rows_of_columns
+from decloak.data.rows import RowLabels
 from decloak.errors import DecloakError, at_location, quote, suggest
 from decloak.plugins import with_plugins
 
@@ -107,7 +108,11 @@ def read(
         raise DecloakError("no format", location(path), hint)
     chosen = find_format(format, options)
     with reading_file(path):
-        dataset = as_dataset(_records(chosen, unpacked_file(path), options), location(path), repeats=repeats)
+        file = unpacked_file(path)
+        rows = None if chosen.rows is None else chosen.rows(file.content)
+        if rows is not None:
+            return Dataset(rows, RowLabels(len(rows)), location(path))
+        dataset = as_dataset(_records(chosen, file, options), location(path), repeats=repeats)
     if not dataset.transactions:
         raise DecloakError("no transactions in the file", location(path), f"expected the format {format}")
     return dataset

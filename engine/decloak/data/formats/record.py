@@ -58,6 +58,8 @@ class Format(NamedTuple):
     """True if it always writes ids."""
     load: Callable[[bytes, str, Options], Iterator[Record]] | None = None
     """The reader of the bytes of a file with its name, for a binary format."""
+    rows: Callable[[bytes], CodedRows[str] | None] | None = None
+    """The reader of the bytes of a simple file, without options; None for a file that `parse` must read."""
 
     def knows(self, option: str) -> bool:
         """Return True if the format supports `option`."""

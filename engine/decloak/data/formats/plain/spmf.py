@@ -6,9 +6,14 @@ names item n; other lines that begin with @, % or # are comments. An empty trans
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
+from decloak.arrays import Ints
 from decloak.data.dataset import Dataset
-from decloak.data.formats.lines import Line, check_name
-from decloak.data.formats.record import Format, Options, Record
+from decloak.data.formats.lines import BLOCK, LONGEST_LINE, Line, check_name
+from decloak.data.formats.record import NUMBER, ROW, TEXT, Format, Options, Record
+from decloak.data.read_budget import charge
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 
 __all__ = ["FORMAT"]
@@ -26,6 +31,51 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
             raise line.error("an empty line", "remove it; an empty transaction is -2")
         elif not line.text.startswith(("@", "%", "#")):
             yield Record(line, None, [_named(line, number, names, numbers) for number in _items(line)])
+
+
+def _rows(content: bytes) -> CodedRows[str] | None:
+    """Return the transactions of a file with numbers, blanks and line ends alone; None for any other file."""
+    content = content.rstrip()
+    if not content or content.translate(None, b"0123456789 \n"):
+        return None
+    parts, begin = list[tuple[Ints, Ints]](), 0
+    while begin < len(content):
+        end = content.find(b"\n", begin + BLOCK) + 1 or len(content)
+        part = _lengths_and_numbers(content[begin:end])
+        if part is None:
+            return None
+        parts.append(part)
+        begin = end
+    names = np.unique(np.concatenate([np.unique(numbers) for _, numbers in parts]))
+    charge(TEXT * len(names))
+    coded = [_sets(lengths, np.searchsorted(names, numbers).astype(np.int32)) for lengths, numbers in parts]
+    lengths, codes = (np.concatenate(column) for column in zip(*coded, strict=True))
+    return CodedRows(np.append(0, np.cumsum(lengths)), codes, tuple(map(str, names.tolist()))).with_used_names
+
+
+def _lengths_and_numbers(block: bytes) -> tuple[Ints, Ints] | None:
+    """Return how many numbers each line of a block has, and all of them; None if `_parse` must read it."""
+    text = np.frombuffer(b"\n%b\n" % block.removesuffix(b"\n"), np.uint8)
+    digit = text > ord(" ")
+    (edge,) = np.nonzero(digit[1:] != digit[:-1])
+    before, last = edge[::2], edge[1::2]  # the places before each number, and of its last digit
+    (line_end,) = np.nonzero(text == ord("\n"))
+    lengths = np.diff(np.searchsorted(before, line_end))
+    if lengths.min() == 0 or np.diff(line_end).max() > LONGEST_LINE or (last - before).max() > DIGITS:
+        return None
+    charge(len(block) + ROW * len(lengths) + NUMBER * len(before))
+    return lengths, np.fromstring(block, np.int64, sep=" ")
+
+
+def _sets(lengths: Ints, codes: Ints) -> tuple[Ints, Ints]:
+    """Return the rows with these lengths and codes, without the items that come again in their row."""
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    key = row << 32 | codes
+    ascending = np.sort(key)
+    if (ascending[1:] != ascending[:-1]).all():
+        return lengths, codes
+    kept = np.sort(np.unique(key, return_index=True)[1])
+    return np.bincount(row[kept], minlength=len(lengths)), codes[kept]
 
 
 def _take_name(line: Line, names: dict[str, str], numbers: dict[str, str]) -> None:
@@ -79,4 +129,4 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
         yield " ".join(numbers[item] for item in items) or "-2"
 
 
-FORMAT = Format("spmf", "whole numbers separated by spaces", _parse, _render)
+FORMAT = Format("spmf", "whole numbers separated by spaces", _parse, _render, rows=_rows)
