@@ -9,6 +9,7 @@ from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue, bundled_files
 from decloak.rules.pack import MANIFEST, check_packed
 from decloak.rules.review import lint, rule_coverage, sql_conditions
+from slowly import slow_but
 from test_rule_tests import FACTS, GRID
 from test_rules_load import ELIMINATE, QUERY, written
 
@@ -85,10 +86,40 @@ def test_coverage_lists_the_clauses_that_decide_no_test(tmp_path, call):
     written(tmp_path, rule)
     written(tmp_path, FACTS.replace("n: 2", "n: 1"), "mine.test.yaml")
     (covered,) = rule_coverage(tmp_path / "mine.yaml")
-    assert (covered.clauses, [text for _, text in covered.never]) == (2, ["txn > 0"])
+    assert (covered.clauses, [clause[1:] for clause in covered.never]) == (2, [("txn > 0", "")])
     done = call("rules", "test", tmp_path / "mine.yaml", "--coverage")
     assert "txn > 0" in done.out
-    assert done.err == "1 of 2 clauses decide a test\n"
+    assert done.err == "1 of 2 clauses decide a test, 1 have neither a test nor a reason\n"
+    assert done.code == 3
+
+
+def test_a_test_gives_the_reason_why_no_case_decides_a_clause(tmp_path, call):
+    rule = SOUND.replace("from contains group", "from contains where txn > 0 and item < 2 group")
+    written(tmp_path, rule)
+    test = FACTS.replace("n: 2", "n: 1") + "undecided: {txn > 0: Every number of a transaction is positive.}\n"
+    written(tmp_path, test, "mine.test.yaml")
+    (covered,) = rule_coverage(tmp_path / "mine.yaml")
+    assert [clause[1:] for clause in covered.never] == [("txn > 0", "Every number of a transaction is positive.")]
+    done = call("rules", "test", tmp_path / "mine.yaml", "--coverage")
+    assert "Every number of a transaction" in done.out
+    assert done.err == "1 of 2 clauses decide a test, 0 have neither a test nor a reason\n"
+    assert done.code == 0
+    written(tmp_path, test.replace("txn > 0", "item < 2"), "mine.test.yaml")
+    with pytest.raises(DecloakError, match="no clause 'item < 2' that decides no test; remove it from undecided"):
+        rule_coverage(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    slow_but(
+        [file.stem for file in bundled_files() if file.stem not in {"order", "differenced", "same_line"}],
+        [file.stem for file in bundled_files()],
+    ),
+)
+def test_each_clause_of_an_included_rule_decides_a_case_or_has_a_reason(rule):
+    (file,) = (file for file in bundled_files() if file.stem == rule)
+    (covered,) = rule_coverage(file)
+    assert [clause for clause in covered.never if not clause[2]] == []
 
 
 def test_coverage_changes_the_choices_of_an_eliminate_rule(tmp_path):
@@ -96,7 +127,7 @@ def test_coverage_changes_the_choices_of_an_eliminate_rule(tmp_path):
     written(tmp_path, GRID, "mine.test.yaml")
     (covered,) = rule_coverage(tmp_path / "mine.yaml")
     assert covered.clauses == 3
-    assert [text for _, text in covered.never] == ["suspicion: max(w) - mean(w)"], "one row stands out by any suspicion"
+    assert [text for _, text, _ in covered.never] == ["suspicion: max(w) - mean(w)"]
 
 
 @pytest.fixture

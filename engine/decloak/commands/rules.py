@@ -29,8 +29,11 @@ def rules_command(name: str | None, path: Path | None, sql: bool, coverage: bool
     test failed.
 
     `decloak rules test --coverage` changes each choice and leaves out each condition in SQL. It lists the clauses whose
-    change no test notices. `decloak rules lint [PATH]` finds a duplicate or missing id, a reason without a column, a
-    step that nothing reads, and a rule that finds nothing in its tests. Exit code 3: lint found a fault.
+    change no test notices, with the reasons that the test gives under the key undecided. Exit code 3: a clause has
+    neither a test nor a reason.
+
+    `decloak rules lint [PATH]` finds a duplicate or missing id, a reason without a column, a step that nothing reads,
+    and a rule that finds nothing in its tests. Exit code 3: lint found a fault.
 
     `decloak rules pack FOLDER` checks the rules of a folder, runs their tests and writes the manifest pack.json with a
     digest of each file. decloak refuses a rule of a pack if a file was changed, or if the pack is for another version.
@@ -94,13 +97,17 @@ def _cover(path: Path | None, form: str) -> int:
 
     covered = rule_coverage(path)
     emit(
-        ("rule", "decides no test", "place"),
-        [(one.rule, text, place) for one in covered for place, text in one.never],
+        ("rule", "decides no test", "reason", "place"),
+        [(one.rule, text, reason, place) for one in covered for place, text, reason in one.never],
         form,
     )
-    clauses, never = sum(one.clauses for one in covered), sum(len(one.never) for one in covered)
-    say(f"{clauses - never} of {clauses} clauses decide a test", err=True)
-    return 0
+    reasons = [reason for one in covered for *_, reason in one.never]
+    clauses, unexplained = sum(one.clauses for one in covered), reasons.count("")
+    say(
+        f"{clauses - len(reasons)} of {clauses} clauses decide a test, {unexplained} have neither a test nor a reason",
+        err=True,
+    )
+    return EXIT_EXPECTATION if unexplained else 0
 
 
 def _lint(path: Path | None) -> int:

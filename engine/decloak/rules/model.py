@@ -166,6 +166,7 @@ class TestCase(Model):
         description="eliminate: [row, column] in their order; others: the facts, in any order (reassociate: "
         "{cluster, chunk, unit, rows}, unit and rows as text)"
     )
+    notes: list[str] | None = Field(None, description="the notes of the rule for the run, in their order")
 
     @property
     def kind(self) -> str:
@@ -190,6 +191,9 @@ class RuleTest(Model):
 
     rule: RuleName
     cases: list[TestCase] = Field(min_length=1)
+    undecided: dict[str, str] = Field(
+        default_factory=dict, description="clauses that no case can decide, each with the reason (--coverage)"
+    )
 
 
 def test_schema() -> JsonObject:

@@ -39,11 +39,14 @@ _END = {
 
 
 class RuleCoverage(NamedTuple):
-    """The number of `clauses` of a rule, and those that `never` decided a case, with the place and the text of each."""
+    """The number of `clauses` of a rule, and those that `never` decided a case: the place, the text and the reason.
+
+    The reason is empty where the test of the rule gives none under `undecided`.
+    """
 
     rule: str
     clauses: int
-    never: tuple[tuple[str, str], ...]
+    never: tuple[tuple[str, str, str], ...]
 
 
 @one_process()
@@ -123,8 +126,14 @@ def _coverage(rule: Rule, catalogue: Catalogue) -> RuleCoverage:
             _differs(other, case, catalogue, source, number, fault)
             for (case, source, number), fault in zip(tests, before, strict=True)
         )
-    never = tuple(clause for clause, decides in decided.items() if not decides)
-    return RuleCoverage(rule.name, len(decided), never)
+    reasons = {} if found is None else found[1].undecided
+    never = [(*clause, reasons.get(clause[1], "")) for clause, decides in decided.items() if not decides]
+    needless = reasons.keys() - {text for _, text, _ in never}
+    if found is not None and needless:
+        text = min(needless)
+        message = f"the rule has no clause {quote(text)} that decides no test"
+        raise found[0].error(("undecided", text), message, "remove it from undecided")
+    return RuleCoverage(rule.name, len(decided), tuple(never))
 
 
 def _compiled(rule: Rule, model: RuleModel, catalogue: Catalogue) -> Rule:

@@ -104,7 +104,10 @@ def case_fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source,
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):
             sandbox.fill(name, columns[name], rows)
         view = AttackerView(sandbox, case.release, case.distances, learned_probabilities=lambda _: case.probabilities())
-        findings = list(rule.operator.run(rule, view, case.settings).test_findings(case))
+        result = rule.operator.run(rule, view, case.settings)
+        findings = list(result.test_findings(case))
+    if case.notes is not None and list(result.notes) != case.notes:
+        return f"the notes are {list(result.notes)}, expected {case.notes}"
     if rule.operator.ordered_findings:
         return _compare_eliminations(findings, [tuple(due) for due in case.expect])
     return _compare_facts(findings, case.expect, rule.derives.columns[0])
