@@ -1,15 +1,19 @@
 """Curing the surest guesses: the items that an attacker is surest of leave the record chunks of a release.
 
-    python benchmarks/effect_surest.py FILE... [--seeds N] [--targets N] [--sure P]
+    python benchmarks/effect_surest.py FILE... [--seeds N] [--targets N] [--sure P] [--how HOW] [--records N]
 
 A random half of FILE is published by disassociation with k = 11, m = 2, clusters of at most 1,000, `cover: cure` and
 totals. The other half is the control. The owner guesses one more item of each person of the published half from one to
 three known items, as an attacker does. A guess is sure from the probability P on. For each right and sure guess, the
 cluster that adds most to it counts a point for the guessed item. The items with most points per occurrence move to the
-term chunks of their clusters, up to a share of all occurrences, in five rounds.
+term chunks of their clusters, up to a share of all occurrences, in five rounds. With `--how suppress` they are left
+out of the clusters, and of the totals. With `--how recluster` the records of such a cluster with such an item go to
+other clusters at random, up to a share of all records. Then all chunks are made anew. `--records` takes the first
+records of a file.
 
-The table has the share moved, the error of counts of one to three items, and the inference advantage over the surest
-1% and 5% of guesses with its 95% interval, for one to three known items together. `plain` is the attacker of the family
+The table has the share of occurrences, or of records, that was moved, the error of counts of one to three items, and
+the inference advantage over the surest 1% and 5% of guesses with its 95% interval, for one to three known items
+together. `plain` is the attacker of the family
 `exposure`. `knows` also knows the cure: where an item is in the term chunk, as many of its hidden occurrences as fit go
 to the known items. The known items of the attackers are drawn with another seed than those of the owner.
 """
@@ -19,11 +23,15 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-import decloak
+from decloak.anonymisers.kernels import disassociation
+from decloak.anonymisers.kernels.disassociation import make_release
 from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Cluster, Disassociated
@@ -41,6 +49,7 @@ from decloak.measure.kernels.estimate.estimator import Matrix, batches
 from decloak.measure.kernels.estimate.guess_advantage import guess_advantage, surest
 from effect_absent import records
 
+K = 11
 ROUNDS = 5
 SHARES = (0.0, 0.005, 0.02, 0.05, 0.1)
 KNOWN = (1, 2, 3)
@@ -112,8 +121,8 @@ def knows(release: Disassociated, number: dict[str, int]) -> Callable[[Ints], tu
     return estimate
 
 
-def move(release: Disassociated, moves: set[tuple[int, str]]) -> Disassociated:
-    """The release with some items of some clusters in the term chunk."""
+def move(release: Disassociated, moves: set[tuple[int, str]], *, suppress: bool) -> Disassociated:
+    """The release with some items of some clusters in the term chunk, or without them."""
 
     def without(cluster: Cluster, gone: set[str]) -> Cluster:
         chunks = []
@@ -122,7 +131,8 @@ def move(release: Disassociated, moves: set[tuple[int, str]]) -> Disassociated:
             kept = (tuple(item for item in one if item not in gone) for one in chunk.subrecords)
             if items:
                 chunks.append(replace(chunk, items=items, subrecords=tuple(one for one in kept if one)))
-        return replace(cluster, record_chunks=tuple(chunks), term_chunk=tuple(sorted({*cluster.term_chunk, *gone})))
+        terms = () if suppress else gone
+        return replace(cluster, record_chunks=tuple(chunks), term_chunk=tuple(sorted({*cluster.term_chunk, *terms})))
 
     of: dict[int, set[str]] = {}
     for cluster, item in moves:
@@ -132,10 +142,49 @@ def move(release: Disassociated, moves: set[tuple[int, str]]) -> Disassociated:
     )
 
 
-def cure(
-    release: Disassociated, number: dict[str, int], people: Matrix, most: int, sure: float
-) -> tuple[Disassociated, int]:
-    """The release after the owner's rounds, and the occurrences moved."""
+class Owner:
+    """Who publishes the records, and knows which record is behind which row."""
+
+    def __init__(self, mine: Dataset, way: str) -> None:
+        self.mine, self.way, self.chance = mine, way, random.Random(0)
+        size = min(1000, len(mine.rows) // 4)
+        self.settings: dict[str, Any] = {"k": K, "m": 2, "max_cluster": size, "cover": "cure", "totals": True}
+        first = make_release(mine, **self.settings)
+        self.release, self.clusters = first.release, [list(ids) for ids in first.truth]
+
+    @property
+    def size(self) -> int:
+        """All that can be moved: records, or occurrences."""
+        return len(self.mine.rows) if self.way == "recluster" else int(self.mine.rows.lengths.sum())
+
+    def change(self, moves: set[tuple[int, str]]) -> None:
+        """Move items of clusters."""
+        if self.way != "recluster":
+            self.release = move(self.release, moves, suppress=self.way == "suppress")
+            if self.way == "suppress":
+                self.release = replace(self.release, totals=self.totals(moves))
+            return
+        before = [list(ids) for ids in self.clusters]
+        for at, item in sorted(moves):
+            for number in [number for number in before[at] if item in self.mine.transactions[number]]:
+                if number in self.clusters[at]:
+                    self.clusters[at].remove(number)
+                    self.chance.choice([one for place, one in enumerate(self.clusters) if place != at]).append(number)
+        with patch.object(disassociation, "horizontal", lambda *_: [sorted(ids) for ids in self.clusters if ids]):
+            made = make_release(self.mine, **self.settings)
+        self.release, self.clusters = made.release, [list(ids) for ids in made.truth]
+
+    def totals(self, moves: set[tuple[int, str]]) -> tuple[tuple[str, int], ...]:
+        """The published totals without what left the release."""
+        gone = Counter(
+            item for at, item in moves for number in self.clusters[at] if item in self.mine.transactions[number]
+        )
+        left = ((item, count - gone[item]) for item, count in self.release.totals)
+        return tuple((item, count) for item, count in left if count >= K)
+
+
+def cure(owner: Owner, number: dict[str, int], people: Matrix, most: int, sure: float) -> int:
+    """Change the release in the owner's rounds, and return how many occurrences or records were moved."""
     names, moved = list(number), 0
     drawn = [
         (places, known_items(people[places], signatures(people), places, known, OWNED))
@@ -143,7 +192,7 @@ def cure(
         for places in [drawn_people(np.diff(people.indptr), known + 1, None, OWNED)]
     ]
     for turn in range(ROUNDS if most else 0):
-        rows, estimate = Rows(release, number), plain(release, number)
+        rows, estimate = Rows(owner.release, number), plain(owner.release, number)
         points: Counter[tuple[int, int]] = Counter()
         for places, itemsets in drawn:
             guess, p, right = guesses(estimate, itemsets, people[places])
@@ -158,19 +207,17 @@ def cure(
             if moved + support[key] <= budget:
                 moved += support[key]
                 moves.add((key[0], names[key[1]]))
-        release = move(release, moves)
-    return release, moved
+        owner.change(moves)
+    return moved
 
 
-def measured(data: Dataset, seed: int, targets: int, sure: float) -> Iterator[str]:
+def measured(data: Dataset, seed: int, targets: int, sure: float, way: str, shares: Sequence[float]) -> Iterator[str]:
     order = list(range(len(data.rows)))
     random.Random(seed).shuffle(order)
     half = len(order) // 2
     inside, outside = (data.rows.select(np.array(part)) for part in (order[:half], order[half:]))
     mine = Dataset.of(list(inside))
-    first = decloak.anonymise(
-        mine, "disassociation", k=11, m=2, max_cluster=min(1000, half // 4), cover="cure", totals=True
-    )
+    first = Owner(mine, way).release
     shown = {item for cluster in first.clusters for item in cluster.items}
     number = {item: code for code, item in enumerate(sorted(shown))}
     sides = {}
@@ -178,10 +225,12 @@ def measured(data: Dataset, seed: int, targets: int, sure: float) -> Iterator[st
         columns = np.array([number.get(name, len(number)) for name in rows.names], np.int64)
         matrix = rows.matrix(columns, len(number) + 1)[:, : len(number)]
         sides[way] = matrix.tocsr().astype(np.float64)
-    items, total = signatures(sides["release"]), int(inside.lengths.sum())
+    items = signatures(sides["release"])
     truth = plain_records(sides["release"])
-    for share in SHARES:
-        release, moved = cure(first, number, sides["release"], int(share * total), sure)
+    for share in shares:
+        owner = Owner(mine, way)
+        moved = cure(owner, number, sides["release"], int(share * owner.size), sure)
+        release = owner.release
         estimator = ChunkEstimates.of(release, number)
         errors = []
         for size in KNOWN:
@@ -205,7 +254,7 @@ def measured(data: Dataset, seed: int, targets: int, sure: float) -> Iterator[st
                 cells.append(
                     "    -          " if gain is None else f"{gain.value:.2f} ({gain.low:.2f}-{gain.high:.2f})"
                 )
-            yield f"{share:6.1%} {moved / total:7.2%}  {np.mean(errors):.3f}  {name}  " + "  ".join(cells)
+            yield f"{share:6.1%} {moved / owner.size:7.2%}  {np.mean(errors):.3f}  {name}  " + "  ".join(cells)
 
 
 def main() -> None:
@@ -214,15 +263,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--targets", type=int, default=3000)
     parser.add_argument("--sure", type=float, default=0.5)
+    parser.add_argument("--how", choices=("move", "suppress", "recluster"), default="move")
+    parser.add_argument("--records", type=int)
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES)
     arguments = parser.parse_args()
     for file in arguments.files:
-        data = Dataset.of(dict.fromkeys(row) for row in records(file))
+        data = Dataset.of(dict.fromkeys(row) for row in islice(records(file), arguments.records))
         for seed in range(arguments.seeds):
             print(
-                f"{file.name}, split {seed}\nbudget   moved  error  who    surest 1%         surest 5%         all",
+                f"{file.name}, split {seed}, {arguments.how}\n"
+                "budget   moved  error  who    surest 1%         surest 5%         all",
                 flush=True,
             )
-            for line in measured(data, seed, arguments.targets, arguments.sure):
+            for line in measured(data, seed, arguments.targets, arguments.sure, arguments.how, arguments.shares):
                 print(line, flush=True)
 
 
