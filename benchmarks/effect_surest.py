@@ -211,13 +211,13 @@ def cure(owner: Owner, number: dict[str, int], people: Matrix, most: int, sure: 
     return moved
 
 
-def measured(data: Dataset, seed: int, targets: int, sure: float, way: str, shares: Sequence[float]) -> Iterator[str]:
+def measured(data: Dataset, seed: int, targets: int, sure: float, how: str, shares: Sequence[float]) -> Iterator[str]:
     order = list(range(len(data.rows)))
     random.Random(seed).shuffle(order)
     half = len(order) // 2
     inside, outside = (data.rows.select(np.array(part)) for part in (order[:half], order[half:]))
     mine = Dataset.of(list(inside))
-    first = Owner(mine, way).release
+    first = Owner(mine, how).release
     shown = {item for cluster in first.clusters for item in cluster.items}
     number = {item: code for code, item in enumerate(sorted(shown))}
     sides = {}
@@ -228,7 +228,7 @@ def measured(data: Dataset, seed: int, targets: int, sure: float, way: str, shar
     items = signatures(sides["release"])
     truth = plain_records(sides["release"])
     for share in shares:
-        owner = Owner(mine, way)
+        owner = Owner(mine, how)
         moved = cure(owner, number, sides["release"], int(share * owner.size), sure)
         release = owner.release
         estimator = ChunkEstimates.of(release, number)

@@ -327,6 +327,23 @@ def test_what_leads_is_never_dominated_and_never_hides_everything_on_200_small_d
 
 
 @pytest.mark.slow
+def test_groceries_have_a_screen_with_disassociation_in_large_clusters(shared_data):
+    with gzip.open(shared_data / "groceries.tsv.gz", "rt", encoding="utf-8") as lines:
+        found = advise([line.rstrip("\n").split("\t")[1].split("|") for line in lines])
+    screen = str(found)
+    assert len(screen.splitlines()) <= LINES
+    assert found.lead.attacked
+    assert found.passes == all(state == "met" for state in found.lead.states(found.criteria).values())
+    assert ("nothing tried is acceptable. Nearest: " in screen) != found.passes
+    name = "disassociation k = 11, clusters of 1,000"
+    assert re.search(rf"^[> ] {name} +\d+ +-?\d+% +-?\d+% +\d+%  ", screen, re.MULTILINE)
+    (large,) = [one for one in found.tried if one.candidate.name == name]
+    assert large.error <= 0.22
+    assert large.figures["exposed_3_release"].value <= 0.002
+    assert large.figures["implied_advantage"].value > 0  # 12 of 3,567 people, and none of the control
+
+
+@pytest.mark.slow
 def test_nothing_is_acceptable_for_keywords_of_medical_notes(shared_data, tmp_path):
     with gzip.open(shared_data / "mtsamples_keywords.tsv.gz", "rt", encoding="utf-8") as lines:
         rows = [line.rstrip("\n").split("\t")[1].split("|") for line in lines]

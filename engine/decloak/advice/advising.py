@@ -226,6 +226,9 @@ class _Session:
         for _ in range(ROUNDS):
             if self.ended == INTERRUPTED or lead is None or lead.attacked:
                 break
+            if self.budget is not None and time.process_time() - self.begun > self.budget:
+                self.ended = NO_BUDGET
+                break
             try:
                 self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, every=True)
             except KeyboardInterrupt:

@@ -50,6 +50,10 @@ class Tried:
         """Return what a better candidate has less of: the error, and each figure of a criterion in limits."""
         return (self.error, *(criterion.ratio(self.figures) for criterion in criteria))
 
+    def distance(self, criteria: Sequence[Criterion]) -> tuple[float, float]:
+        """Return the largest figure in limits, then the error: the nearest candidate has the least."""
+        return max(self.costs(criteria)[1:], default=0.0), self.error
+
 
 def hides_everything(tried: Tried) -> bool:
     """Tell whether a release shows nothing that a reader could use."""
@@ -89,7 +93,7 @@ def chosen(tried: Sequence[Tried], criteria: Sequence[Criterion], differ: Differ
         return min(equal, key=_among_equals), True
     if not left:
         return None, False
-    return min(left, key=lambda one: (_worst(one, criteria), one.error)), False
+    return min(left, key=lambda one: one.distance(criteria)), False
 
 
 def _among_equals(tried: Tried) -> tuple[float, float, int, float, str]:
@@ -102,12 +106,6 @@ def _among_equals(tried: Tried) -> tuple[float, float, int, float, str]:
         tried.error,
         tried.candidate.name,
     )
-
-
-def _worst(tried: Tried, criteria: Sequence[Criterion]) -> tuple[int, float]:
-    """Return how many criteria are not met, and the largest figure in limits."""
-    missed = sum(state != "met" for state in tried.states(criteria).values())
-    return missed, max((criterion.ratio(tried.figures) for criterion in criteria), default=0.0)
 
 
 def nearest_changes(lead: Tried, tried: Sequence[Tried]) -> list[Tried]:

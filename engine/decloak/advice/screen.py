@@ -6,7 +6,7 @@ before the leading candidate.
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from decloak.advice.candidates import Untried
@@ -76,7 +76,7 @@ class Advice:
         """Return the screen."""
         head = [*_head(self), *_result(self), *_counts(self), ""]
         foot = [*_next(self), *_criteria(self), *_untried(self), *_line("", _end(self))]
-        return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 2), *foot])
+        return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 1), *foot])
 
     def __repr__(self) -> str:
         """Return the result in one line."""
@@ -170,7 +170,7 @@ def _counts(advice: Advice) -> Iterator[str]:
         return
     meets = "meets all criteria" if advice.counts_pass else f"not met: {', '.join(_missed(lead, advice))}"
     exposed = _people(_exposed(lead, 3), True)
-    text = f"{lead.candidate.name}: error {lead.error:.0%}, 3 items expose {exposed}; {meets}."
+    text = f"{lead.candidate.name}: error {lead.error:.0%}, 3 items expose {exposed}; {meets.replace(' guesses', '')}."
     yield from _line("Counts only", text)
 
 
@@ -223,25 +223,26 @@ def _missed(one: Tried, advice: Advice) -> list[str]:
 
 def _table(advice: Advice, room: int) -> Iterator[str]:
     rows = _rows(advice, max(1, min(ROWS, room)))
-    if not rows:
-        return
-    yield from _listed(rows, advice)
-    if more := len(advice.tried) - len(rows):
-        yield f"  {more} more candidate{'s were' if more > 1 else ' was'} tried (--all)."
+    if rows:
+        more = f" ({len(rows)} of {len(advice.tried)}: --all)" if len(rows) < len(advice.tried) else ""
+        yield from _listed(rows, advice, f"candidate{more}")
 
 
 def _rows(advice: Advice, most: int) -> list[Tried]:
-    """Return candidates that no other one dominates, the lowest error first, the leading one always among them."""
-    front = advice.front
-    if advice.lead is None or advice.lead in front[:most]:
-        return front[:most]
-    return [*front[: most - 1], advice.lead]
+    """Return the leading candidate, and those that no other one dominates, the lowest error first.
+
+    The nearest one of each method comes before the second of any.
+    """
+    nearest = sorted(advice.front, key=lambda one: (one is not advice.lead, one.distance(advice.criteria)))
+    rows = nearest if advice.lead is None or advice.lead in nearest else [advice.lead, *nearest]
+    before = [[other.candidate.kind for other in rows[:place]] for place in range(len(rows))]
+    order = sorted(range(len(rows)), key=lambda place: before[place].count(rows[place].candidate.kind))
+    return sorted((rows[place] for place in order[:most]), key=lambda one: one.error)
 
 
-def _listed(rows: Iterable[Tried], advice: Advice) -> Iterator[str]:
-    rows = list(rows)
-    width = max(len("candidate"), *(len(one.candidate.name) for one in rows))
-    yield f"  {'candidate':<{width}}  exposed  advantage  surest 1%   error  not met"
+def _listed(rows: Sequence[Tried], advice: Advice, title: str = "candidate") -> Iterator[str]:
+    width = max(len(title), *(len(one.candidate.name) for one in rows))
+    yield f"  {title:<{width}}  exposed  advantage  surest 1%   error  not met"
     for one in rows:
         exposed = _exposed(one, 3)
         people = "–" if exposed is None else _people(exposed, False)
@@ -250,7 +251,7 @@ def _listed(rows: Iterable[Tried], advice: Advice) -> Iterator[str]:
             for ending in ("", "_at_1")
         ]
         cells = f"{people:>7}  {shares[0]:>9}  {shares[1]:>9}  {one.error:>6.0%}"
-        missed = ", ".join(_missed(one, advice)).replace(" guesses", "") or "–"
+        missed = ", ".join(_missed(one, advice)).replace(" guesses", "").replace(" items", "") or "–"
         mark = ">" if one is advice.lead else " "
         line = f"{mark} {one.candidate.name:<{width}}  {cells}  "
         yield line + (missed if len(line + missed) <= WIDTH else f"{len(_missed(one, advice))} criteria")

@@ -69,6 +69,8 @@ class Ranged(NamedTuple):
 
 Figures = Mapping[str, Ranged]
 """The figures of a release by key; a figure that could not be measured is missing."""
+NOBODY = 0.001
+"""The upper end of the interval for 0 of 5,000 people is below it."""
 KINDS = {
     "exposed": "exposure", "singled": "exposure", "inference_advantage_at": "surest guesses",
     "inference": "inference", "membership": "membership", "guarantee": "guarantee", "certain": "certain links",
@@ -106,12 +108,9 @@ class Criterion:
         return "met" if figure.high <= self.limit + 1e-9 else "inconclusive"
 
     def ratio(self, figures: Figures) -> float:
-        """Return the upper end of the figure in limits: at most 1 if the criterion is met."""
+        """Return the upper end of the figure in limits, at most 1 if it is met; a limit of 0 counts as 0.1%."""
         figure = figures.get(self.key(figures))
-        if figure is None:
-            return math.inf
-        high = max(0.0, figure.high)
-        return high / self.limit if self.limit else (math.inf if high > 1e-9 else 0.0)
+        return math.inf if figure is None else max(0.0, figure.high) / (self.limit or NOBODY)
 
     def expectations(self, figures: Figures) -> tuple[str, ...]:
         """Return the lines of a scenario that fail where the criterion is exceeded; none of what was not measured."""
@@ -185,8 +184,6 @@ class Accepted(NamedTuple):
 
 RISK = "probability 1/11: EMA Policy 0070, Health Canada; share of people: ours"
 USABLE = 0.4
-NOBODY = 0.001
-"""The upper end of the interval for 0 of 5,000 people is below it."""
 WP216 = "WP216 names the criterion, the limit is ours"
 
 
