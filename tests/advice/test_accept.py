@@ -141,15 +141,12 @@ def test_a_figure_that_one_repetition_lacks_is_not_measured():
 
 
 def test_only_drawn_people_have_an_interval():
-    def high(people, targets):
-        found = {
-            ("exposed_3_release", "random"): PooledFigure(0.0, 0.0, 1_000.0),
-            ("people", "random"): PooledFigure(people, people, None),
-        }
+    def high(looked_up, targets):
+        found = {("exposed_3_release", "random"): PooledFigure(0.0, 0.0, looked_up)}
         return worst_figures(found, FormName.GENERALISED, targets)["exposed_3_release"].high
 
-    assert high(5_000.0, 1_000) == pytest.approx(0.00383, abs=1e-5)
-    assert high(1_000.0, 1_000) == high(5_000.0, None) == 0
+    assert high(1_000.0, 1_000) == pytest.approx(0.00383, abs=1e-5)
+    assert high(999.0, 1_000) == high(1_000.0, None) == 0  # all people with three items were looked up
 
 
 def test_implied_items_count_beyond_the_control():

@@ -25,23 +25,9 @@ from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by
 from decloak.yaml.source import Source, check, read_source
 
 __all__ = [
-    "INFERENCE",
-    "LEVELS",
-    "PRESETS",
-    "RISK",
-    "Accept",
-    "Accepted",
-    "Criterion",
-    "Figures",
-    "JudgedCriteria",
-    "JudgedCriterion",
-    "Ranged",
-    "State",
-    "accepted",
-    "judged_criteria",
-    "with_criteria",
-    "worst_figures",
-]
+    "INFERENCE", "LEVELS", "PRESETS", "RISK", "Accept", "Accepted", "Criterion", "Figures", "JudgedCriteria",
+    "JudgedCriterion", "Ranged", "State", "accepted", "judged_criteria", "with_criteria", "worst_figures",
+]  # fmt: skip
 
 State = Literal["met", "inconclusive", "exceeded", "not measured"]
 INFERENCE = "inference_advantage"
@@ -240,14 +226,10 @@ def _of_expression(text: str, source: str = "your own limit") -> Criterion:
     return Criterion(figure, float(number) / (100 if percent else 1), source)
 
 
-FIGURES = tuple(
-    dict.fromkeys(
-        (
-            *(criterion.figure for criteria in PRESETS.values() for criterion in criteria),
-            *("exposed_1", "singled_out_2", "singled_out_3", "implied_release"),
-        )
-    )
-)
+FIGURES = tuple(dict.fromkeys([
+    *(criterion.figure for criteria in PRESETS.values() for criterion in criteria),
+    "exposed_1", "singled_out_2", "singled_out_3", "implied_release",
+]))  # fmt: skip
 """The figures that a criterion can name."""
 
 
@@ -322,14 +304,13 @@ def worst_figures(
     people were looked up, None if all were.
     """
     titles = metrics_by_key()
-    people = max((figure.value or 0 for (key, _), figure in figures.items() if key == "people"), default=math.inf)
     worst: dict[str, Ranged] = {}
     for (key, _), figure in figures.items():
         if figure.value is None or key.endswith(("_low", "_high")):
             continue
         if titles[key].count and figure.whole:
             share = figure.value / figure.whole
-            drawn = targets is not None and people > figure.whole >= targets and key.startswith(LOOKED_UP)
+            drawn = targets is not None and figure.whole >= targets and key.startswith(LOOKED_UP)
             high = wilson(share, Z * Z / figure.whole)[1] if drawn else share
             ranged = Ranged(share, high, figure.value, figure.whole)
         else:
