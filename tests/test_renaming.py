@@ -18,6 +18,7 @@ from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.posterior import posterior
+from decloak.rules.reassociate.scores import SplitRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.opening import open_store
 from slowly import slow_but
@@ -82,7 +83,9 @@ def attacked(release, records, truth, rule, **settings):
         for unit, rows in zip(part.case.units, part.ties, strict=bool(part.ties))
         if rows
     }
-    return TrueRows(release, records, truth), AssignmentList([one for part in parts for one in part.assignments], ties)
+    return TrueRows(release, records, truth), AssignmentList.of(
+        [one for part in parts for one in part.assignments], ties
+    )
 
 
 def figures(rows, assigned, release):
@@ -196,8 +199,8 @@ def test_in_small_clusters_links_are_right_as_often_as_it_says(rule, k, size, ki
         near = PairScores(dict.fromkeys([("a", "b")], 0.5), unrelated=0.5)
         rows, assigned = attacked(made.release, records, made.truth, rule, measures=[near])
         each = [Assignment(*one[:3], (row,)) for one in assigned for row in one.rows]
-        right += rows.right_of_equals(each, assigned.ties).tolist()
-        p += posterior(made.release, [near]).of(each).tolist()
+        right += rows.right_of_equals(each, assigned).tolist()
+        p += posterior(SplitRelease(made.release), [near]).of(each).tolist()
     assert_means(p, right)
 
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 import naive_reassociate as naive
+from decloak.data.assignment import PairScores
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.coverage import LEAST, assess_coverage
 from decloak.rules.reassociate.coverage import coverage_in_clusters, coverage_of_learner
+from decloak.rules.reassociate.scores import SplitRelease
 from disassociated_releases import releases, scores
 
 RELEASE = "milk, (bread, eggs, nails)\nscrews, (bread, eggs, nails)\nglue, (tape, rope)\n"
@@ -63,8 +65,8 @@ def test_coverage_of_clusters_equals_counting_one_by_one(made, known):
     pairs = {pair: known.get(pair, known.get(pair[::-1])) for pair in needed}
     scored = {pair for pair, score in pairs.items() if score is not None}
     counts = (len({*sum(scored, ())}), len({*sum(needed, ())})), (len(scored), len(needed)), (seen, cells)
-    assert coverage_in_clusters(release, pairs) == counts
-    whole = coverage_of_learner(release)
+    assert coverage_in_clusters(SplitRelease(release), PairScores(pairs)) == counts
+    whole = coverage_of_learner(SplitRelease(release))
     assert whole == tuple((needed, needed) for _, needed in counts)
 
 
@@ -75,7 +77,7 @@ def has(known, a, y):
 def test_pairs_of_many_clusters_are_counted_once(monkeypatch):
     cluster = Cluster(4, (Chunk(("a", "b"), (("a",), ("a",), ("b",))), Chunk(("c",), (("c",), ("c",)))), ("d",))
     monkeypatch.setattr("decloak.data.pairs.AT_ONCE", 6)
-    whole = coverage_of_learner(Disassociated((cluster,) * 5, k=2, m=1))
+    whole = coverage_of_learner(SplitRelease(Disassociated((cluster,) * 5, k=2, m=1)))
     assert whole.pairs == (4, 4)
 
 

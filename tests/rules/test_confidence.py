@@ -32,6 +32,7 @@ from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.posterior import posterior
+from decloak.rules.reassociate.scores import SplitRelease
 from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import no_probabilities, probabilities
@@ -104,7 +105,10 @@ def disassociated():
             (a, b): 1 - float(vectors[a] @ vectors[b]) for a, b in DisassociatedForm().pairs(Held(made.release), None)
         }
         releases.append((made.release, near, TrueRows(made.release, records, made.truth)))
-    return [(*release, posterior(release[0], [PairScores(release[1], "smaller", 1.0)])) for release in releases]
+    return [
+        (*release, posterior(SplitRelease(release[0]), [PairScores(release[1], "smaller", 1.0)]))
+        for release in releases
+    ]
 
 
 @pytest.mark.parametrize("name", slow_but(["aba", "bayes"], ["random", "aba", "bayes", "expectation"]))

@@ -19,7 +19,7 @@ from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.strategy import Reassociation
-from decloak.rules.reassociate.units import TermRows, rows_of_cluster, units_of
+from decloak.rules.reassociate.units import rows_of_cluster, units_of
 from decloak.store.opening import connect_readonly
 from decloak.store.results import notes_of
 from disassociated_releases import releases, scores
@@ -31,7 +31,7 @@ EXACT, EXPECTATION = (Catalogue().rule(name).compiled for name in ("exact", "exp
 def case_of(cluster, k, m):
     """The only cluster of a release as it is attacked, None where it has nothing to give away."""
     release = Disassociated((cluster,), k=k, m=m)
-    units = [units for _, units in units_of(release, EXACT, k, TermRows({cluster.size: 1.0}, {}))]
+    units = [units for _, units in units_of(release)]
     return ClusterCase(0, rows_of_cluster(cluster), units[0]) if units and units[0] else None
 
 

@@ -1,16 +1,25 @@
 """Assignments of sub-records to records: the result of an attack on a disassociated release."""
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Literal, NamedTuple, overload
 
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.data.rows import Coding, runs
 from decloak.data.tables import Pair
 
-__all__ = ["Assignment", "AssignmentList", "ChunkNumber", "PairScores", "ScoreDirection", "Unit"]
+__all__ = ["Assignment", "AssignmentList", "ChunkNumber", "Kind", "PairScores", "RowLists", "ScoreDirection", "Unit"]
 
 ChunkNumber = int | str
 """The number of a record chunk from 0, "T" for the term chunk, "S0.1" for shared chunk 1 of joint cluster 0."""
 ScoreDirection = Literal["larger", "smaller"]
 """The scores of more closely related items are the larger or the smaller ones."""
+Kind = tuple[ChunkNumber, tuple[str, ...]]
+"""A chunk, and the items of a unit of it by name: the same in any cluster."""
+Unit = tuple[int, ChunkNumber, tuple[str, ...]]
+"""A cluster, a chunk of it, and the unit's items by name."""
 
 
 class Assignment(NamedTuple):
@@ -24,24 +33,124 @@ class Assignment(NamedTuple):
     rows: tuple[int, ...]
 
 
-Unit = tuple[int, ChunkNumber, tuple[str, ...]]
-"""A cluster, a chunk of it, and the unit's items by name."""
+class RowLists(NamedTuple):
+    """Lists of rows: list i is `rows[start[i]:start[i + 1]]`."""
+
+    start: Ints
+    rows: Ints
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> "RowLists":
+        """Return `lists` as arrays.
+
+        >>> RowLists.of([(3, 4), (), (1,)]).select(np.array([2, 0])).tuples()
+        [(1,), (3, 4)]
+        """
+        start = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        return cls(start, np.fromiter(chain.from_iterable(lists), np.int64, int(start[-1])))
+
+    @classmethod
+    def join(cls, parts: "Sequence[RowLists]") -> "RowLists":
+        """Return the lists of all `parts`."""
+        lengths = [part.lengths for part in parts]
+        return cls(np.append(0, np.cumsum(np.concatenate(lengths))), np.concatenate([part.rows for part in parts]))
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.start)
+
+    @property
+    def list_of_row(self) -> Ints:
+        """The list of each row."""
+        return np.repeat(np.arange(len(self.start) - 1), self.lengths)
+
+    def places(self, lists: Ints) -> Ints:
+        """Return the places in `rows` of the rows of `lists`, list after list."""
+        return runs(self.start[lists], self.start[lists + 1])[0]
+
+    def select(self, lists: Ints) -> "RowLists":
+        """Return the lists with the indices `lists`, in that order."""
+        return RowLists(np.append(0, np.cumsum(self.lengths[lists])), self.rows[self.places(lists)])
+
+    def tuples(self) -> list[tuple[int, ...]]:
+        """Return each list as a tuple."""
+        rows = self.rows.tolist()
+        return [tuple(rows[begin:end]) for begin, end in pairwise(self.start.tolist())]
 
 
-class AssignmentList(list[Assignment]):
-    """Assignments, and the rows among which several choices are equally likely.
+class AssignmentList(Sequence[Assignment]):
+    """Assignments as arrays, and the rows among which several choices are equally likely.
 
-    `ties` has these rows by cluster, chunk and unit. The list contains a random choice of these rows, as many as
-    the unit needs.
+    Assignment i gives the unit `kinds[kind[i]]` of the cluster `cluster[i]` to the rows of list i of `given`. `tied`
+    has the equally likely rows of each; `given` contains a random choice of these, as many as the unit needs.
     """
 
     def __init__(
-        self,
-        assignments: Iterable[Assignment] = (),
-        ties: Mapping[Unit, tuple[int, ...]] | None = None,
+        self, cluster: Ints, kind: Ints, kinds: Sequence[Kind], given: RowLists, tied: RowLists | None = None
     ) -> None:
-        super().__init__(assignments)
-        self.ties = dict(ties or {})
+        self.cluster, self.kind, self.kinds, self.given = cluster, kind, kinds, given
+        self.tied = tied or RowLists(np.zeros(len(cluster) + 1, np.int64), np.zeros(0, np.int64))
+
+    @classmethod
+    def of(
+        cls, assignments: Iterable[Assignment] = (), ties: Mapping[Unit, Sequence[int]] | None = None
+    ) -> "AssignmentList":
+        """Return `assignments` as arrays; `ties` has the equally likely rows by cluster, chunk and unit."""
+        if isinstance(assignments, AssignmentList) and ties is None:
+            return assignments
+        listed, kinds = list(assignments), Coding[Kind]()
+        return cls(
+            np.array([one[0] for one in listed], np.int64),
+            np.array([kinds[one[1:3]] for one in listed], np.int64),
+            tuple(kinds),
+            RowLists.of([one[3] for one in listed]),
+            RowLists.of([(ties or {}).get(one[:3], ()) for one in listed]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.cluster)
+
+    @overload
+    def __getitem__(self, index: int) -> Assignment: ...
+    @overload
+    def __getitem__(self, index: slice) -> "AssignmentList": ...
+    def __getitem__(self, index: int | slice) -> "Assignment | AssignmentList":
+        chosen = self.select(np.arange(len(self))[index if isinstance(index, slice) else [index]])
+        return chosen if isinstance(index, slice) else next(iter(chosen))
+
+    def __iter__(self) -> Iterator[Assignment]:
+        for cluster, kind, rows in zip(self.cluster.tolist(), self.kind.tolist(), self.given.tuples(), strict=True):
+            chunk, items = self.kinds[kind]
+            yield Assignment(cluster, chunk, items, rows)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, AssignmentList | list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # like a list
+
+    @property
+    def ties(self) -> dict[Unit, tuple[int, ...]]:
+        """The equally likely rows by cluster, chunk and unit, of units that have such rows."""
+        tied = zip(self, self.tied.tuples(), strict=True)
+        return {assignment[:3]: rows for assignment, rows in tied if rows}
+
+    @property
+    def rows(self) -> "AssignmentList":
+        """The same assignments, one row in each; they share no rows."""
+        owner, rows = self.given.list_of_row, self.given.rows
+        return AssignmentList(
+            self.cluster[owner], self.kind[owner], self.kinds, RowLists(np.arange(len(rows) + 1), rows)
+        )
+
+    def select(self, chosen: Ints) -> "AssignmentList":
+        """Return the assignments with the indices `chosen`, in that order."""
+        given, tied = self.given.select(chosen), self.tied.select(chosen)
+        return AssignmentList(self.cluster[chosen], self.kind[chosen], self.kinds, given, tied)
+
+    def keys(self, numbers: Mapping[Kind, int]) -> Ints:
+        """Return `cluster * len(numbers) + number` of each assignment; -1 for a kind without one of the `numbers`."""
+        number = np.array([numbers.get(kind, -1) for kind in self.kinds], np.int64)[self.kind]
+        return np.where(number < 0, -1, self.cluster * len(numbers) + number)
 
 
 class PairScores(NamedTuple):

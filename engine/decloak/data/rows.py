@@ -17,7 +17,7 @@ from decloak.arrays import Ints
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["BLOCK", "CodedRows", "Coding", "RowLabels", "compact_labels", "narrow", "select_labels"]
+__all__ = ["BLOCK", "CodedRows", "Coding", "RowLabels", "compact_labels", "narrow", "runs", "select_labels"]
 
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
@@ -38,6 +38,17 @@ class Coding(dict[U, int]):
 def narrow(start: Ints) -> Ints:
     """Return a copy of `start` in four bytes each if they fit: scipy makes all indices of a matrix as wide as these."""
     return start.astype(np.int32 if start[-1] < 1 << 31 else np.int64)
+
+
+def runs(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of each run from `begin` to `end`, and for each number the index of its run.
+
+    >>> [part.tolist() for part in runs(np.array([5, 0]), np.array([7, 1]))]
+    [[5, 6, 0], [0, 0, 1]]
+    """
+    lengths = np.maximum(end - begin, 0)
+    place = np.repeat(np.arange(len(lengths)), lengths)
+    return np.arange(len(place)) + (begin - np.cumsum(lengths) + lengths)[place], place
 
 
 class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):

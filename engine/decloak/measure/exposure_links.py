@@ -54,7 +54,7 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     links = read_given(attacked.connection, attacked.number, chosen)
     if len(links) != len(chosen):
         return None  # the findings are facts, which are no links
-    return p[chosen], behind.right_of_equals(links, attacked.assignments.ties), behind.assigned_units(links).row
+    return p[chosen], behind.right_of_equals(links, attacked.assignments), behind.assigned_units(links).row
 
 
 def measure(attacked: Attacked) -> MetricResult:

@@ -7,15 +7,15 @@ The findings of a unit follow each other. The rows of a cluster follow each othe
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import chain, groupby, repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Ints
-from decloak.data.assignment import Assignment, AssignmentList, Unit
+from decloak.arrays import Floats, Ints
+from decloak.data.assignment import Assignment, AssignmentList, Kind, RowLists
+from decloak.data.pairs import first_occurrences
 from decloak.store.inserting import next_number
 from decloak.store.lists import damaged, read_object
 from decloak.store.records import dataset_of, extent
@@ -24,50 +24,43 @@ __all__ = ["as_read", "read_assigned", "read_given", "read_places", "read_rows_g
 
 
 def write_assigned(
-    connection: sqlite3.Connection,
-    attack: int,
-    release: int,
-    assignments: Iterable[tuple[Assignment, Sequence[float | None]]],
-    ties: Mapping[Unit, Sequence[int]] | None = None,
+    connection: sqlite3.Connection, attack: int, release: int, assignments: AssignmentList, values: Floats
 ) -> None:
     """Write a finding for every row that a unit was assigned to.
 
-    `attack` made the `assignments` to rows of `release`; with each come the values that its rows were ranked by. `ties`
-    are the rows that share the last places of a unit.
+    `attack` made the `assignments` to rows of `release`. `values` ranked these rows; one that is not finite is unknown.
     """
-    given = list(assignments)
-    times = [len(assignment.rows) for assignment, _ in given]
-    begins = (
-        _starts(connection, release)[[assignment.cluster for assignment, _ in given]] if given else np.zeros(0, int)
-    )
-    rows = np.fromiter(chain.from_iterable(assignment.rows for assignment, _ in given), np.int64, sum(times))
-    txns = np.repeat(begins, times) + rows
-    units = np.repeat(np.array(_units(connection, [assignment for assignment, _ in given]), np.int64), times)
+    owner, rows = assignments.given.list_of_row, assignments.given.rows
+    txns = _starts(connection, release)[assignments.cluster][owner] + rows if len(rows) else rows
+    units = _units(connection, assignments)[owner]
     first = next_number(connection, "finding")
     connection.execute("update attack set first = ?, findings = ? where id = ?", (first, len(rows), attack))
-    values = chain.from_iterable(values for _, values in given)
+    ranks: list[float | None] = values.tolist()
+    for place in np.flatnonzero(~np.isfinite(values)).tolist():
+        ranks[place] = None
     connection.executemany(
         "insert into assigned_unit (finding, attack, txn, unit, value) values (?, ?, ?, ?, ?)",
-        zip(range(first, first + len(rows)), repeat(attack), txns.tolist(), units.tolist(), values, strict=False),
+        zip(range(first, first + len(rows)), repeat(attack), txns.tolist(), units.tolist(), ranks, strict=False),
     )
-    numbers = (np.cumsum(times) - times).tolist() if given else []
-    sharing = {
-        number: list(tied)
-        for number, (assignment, _) in zip(numbers, given, strict=True)
-        if (tied := (ties or {}).get(assignment[:3], ()))
-    }
+    numbers = assignments.given.start.tolist()
+    sharing = {number: list(tied) for number, tied in zip(numbers, assignments.tied.tuples(), strict=False) if tied}
     if sharing:
         text = json.dumps(sharing, separators=(",", ":"))
         connection.execute("update attack set ties = ? where id = ?", (text, attack))
 
 
-def _units(connection: sqlite3.Connection, assignments: Sequence[Assignment]) -> list[int]:
+def _units(connection: sqlite3.Connection, assignments: AssignmentList) -> Ints:
     """Return the number of the unit of each assignment; new units get one."""
-    texts = {unit: json.dumps(unit, ensure_ascii=False) for unit in {assignment.unit for assignment in assignments}}
-    keys = [(str(assignment.chunk), texts[assignment.unit]) for assignment in assignments]
-    connection.executemany("insert or ignore into unit (chunk, items) values (?, ?)", dict.fromkeys(keys))
+    kinds = first_occurrences([assignments.kind]).tolist()
+    keys = [
+        (str(chunk), json.dumps(items, ensure_ascii=False))
+        for chunk, items in map(assignments.kinds.__getitem__, kinds)
+    ]
+    connection.executemany("insert or ignore into unit (chunk, items) values (?, ?)", keys)
     numbers = {(chunk, items): number for number, chunk, items in connection.execute("select * from unit")}
-    return [numbers[key] for key in keys]
+    of_kind = np.zeros(len(assignments.kinds), np.int64)
+    of_kind[kinds] = [numbers[key] for key in keys]
+    return of_kind[assignments.kind]
 
 
 def _starts(connection: sqlite3.Connection, release: int) -> Ints:
@@ -85,17 +78,18 @@ class _Findings(NamedTuple):
     chunks: Sequence[str]
     texts: Sequence[str]
 
-    def chunk(self, place: int) -> int | str:
-        """Return the chunk of the unit at `place`."""
-        name = self.chunks[place]
-        return int(name) if name.isdigit() else name
+    def kinds(self, attack: int) -> list[Kind]:
+        """Return the chunk and the items of each unit of `attack`."""
+        try:
+            items = [tuple(json.loads(text)) for text in self.texts]
+        except (ValueError, TypeError, RecursionError):
+            raise damaged(f"attack {attack} assigns units that are no lists of names") from None
+        return [(int(name) if name.isdigit() else name, unit) for name, unit in zip(self.chunks, items, strict=True)]
 
     @property
     def read_order(self) -> Ints:
         """Return the findings by cluster, chunk, unit and row: the order in which assignments are read."""
-        rank = np.zeros(len(self.texts), np.int64)
-        by_name = sorted(range(len(self.texts)), key=lambda place: (self.chunks[place], self.texts[place]))
-        rank[by_name] = np.arange(len(self.texts))
+        rank = _ranks(list(zip(self.chunks, self.texts, strict=True)))
         return np.lexsort((self.rows, rank[self.units], self.clusters))
 
 
@@ -126,54 +120,51 @@ def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
     return _Findings(clusters, txns - begins, places.reshape(-1), chunks, texts)
 
 
-def _items(attack: int, texts: Sequence[str]) -> list[tuple[str, ...]]:
-    try:
-        return [tuple(json.loads(text)) for text in texts]
-    except (ValueError, TypeError, RecursionError):
-        raise damaged(f"attack {attack} assigns units that are no lists of names") from None
-
-
-def as_read(assignments: Iterable[Assignment]) -> list[Assignment]:
+def as_read(assignments: Iterable[Assignment]) -> AssignmentList:
     """Return `assignments`, the rows of each ascending, in the order in which they are read from a store.
 
     >>> as_read([Assignment(0, "T", ("b",), (0, 2)), Assignment(0, 1, ("a",), (1,))])[1].unit
     ('b',)
     """
-    text_of = cache(lambda unit: json.dumps(unit, ensure_ascii=False))
-    return sorted(assignments, key=lambda assigned: (assigned[0], str(assigned[1]), text_of(assigned[2])))
+    listed = AssignmentList.of(assignments)
+    texts = [(str(chunk), json.dumps(items, ensure_ascii=False)) for chunk, items in listed.kinds]
+    return listed.select(np.lexsort((_ranks(texts)[listed.kind], listed.cluster)))
+
+
+def _ranks(texts: Sequence[tuple[str, str]]) -> Ints:
+    """Return the place of each chunk and its items as text among all of them in ascending order."""
+    rank = np.zeros(len(texts), np.int64)
+    rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    return rank
 
 
 def read_assigned(connection: sqlite3.Connection, attack: int) -> AssignmentList:
     """Return what `attack` assigned, by cluster, chunk and unit."""
     findings = _findings(connection, attack)
     if findings is None:
-        return AssignmentList()
-    units, order = _items(attack, findings.texts), findings.read_order
-    ordered = zip(
-        *(column[order].tolist() for column in (findings.clusters, findings.units, findings.rows)), strict=True
-    )
-    return AssignmentList(
-        (
-            Assignment(cluster, findings.chunk(unit), units[unit], tuple(row for *_, row in group))
-            for (cluster, unit), group in groupby(ordered, key=lambda finding: finding[:2])
-        ),
-        _ties(connection, attack, findings, units),
-    )
+        return AssignmentList.of()
+    order = findings.read_order
+    clusters, units, rows = findings.clusters[order], findings.units[order], findings.rows[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (clusters[1:] != clusters[:-1]) | (units[1:] != units[:-1])
+    start = np.flatnonzero(begins)
+    kinds, given = findings.kinds(attack), RowLists(np.append(start, len(order)), rows)
+    keys = list(zip(clusters[start].tolist(), units[start].tolist(), strict=True))
+    return AssignmentList(clusters[start], units[start], kinds, given, _ties(connection, attack, findings, keys))
 
 
 def _ties(
-    connection: sqlite3.Connection, attack: int, findings: _Findings, units: Sequence[tuple[str, ...]]
-) -> dict[Unit, tuple[int, ...]]:
-    """Return the rows that share the last places of units."""
+    connection: sqlite3.Connection, attack: int, findings: _Findings, keys: Sequence[tuple[int, int]]
+) -> RowLists | None:
+    """Return the rows that share the last places of each of `keys`, a cluster and the place of a unit."""
     (text,) = connection.execute("select ties from attack where id = ?", (attack,)).fetchone()
-    sharing = {} if text is None else read_object(text, f"the ties of attack {attack}")
+    if text is None:
+        return None
+    sharing = read_object(text, f"the ties of attack {attack}")
     try:
-        return {
-            (int(findings.clusters[number]), findings.chunk(unit), units[unit]): tuple(rows)
-            for number, rows in sharing.items()
-            for unit in [int(findings.units[number])]
-        }
-    except (IndexError, TypeError):
+        rows = {(int(findings.clusters[number]), int(findings.units[number])): tied for number, tied in sharing.items()}
+        return RowLists.of([rows.get(key, ()) for key in keys])
+    except (IndexError, TypeError, ValueError):
         raise damaged(f"the ties of attack {attack} are of no finding") from None
 
 
@@ -183,17 +174,13 @@ def read_places(connection: sqlite3.Connection, attack: int) -> Ints:
     return np.zeros(0, np.int64) if findings is None else np.argsort(findings.read_order)
 
 
-def read_given(connection: sqlite3.Connection, attack: int, chosen: Ints | None = None) -> list[Assignment]:
+def read_given(connection: sqlite3.Connection, attack: int, chosen: Ints | None = None) -> AssignmentList:
     """Return the assignments of `attack`, a row at a time in the order of its findings; with `chosen`, of these."""
     findings = _findings(connection, attack)
     if findings is None:
-        return []
-    units = _items(attack, findings.texts)
-    columns = ((column if chosen is None else column[chosen]).tolist() for column in findings[:3])
-    return [
-        Assignment(cluster, findings.chunk(unit), units[unit], (row,))
-        for cluster, row, unit in zip(*columns, strict=True)
-    ]
+        return AssignmentList.of()
+    cluster, row, unit = (column if chosen is None else column[chosen] for column in findings[:3])
+    return AssignmentList(cluster, unit, findings.kinds(attack), RowLists(np.arange(len(row) + 1), row))
 
 
 def read_rows_given(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str, str, int]]:

@@ -19,8 +19,10 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.counting.itemsets import among
-from decloak.data.assignment import Assignment, ChunkNumber
+from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber
 from decloak.data.disassociated import Disassociated
+from decloak.data.pairs import first_occurrences
+from decloak.data.rows import Coding
 from decloak.measure.kernels.random_attack import BlockAssignments
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
 from decloak.rules.reassociate.units import rows_of_cluster
@@ -149,12 +151,16 @@ def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> li
 
 def block_assignments(rows: TrueRows, assignments: Sequence[Assignment]) -> BlockAssignments:
     """Return the `assignments` to `rows` by block, for the comparison with random ones."""
-    given = rows.assigned_units(assignments)
-    chunks: dict[tuple[int, ChunkNumber], int] = {}
-    block = np.array([chunks.setdefault(one[:2], len(chunks)) for one in assignments], np.int64)
+    listed = AssignmentList.of(assignments)
+    given, chunks = rows.assigned_units(assignments), Coding[ChunkNumber]()
+    chunk = np.array([chunks[chunk] for chunk, _ in listed.kinds], np.int64)[listed.kind]
+    keys = listed.cluster * max(1, len(chunks)) + chunk
+    blocks = first_occurrences([keys])
+    order = np.argsort(blocks)
+    block = order[np.searchsorted(blocks[order], keys)]
     return BlockAssignments(
         block[given.assignment], given.row, given.unit[given.assignment], rows.shares, rows.of_row, rows.class_sizes,
-        rows.home, np.array([cluster for cluster, _ in chunks], np.int64),
+        rows.home, blocks // max(1, len(chunks)),
     )  # fmt: skip
 
 

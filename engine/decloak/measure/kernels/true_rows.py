@@ -6,7 +6,7 @@ kind, so that the items of rows can be looked up. A unit is truly in a row when 
 the unit's chunk, is the unit.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -14,16 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.itemsets import distinct, places_in
-from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Unit
+from decloak.counting.itemsets import among, distinct, places_in
+from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Kind, RowLists
 from decloak.data.disassociated import Cluster, Disassociated
-from decloak.data.rows import CodedRows
+from decloak.data.pairs import first_occurrences
+from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["AssignedUnits", "Records", "Spread", "TrueRows", "Truth", "Unit", "crossed"]
+__all__ = ["AssignedUnits", "Records", "Spread", "TrueRows", "Truth", "crossed"]
 
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
@@ -180,10 +181,11 @@ class TrueRows:
         return self.held[apart], chunk[apart]
 
     @cached_property
-    def _units(self) -> tuple[dict[Unit, int], Ints]:
-        """Return the units that rows truly have, each with a number, and their rows: `unit * rows + row`, ascending.
+    def _units(self) -> tuple[dict[Kind, int], Ints, Ints]:
+        """Return the kinds of units that rows truly have, the key of each unit, and their rows: `unit * rows + row`,
+        ascending.
 
-        Units of shared chunks are included.
+        A key is `cluster * kinds + kind`. Units of shared chunks are included.
         """
         taken_off, chunk = self.hidden
         row, item = np.divmod(taken_off, self.items)
@@ -194,17 +196,14 @@ class TrueRows:
         begins[1:] = (row[1:] != row[:-1]) | (chunk[1:] != chunk[:-1]) | (chunk[1:] == TERM)
         starts = np.flatnonzero(begins)
         names = [self.names[code] for code in item.tolist()]
-        numbers: dict[Unit, int] = {}
-        of_start = [
-            numbers.setdefault((cluster, self._name(number), tuple(names[start:stop])), len(numbers))
-            for cluster, number, (start, stop) in zip(
-                self.cluster[row[starts]].tolist(),
-                chunk[starts].tolist(),
-                pairwise([*starts.tolist(), len(names)]),
-                strict=True,
-            )
-        ]
-        return numbers, np.sort(np.array(of_start, np.int64) * self.rows + row[starts])
+        kinds = Coding[Kind]()
+        bounds = zip(chunk[starts].tolist(), pairwise([*starts.tolist(), len(names)]), strict=True)
+        kind = np.array([kinds[self._name(part), tuple(names[begin:end])] for part, (begin, end) in bounds], np.int64)
+        keys = self.cluster[row[starts]] * len(kinds) + kind
+        units = first_occurrences([keys])
+        order = np.argsort(units)
+        unit = order[np.searchsorted(units[order], keys)]
+        return dict(kinds), units, np.sort(unit * self.rows + row[starts])
 
     @cached_property
     def _shared(self) -> tuple[list[str], Ints, Ints]:
@@ -233,8 +232,9 @@ class TrueRows:
 
     @cached_property
     def _of_shared(self) -> Mask:
-        shared = np.array([is_shared(chunk) for _, chunk, _ in self._units[0]], np.bool_)
-        return shared[self.true // max(1, self.rows)]
+        kinds, units, _ = self._units
+        shared = np.array([is_shared(chunk) for chunk, _ in kinds], np.bool_)
+        return shared[units % max(1, len(kinds))][self.true // max(1, self.rows)]
 
     @property
     def own_units(self) -> int:
@@ -254,7 +254,7 @@ class TrueRows:
     @property
     def true(self) -> Ints:
         """Return the rows of units: `unit * rows + row`, ascending."""
-        return self._units[1]
+        return self._units[2]
 
     @cached_property
     def _times(self) -> tuple[Ints, Ints, Ints]:
@@ -293,64 +293,73 @@ class TrueRows:
 
     def units(self, assignments: Iterable[Assignment]) -> Ints:
         """Return the unit of each of `assignments`, -1 for one that no row truly has."""
-        numbers = self._units[0]
-        return np.array([numbers.get(assigned[:3], -1) for assigned in assignments], np.int64)
+        kinds, units, _ = self._units
+        order = np.argsort(units)
+        place, there = places_in(units[order], AssignmentList.of(assignments).keys(kinds))
+        return np.where(there, np.append(order, -1)[place], -1)
 
     def assigned_units(self, assignments: Sequence[Assignment]) -> AssignedUnits:
         """Return `assignments` as arrays; the last ones are cached, because several measures ask for them in turn."""
         if self._last_assigned is None or self._last_assigned[0] is not assignments:
-            self._last_assigned = assignments, self._lay_out_assignments(assignments)
+            self._last_assigned = assignments, self._lay_out_assignments(AssignmentList.of(assignments))
         return self._last_assigned[1]
 
-    def _lay_out_assignments(self, listed: Sequence[Assignment]) -> AssignedUnits:
-        clusters, chunks, units, receivers = zip(*listed, strict=True) if listed else ((),) * 4
-        cluster, unit = np.array(clusters, np.int64), self.units(listed)
-        times = np.array(list(map(len, receivers)), np.int64)
-        row = np.array(list(chain.from_iterable(receivers)), np.int64) + np.repeat(self.first[cluster], times)
-        assignment = np.repeat(np.arange(len(listed)), times)
-        end = np.cumsum(list(map(len, units)), dtype=np.int64)
-        begin = np.append(0, end)[:-1]
-        item = self._codes(chain.from_iterable(units))
+    def _lay_out_assignments(self, listed: AssignmentList) -> AssignedUnits:
+        cluster, unit, times, assignment = (
+            listed.cluster,
+            self.units(listed),
+            listed.given.lengths,
+            listed.given.list_of_row,
+        )
+        row = listed.given.rows + self.first[cluster][assignment]
+        kinds = RowLists.of([[self._code[item] for item in items] for _, items in listed.kinds])
+        items = kinds.select(listed.kind)
+        begin, end, item = items.start[:-1], items.start[1:], items.rows
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
-        shared = any(map(is_shared, set(chunks)))
+        shared = any(is_shared(listed.kinds[kind][0]) for kind in np.unique(listed.kind).tolist())
         spread = self._spread(listed, row, assignment)
         return AssignedUnits(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)
 
-    def right_of_equals(self, gifts: Sequence[Assignment], ties: Mapping[Unit, Sequence[int]]) -> Floats:
+    def right_of_equals(self, gifts: Iterable[Assignment], attacked: AssignmentList) -> Floats:
         """Return the probability that each of `gifts`, of one row each, is right, given what an attacker can
         distinguish.
 
-        It is the share of the rows with the same anchor that truly have the unit, or of the rows in `ties` with equal
-        probability.
+        It is the share of the rows with the same anchor that truly have the unit, or of the rows of equal probability
+        in what was `attacked`.
         """
-        given = self.assigned_units(gifts)
-        right = self._share_right(given.unit[given.assignment], given.row)
-        of_ties: dict[Unit, tuple[frozenset[int], float]] = {}
-        for at, gift in enumerate(gifts if ties else ()):
-            unit = gift[:3]
-            if unit in ties and unit not in of_ties:
-                rows = np.array(ties[unit], np.int64) + self.first[gift.cluster]
-                mean = float(self._share_right(np.full(len(rows), given.unit[at]), rows).mean())
-                of_ties[unit] = frozenset(ties[unit]), mean
-            if unit in of_ties and gift.rows[0] in of_ties[unit][0]:
-                right[at] = of_ties[unit][1]
+        listed = AssignmentList.of(gifts)
+        given = self.assigned_units(listed)
+        right = self._share_right(given.unit, given.row)
+        tied = np.flatnonzero(attacked.tied.lengths)
+        if not len(tied) or not len(listed):
+            return right
+        sharing = attacked.select(tied)
+        numbers = {kind: number for number, kind in enumerate({*sharing.kinds, *listed.kinds})}
+        keys = sharing.keys(numbers)
+        order = np.argsort(keys)
+        place, there = places_in(keys[order], listed.keys(numbers))
+        rows, owner = (
+            sharing.tied.rows + self.first[sharing.cluster][sharing.tied.list_of_row],
+            sharing.tied.list_of_row,
+        )
+        shares = self._share_right(self.units(sharing)[owner], rows)
+        mean = np.array([part.mean() for part in np.split(shares, sharing.tied.start[1:-1])])
+        at = order[place[there]]
+        equal = among(at * self.rows + given.row[there], np.sort(owner * self.rows + rows))
+        right[np.flatnonzero(there)[equal]] = mean[at[equal]]
         return right
 
     def _share_right(self, units: Ints, rows: Ints) -> Floats:
         class_of = self.of_row[rows]
         return np.asarray(self.true_in_class(units, class_of) / self.class_sizes[class_of])
 
-    def _spread(self, listed: Sequence[Assignment], row: Ints, assignment: Ints) -> Spread:
+    def _spread(self, listed: AssignmentList, row: Ints, assignment: Ints) -> Spread:
         """Return the assignments with those among rows that share places spread over all of these."""
         once = np.ones(len(row), np.int64)
-        ties = listed.ties if isinstance(listed, AssignmentList) else {}
-        sharing = [ties.get(one[:3], ()) for one in listed] if ties else []
-        if not any(sharing):
+        many, of_tied = listed.tied.lengths, listed.tied.list_of_row
+        if not len(of_tied):
             return Spread(row, assignment, once, once)
-        many = np.array(list(map(len, sharing)), np.int64)
-        of_tied = np.repeat(np.arange(len(listed)), many)
-        first = self.first[np.array([one.cluster for one in listed], np.int64)]
-        tied = np.array(list(chain.from_iterable(sharing)), np.int64) + first[of_tied]
+        tied = listed.tied.rows + self.first[listed.cluster][of_tied]
         among_tied = np.isin(assignment * self.rows + row, of_tied * self.rows + tied)
         places = np.bincount(assignment[among_tied], minlength=len(listed))
         sure = ~among_tied
@@ -366,9 +375,8 @@ def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
     """Return the items from `begin` to `end` of `item` for each of the rows `row`, as items of rows; `items` is their
     number.
     """
-    many = end - begin
-    place = np.arange(many.sum()) + np.repeat(begin - np.cumsum(many) + many, many)
-    entries: Ints = np.repeat(row, many) * items + item[place]
+    place, of_row = runs(begin, end)
+    entries: Ints = row[of_row] * items + item[place]
     return entries
 
 

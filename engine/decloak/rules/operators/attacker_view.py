@@ -17,6 +17,7 @@ from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from decloak.rules.reassociate.posterior import Posterior  # it imports scipy.optimize; rules are listed without
+    from decloak.rules.reassociate.scores import SplitRelease
 
 __all__ = ["AttackerView", "PortableInputs", "ReleaseCache"]
 
@@ -37,6 +38,7 @@ class PortableInputs(TypedDict, total=False):
 class ReleaseCache:
     """Results that several attacks on one release share; an attack computes them when it is the first to need them."""
 
+    split: "SplitRelease | None" = None
     posterior: "Posterior | None" = None
     coverage: dict[bool, Coverage] = field(default_factory=dict)
     """Coverage by whether the attack learns from the release."""

@@ -1,16 +1,15 @@
 """The rule form `reassociate`: assign the sub-records and terms of a disassociated cluster to its records."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
-from decloak.data.assignment import Assignment, AssignmentList, Unit
-from decloak.data.disassociated import Disassociated
+from decloak.arrays import Floats
+from decloak.data.assignment import AssignmentList, PairScores
 from decloak.data.forms import FormName
 from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.model import RuleModel, Settings, TestCase, join_names
@@ -25,7 +24,6 @@ from decloak.rules.operators.operator import (
     Value,
 )  # fmt: skip
 from decloak.rules.reassociate.relational import relational_form
-from decloak.rules.reassociate.shared import is_shared
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.store import assigned, evidence, findings
 from decloak.store.attackers_database import AttackersDatabase, Earlier
@@ -34,7 +32,7 @@ from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from decloak.rules.reassociate.kernel import AttackedCluster
+    from decloak.rules.reassociate.scores import SplitRelease
 
 __all__ = ["REASSOCIATE", "RankedAssignments", "ReassociateRule"]
 
@@ -64,27 +62,26 @@ class ReassociateRule(RuleModel):
 
 @dataclass(frozen=True)
 class RankedAssignments(Result):
-    """Assignments by cluster, each with the value that ranked each of its rows; None where a row has no value."""
+    """Assignments by cluster, with the value that ranked each of their rows; one that is not finite is unknown."""
 
-    ranked: Sequence[tuple[Assignment, Sequence[float | None]]]
+    ranked: AssignmentList
+    values: Floats
     notes: Sequence[str] = ()
-    ties: Mapping[Unit, tuple[int, ...]] = field(default_factory=dict)
-    """Rows that are equally likely for the last copies of a unit, by cluster, chunk and unit."""
 
     @property
     def idle_reason(self) -> str | None:
         return None if self.ranked else "no cluster has both an anchor and something cut off it: nothing could be given"
 
     def write(self, connection: sqlite3.Connection, attack: int, release: int) -> None:
-        assigned.write_assigned(connection, attack, release, self.ranked, self.ties)
+        assigned.write_assigned(connection, attack, release, self.ranked, self.values)
 
     def assigned(self) -> AssignmentList:
-        return AssignmentList(assigned.as_read(assignment for assignment, _ in self.ranked), self.ties)
+        return assigned.as_read(self.ranked)
 
     def test_findings(self, case: TestCase) -> Sequence[dict[str, Value]]:
         return [
             {"cluster": cluster, "chunk": chunk, "unit": join_names(unit), "rows": join_names(rows)}
-            for (cluster, chunk, unit, rows), _ in self.ranked
+            for cluster, chunk, unit, rows in self.ranked
         ]
 
 
@@ -132,40 +129,39 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         return inputs
 
     def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> RankedAssignments:
-        from decloak.rules.reassociate.kernel import attack  # imports scipy.optimize; rules are listed without
+        from decloak.rules.reassociate.kernel import (
+            Attack,
+            ranked_rows,
+        )  # imports scipy.optimize; rules are listed without
 
-        release, scores = view.release(), view.scores()
-        clusters = attack(
-            release,
-            scores,
+        split = _split(view)
+        attack = Attack(
+            split,
+            PairScores(view.scores(), view.closer, view.unrelated),
             rule.compiled,
-            closer=view.closer,
             k=settings.k,
             m=settings.m,
             seed=settings.seed,
-            unrelated=view.unrelated,
             control=settings.control,
             measures=view.all_measures() if rule.traits.learns_from_release else (),
         )
-        # Clusters are attacked in batches of a size; findings are numbered as the release numbers its clusters.
-        in_order = sorted(clusters, key=lambda attacked: attacked.case.number)
-        notes = _note_inexact_clusters(rule, release, in_order) if rule.compiled.match == "exact" else ()
-        ranked = [ranked for attacked in in_order for ranked in _ranked(attacked)]
-        return RankedAssignments(ranked, notes, {unit: rows for attacked in in_order for unit, rows in _ties(attacked)})
+
+        ranked, values = ranked_rows(split, attack.batches())
+        notes = _note_inexact_clusters(rule, split, attack.exactly) if rule.compiled.match == "exact" else ()
+        return RankedAssignments(ranked, values, notes)
 
     def confidence(self, rule: _Rule, result: RankedAssignments, view: AttackerView, settings: Settings) -> Confidence:
         from decloak.rules.reassociate.posterior import posterior
 
         if rule.traits.ranks_by_probability:
-            return Confidence.of(np.array([np.nan if p is None else p for _, ranks in result.ranked for p in ranks]))
-        release = view.release()
-        if release.k is None:
+            return Confidence.of(np.where(np.isfinite(result.values), result.values, np.nan))
+        if view.release().k is None:
             return Confidence.unavailable(
                 "the release does not state its k, so the number of records with a term is unknown"
             )
         if view.cache.posterior is None:
-            view.cache.posterior = posterior(release, view.all_measures())
-        return Confidence.of(view.cache.posterior.of(assignment for assignment, _ in result.ranked))
+            view.cache.posterior = posterior(_split(view), view.all_measures())
+        return Confidence.of(view.cache.posterior.of(result.ranked))
 
     def coverage(self, rule: _Rule, result: RankedAssignments, view: AttackerView) -> Coverage | None:
         if rule.is_random:
@@ -175,8 +171,8 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         # Coverage is the same for all attacks on one release that need the same scores.
         learns, cached = rule.traits.learns_from_release, view.cache.coverage
         if learns not in cached:
-            release = view.release()
-            cached[learns] = coverage_of_learner(release) if learns else coverage_in_clusters(release, view.scores())
+            split, scores = _split(view), PairScores(view.scores(), view.closer, view.unrelated)
+            cached[learns] = coverage_of_learner(split) if learns else coverage_in_clusters(split, scores)
         return cached[learns]
 
     def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:
@@ -200,34 +196,22 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
             yield Explanation(attack.label, finding, sentence_of(finding), None, value, unit, contexts)
 
 
-def _note_inexact_clusters(rule: _Rule, release: Disassociated, clusters: Sequence["AttackedCluster"]) -> Sequence[str]:
+def _split(view: AttackerView) -> "SplitRelease":
+    """Return the release of `view` laid out for attacks: once for all attacks on it."""
+    from decloak.rules.reassociate.scores import SplitRelease
+
+    view.cache.split = view.cache.split or SplitRelease(view.release())
+    return view.cache.split
+
+
+def _note_inexact_clusters(rule: _Rule, split: "SplitRelease", exactly: Set[int]) -> Sequence[str]:
     """Return a note on the clusters that are too large for an exact rule."""
-    own = [attacked for attacked in clusters if not any(is_shared(unit.chunk) for unit in attacked.case.units)]
-    left = [attacked for attacked in own if not attacked.exactly]
+    left = [case for case in split.cases if case.number not in exactly]
     if not left:
         return ()
-    rows = sum(release.clusters[attacked.case.number].size for attacked in left)
-    count = f"{rule.name} went through {len(own) - len(left):,} of {len(own):,} clusters"
+    rows = sum(len(case.rows.of_row) for case in left)
+    count = f"{rule.name} went through {len(exactly):,} of {len(split.cases):,} clusters"
     return (f"{count}; there is too much that the others, of {rows:,} records, may have been: they go by expectation",)
-
-
-def _ties(attacked: "AttackedCluster") -> Iterator[tuple[Unit, tuple[int, ...]]]:
-    for unit, rows in zip(attacked.case.units, attacked.ties, strict=bool(attacked.ties)):
-        if rows:
-            yield (attacked.case.number, unit.chunk, unit.items), rows
-
-
-def _ranked(attacked: "AttackedCluster") -> Iterator[tuple[Assignment, list[float | None]]]:
-    of_row = np.array(attacked.case.rows.of_row)
-    times = [len(rows) for rows in attacked.rows]
-    row = np.array(list(chain.from_iterable(attacked.rows)), np.int64)
-    values = attacked.values[np.repeat(np.arange(len(times)), times), of_row[row]]
-    ranks: list[float | None] = values.tolist()
-    for place in np.flatnonzero(~np.isfinite(values)).tolist():
-        ranks[place] = None
-    ends = accumulate(filter(None, times))
-    for assignment, end in zip(attacked.assignments, ends, strict=True):
-        yield assignment, ranks[end - len(assignment.rows) : end]
 
 
 REASSOCIATE = ReassociateOperator()

@@ -16,17 +16,17 @@ terms, which have 1 to k-1. Items that every record of a cluster has are left ou
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from decloak.arrays import Floats, Ints, Mask
+from decloak.arrays import Floats, Ints
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
-from decloak.rules.reassociate.scores import ClusterCase
-from decloak.rules.reassociate.units import TermRows
+from decloak.rules.reassociate.scores import Batch
 
-__all__ = ["expectation", "term_counts", "term_rows", "term_supports"]
+__all__ = ["TermRows", "expectation", "term_counts", "term_rows", "term_supports"]
 
 ROUNDS = 200
 CLOSE = 1e-5
@@ -41,6 +41,24 @@ RULINGS = 20
 WIDEST = 1e4
 GRID = np.geomspace(0.1, WIDEST, 121)
 """Values of b that are tried: each is less than a tenth above the one before."""
+
+
+class TermRows(NamedTuple):
+    """The expected number of rows with a term: `of_term` by cluster and term, or else `of_size` by size of the
+    cluster.
+    """
+
+    of_size: Mapping[int, float]
+    of_term: Mapping[tuple[int, str], float]
+
+    def expected(self, batch: Batch) -> Floats:
+        """Return the expected number of rows of each unit of `batch` that is a term, of others the published one."""
+        of_size = np.array([self.of_size[size] for size in batch.records.tolist()])
+        rows = np.where(batch.is_term, of_size[batch.owner], batch.times)
+        for case, units in batch.by_case() if self.of_term else ():
+            for at, unit in enumerate(case.units, units.start):
+                rows[at] = self.of_term.get((case.number, unit.items[0]), rows[at]) if unit.chunk == "T" else rows[at]
+        return rows
 
 
 def term_counts(supports: Mapping[int, Floats]) -> dict[int, float]:
@@ -123,59 +141,69 @@ def _chances(logs: Floats) -> Floats:
 
 
 def expectation(
-    batch: Sequence[ClusterCase], values: Floats, targets: Floats, ruled_out: Mapping[int, CoverLimits] | None = None
+    batch: Batch, values: Floats, targets: Floats, ruled_out: Mapping[int, CoverLimits] | None = None
 ) -> Floats:
     """Return p of every unit of `batch` and every anchor of its cluster, from `values` and `targets`, the rows of each
     unit.
 
     With `ruled_out` no row is empty, and covered items are together in as few rows as the algorithm allows.
     """
-    owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
-    group = _groups(batch)
-    sizes, empty = np.zeros((len(batch), values.shape[1])), np.zeros((len(batch), values.shape[1]), np.bool_)
-    for number, case in enumerate(batch):
-        sizes[number, : len(case.rows.anchors)] = np.bincount(case.rows.of_row, minlength=len(case.rows.anchors))
-        empty[number, : len(case.rows.anchors)] = [not anchor for anchor in case.rows.anchors]
     with np.errstate(invalid="ignore"):
         # A constant per unit does not matter, because its scale is fitted: the largest odds are set to 1.
         odds = np.exp(values - values.max(axis=1, keepdims=True))
     odds = np.nan_to_num(odds)  # a unit that no row can have
-    if ruled_out is None:
-        return _shares(odds, sizes[owner], targets, group, None)
-    p = _shares(odds, sizes[owner], targets, group, (owner, empty))
-    for _ in range(RULINGS):
-        if not _apply_rules(batch, p, odds, ruled_out):
+    filled = None if ruled_out is None else _EmptyRows.of(batch)
+    p = _shares(odds, batch.sizes[batch.owner], targets, batch.chunk, filled)
+    for _ in range(RULINGS if ruled_out else 0):
+        if not _apply_rules(batch, p, odds, ruled_out or {}):
             break
-        p = _shares(odds, sizes[owner], targets, group, (owner, empty))
+        p = _shares(odds, batch.sizes[batch.owner], targets, batch.chunk, filled)
     return p
 
 
-def _groups(batch: Sequence[ClusterCase]) -> Ints:
-    """Return the number of each unit's chunk; a term is a chunk of its own."""
-    groups, number, last = [], -1, None
-    for at, case in enumerate(batch):
-        for unit in case.units:
-            if unit.chunk == "T" or (at, unit.chunk) != last:
-                number += 1
-            last = at, unit.chunk
-            groups.append(number)
-    return np.array(groups, np.int64)
+class _EmptyRows(NamedTuple):
+    """The rows that show nothing: units that may be in one, the anchor of these rows, and the chunks by case."""
+
+    unit: Ints
+    anchor: Ints
+    owner: Ints
+    chunk: Ints
+    column: Ints
+    case: Ints
+
+    @classmethod
+    def of(cls, batch: Batch) -> "_EmptyRows":
+        anchor = batch.empty[batch.owner]
+        unit = np.flatnonzero(anchor >= 0)
+        first = np.flatnonzero(np.diff(batch.chunk, prepend=-1))
+        chunk = np.flatnonzero(anchor[first] >= 0)
+        case = batch.owner[first][chunk]
+        return cls(unit, anchor[unit], batch.owner[unit], chunk, anchor[first][chunk], case)
+
+    def fill(self, p: Floats, none: Floats) -> None:
+        """Change `p` to what it is given that a row that shows nothing has something: divide by that probability."""
+        nothing = np.bincount(self.case, np.log(none[self.chunk, self.column]))
+        share = np.maximum(-np.expm1(nothing), CLOSE)
+        p[self.unit, self.anchor] /= share[self.owner]
+        np.minimum(p, 1.0, out=p)
 
 
-def _shares(odds: Floats, sizes: Floats, targets: Floats, group: Ints, filled: tuple[Ints, Mask] | None) -> Floats:
+def _shares(odds: Floats, sizes: Floats, targets: Floats, chunk: Ints, filled: _EmptyRows | None) -> Floats:
     """Return p by scaling every unit's odds until its rows add up."""
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    reach = (odds * sizes).sum(axis=1)
+    starts = np.flatnonzero(np.diff(chunk, prepend=-1))
+    p, product = np.empty_like(odds), odds * sizes
+    reach = product.sum(axis=1)
     # The start gives each unit its number of rows as if units did not compete; the rounds correct it.
     scale = np.divide(targets, reach, out=np.zeros_like(targets), where=reach > 0)
-    p = np.zeros_like(odds)
     for _ in range(ROUNDS):
-        weight = scale[:, None] * odds
-        none = 1 / (1 + np.add.reduceat(weight, starts, axis=0))
-        p = weight * none[group]
+        np.multiply(scale[:, None], odds, out=p)
+        none = np.add.reduceat(p, starts, axis=0)
+        none += 1
+        np.divide(1, none, out=none)
+        p *= np.take(none, chunk, axis=0, out=product, mode="clip")
         if filled is not None:
-            p = _never_empty(p, none, group[starts], starts, *filled)
-        total = (p * sizes).sum(axis=1)
+            filled.fill(p, none)
+        total = np.multiply(p, sizes, out=product).sum(axis=1)
         if (np.abs(total - targets) <= CLOSE * targets).all():
             break
         # Where every row has a unit of the chunk there is no finite scale that leaves none over.
@@ -183,28 +211,18 @@ def _shares(odds: Floats, sizes: Floats, targets: Floats, group: Ints, filled: t
     return p
 
 
-def _never_empty(p: Floats, none: Floats, groups: Ints, starts: Ints, owner: Ints, empty: Mask) -> Floats:
-    """Return p given that a row that shows nothing has something: divided by the probability of that."""
-    nothing = np.zeros(empty.shape)
-    np.add.at(nothing, owner[starts], np.log(none[groups]))
-    share = np.where(empty, np.maximum(-np.expm1(nothing), CLOSE), 1.0)
-    return np.asarray(np.minimum(p / share[owner], 1.0))
-
-
-def _apply_rules(batch: Sequence[ClusterCase], p: Floats, odds: Floats, ruled_out: Mapping[int, CoverLimits]) -> bool:
+def _apply_rules(batch: Batch, p: Floats, odds: Floats, ruled_out: Mapping[int, CoverLimits]) -> bool:
     """Lower the odds where more rows join a covered item than the algorithm allows; return True if there were such."""
-    first, broken = 0, False
-    for case in batch:
-        units = slice(first, first + len(case.units))
-        sizes = np.bincount(case.rows.of_row, minlength=len(case.rows.anchors))
+    broken = False
+    for at, (case, units) in enumerate(batch.by_case()):
         for rule in cover_rules(case, ruled_out[case.number]):
-            cells = np.ix_(np.flatnonzero(rule.units) + first, np.flatnonzero(rule.anchors))
-            joined = float((p[cells] * sizes[rule.anchors]).sum())
+            cells = np.ix_(np.flatnonzero(rule.units) + units.start, np.flatnonzero(rule.anchors))
+            sizes = batch.sizes[at, : len(case.rows.anchors)][rule.anchors]
+            joined = float((p[cells] * sizes).sum())
             if joined > rule.high * (1 + 1e-3):
                 # The factor for odds with which about rule.high of these rows are joined, at most.
-                rows = int(sizes[rule.anchors].sum())
+                rows = int(sizes.sum())
                 q, t = min(joined / rows, 1 - CLOSE), min(rule.high / rows, 0.5)
                 odds[cells] *= min(rule.high / joined, t * (1 - q) / (q * (1 - t)))
                 broken = True
-        first = units.stop
     return broken

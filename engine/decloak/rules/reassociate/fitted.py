@@ -31,9 +31,11 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
+from decloak.data.assignment import RowLists
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.data.knowledge_levels import Control
-from decloak.rules.reassociate.scores import ClusterCase, Scores
+from decloak.rules.reassociate.match import ascending
+from decloak.rules.reassociate.scores import Batch, ClusterCase, Scores, SplitRelease
 from decloak.rules.reassociate.units import AnchoredRows
 
 __all__ = ["NegativeControl", "fitted_scores", "softmax_weights"]
@@ -55,36 +57,34 @@ class NegativeControl:
         """Return the `scores` of pairs, permuted for the control `labels`."""
         return self._rng.permutation(scores) if self.control == "labels" else scores
 
-    def cases(self, cases: Sequence[ClusterCase]) -> list[ClusterCase]:
-        """Return the clusters `cases`, with their rows in another order for the control `order`."""
-        return [self._shuffle_rows(case) for case in cases] if self.control == "order" else list(cases)
+    def batches(self, split: SplitRelease) -> list[Batch]:
+        """Return the batches of `split`, with the rows of each cluster in another order for the control `order`."""
+        if self.control != "order":
+            return split.batches
+        shuffled = {case.number: self._shuffle_rows(case) for case in split.cases}
+        return [batch.with_cases([shuffled[case.number] for case in batch.cases]) for batch in split.batches]
 
     def _shuffle_rows(self, case: ClusterCase) -> ClusterCase:
         places = self._places[case.number] = self._rng.permutation(len(case.rows.of_row))
         of_row = tuple(case.rows.of_row[place] for place in places.tolist())
         return case._replace(rows=AnchoredRows(case.rows.anchors, of_row))
 
-    def restore_order(
-        self, case: ClusterCase, rows: list[tuple[int, ...]]
-    ) -> tuple[ClusterCase, list[tuple[int, ...]]]:
-        """Return the cluster `case` and the `rows` of its units in the published order."""
-        places = self._places.get(case.number)
-        if places is None:
-            return case, rows
-        of_row = np.empty(len(places), np.int64)
-        of_row[places] = case.rows.of_row
-        case = case._replace(rows=AnchoredRows(case.rows.anchors, tuple(of_row.tolist())))
-        return case, [tuple(sorted(places[list(unit)].tolist())) for unit in rows]
+    def restore_order(self, batch: Batch, rows: RowLists) -> RowLists:
+        """Return the `rows` of the units of `batch` by the published order."""
+        if not self._places:
+            return rows
+        places = RowLists.of([self._places[case.number].tolist() for case in batch.cases])
+        begin = places.start[batch.owner[rows.list_of_row]]
+        return ascending(rows._replace(rows=places.rows[begin + rows.rows]))
 
-    def values(self, batch: Sequence[ClusterCase], values: Floats) -> Floats:
+    def values(self, batch: Batch, values: Floats) -> Floats:
         """Return the `values` of units and anchors of `batch`, with permuted anchors for the control `contexts`."""
         if self.control != "contexts":
             return values
-        values, first = values.copy(), 0
-        for case in batch:
-            units, anchors = slice(first, first + len(case.units)), len(case.rows.anchors)
+        values = values.copy()
+        for case, units in batch.by_case():
+            anchors = len(case.rows.anchors)
             values[units, :anchors] = values[units, self._rng.permutation(anchors)]
-            first = units.stop
         return values
 
 

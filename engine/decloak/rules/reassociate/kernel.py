@@ -5,29 +5,28 @@ items of the row's anchor in the first record chunk, never from earlier assignme
 matched as the strategy says (`match`, `expected`, `exact`), and made consistent if it says so.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats
-from decloak.data.assignment import Assignment, PairScores, ScoreDirection
+from decloak.arrays import Floats, Ints
+from decloak.data.assignment import Assignment, AssignmentList, PairScores, RowLists, ScoreDirection
 from decloak.data.disassociated import Disassociated
 from decloak.data.knowledge_levels import Control
 from decloak.data.tables import Pair
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.consistent import CoverLimits, cover_limits, make_consistent
+from decloak.rules.reassociate.consistent import cover_limits, make_consistent
 from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
-from decloak.rules.reassociate.scores import ClusterCase, Scores, batches, coded_scores, values
+from decloak.rules.reassociate.scores import Batch, ClusterCase, SplitRelease, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.structure import row_orders, signatures
-from decloak.rules.reassociate.units import TermRows, rows_of_cluster, units_of
 
-__all__ = ["AttackedCluster", "attack", "reassociate"]
+__all__ = ["Attack", "AttackedBatch", "AttackedCluster", "attack", "ranked_rows", "reassociate"]
 
 
 class AttackedCluster(NamedTuple):
@@ -50,6 +49,62 @@ class AttackedCluster(NamedTuple):
         for unit, rows in zip(self.case.units, self.rows, strict=True):
             if rows:
                 yield Assignment(self.case.number, unit.chunk, unit.items, rows)
+
+
+class AttackedBatch(NamedTuple):
+    """Result of an attack on a batch: the fields of `AttackedCluster` for all its units.
+
+    `ties` is None for an attack without probabilities. `exactly` has the numbers of clusters.
+    """
+
+    batch: Batch
+    values: Floats
+    rows: RowLists
+    ties: RowLists | None = None
+    exactly: Set[int] = frozenset()
+
+    def clusters(self) -> Iterator[AttackedCluster]:
+        """Yield the result of each cluster."""
+        rows, ties = self.rows.tuples(), [] if self.ties is None else self.ties.tuples()
+        for case, units in self.batch.by_case():
+            shares = self.values[units, : len(case.rows.anchors)]
+            yield AttackedCluster(case, shares, rows[units], case.number in self.exactly, ties[units])
+
+    def values_of_rows(self) -> Floats:
+        """Return the value of each of `rows`."""
+        unit = self.rows.list_of_row
+        ranks: Floats = self.values[unit, self.batch.of_row[self.batch.owner[unit], self.rows.rows]]
+        return ranks
+
+
+def ranked_rows(split: SplitRelease, attacked: Iterable[AttackedBatch]) -> tuple[AssignmentList, Floats]:
+    """Return the assignments of all batches by cluster, and the value of each of their rows.
+
+    `split` is the release, and `attacked` are the batches. Shared units come after the others of a cluster.
+    """
+    nothing = RowLists.of(())
+    cluster: list[Ints] = [nothing.rows]
+    kind: list[Ints] = [nothing.rows]
+    given, tied, ranks = [nothing], [nothing], list[Floats]()
+    for part in attacked:
+        number = np.array([case.number for case in part.batch.cases], np.int64)
+        cluster.append(number[part.batch.owner])
+        kind.append(part.batch.kind)
+        given.append(part.rows)
+        tied.append(part.ties or RowLists(np.zeros(len(part.batch.owner) + 1, np.int64), np.zeros(0, np.int64)))
+        ranks.append(part.values_of_rows())
+    units, rows, of_row = np.concatenate(cluster), RowLists.join(given), np.concatenate([np.zeros(0), *ranks])
+    # Clusters come in the order of batches, and an attack may not depend on how they were put together.
+    order = np.argsort(units, kind="stable")
+    order = order[rows.lengths[order] > 0]
+    listed = AssignmentList(
+        units[order],
+        np.concatenate(kind)[order],
+        tuple(split.kinds),
+        rows.select(order),
+        RowLists.join(tied).select(order),
+    )
+    return listed, of_row[rows.places(order)]
 
 
 def reassociate(
@@ -76,10 +131,9 @@ def reassociate(
     >>> reassociate(release, {("a", "c"): 0.9, ("b", "c"): 0.1, ("b", "d"): 0.5}, aba)[1]
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
-    attacked = attack(release, scores, strategy, closer=closer, k=k, seed=seed, unrelated=unrelated)
-    # Clusters come in the order of batches, and an attack may not depend on how they were put together.
-    in_order = sorted(attacked, key=lambda cluster: cluster.case.number)
-    return [assignment for cluster in in_order for assignment in cluster.assignments]
+    split = SplitRelease(release)
+    attacked = Attack(split, PairScores(scores, closer, unrelated), strategy, k=k, seed=seed).batches()
+    return list(ranked_rows(split, attacked)[0])
 
 
 def attack(
@@ -97,100 +151,134 @@ def attack(
 ) -> Iterator[AttackedCluster]:
     """Yield the attacked clusters of `release` with their values, in any order.
 
-    `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are as in `reassociate`; `m` replaces the release's own.
-    `control` spoils the training data. `measures` are the measures behind the scores, for a strategy that weighs them.
+    `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are as in `reassociate`; `m`, `control` and `measures`
+    are as in `Attack`.
     """
-    # Without a control nothing is permuted, so that the same code runs in both cases.
-    negative_control = NegativeControl(control, seed)
-    items = _items(release, strategy)
-    if strategy.combine == "fitted":
-        each = measures or [PairScores(scores, closer, unrelated)]
-        by_measure = [coded_scores(one.scores, one.closer, items, one.unrelated) for one in each]
-        coded = fitted_scores(release, by_measure, negative_control)
-    else:
-        coded = coded_scores(scores, closer, items, unrelated)
-    k = release.k if k is None else k
-    ruled_out = _cover_limits(release, k) if strategy.consistent and release.cover is None else None
-    supports = term_supports(release, _require_k(k)) if strategy.give == "expected" else None
-    counts = None if supports is None else term_rows(release, supports)
-    of_item = signatures(release) if strategy.by_probability else {}
-    for batch in batches(negative_control.cases(list(_cases(release, strategy, k, counts)))):
-        unit_values = _no_values(batch) if strategy.match == "random" else values(batch, strategy, coded)
-        unit_values = negative_control.values(batch, unit_values)
-        gone_through: set[int] = set()
-        if strategy.by_probability:
-            p = expectation(batch, unit_values, _targets(batch, counts), ruled_out)
-            if strategy.match == "exact":
-                bounds = _require_k(k), _require_m(release.m if m is None else m)
-                gone_through = _fill_exact_posteriors(release, batch, unit_values, p, supports or {}, *bounds)
-            unit_values = p
-        ties: list[tuple[int, ...]] = []
-        if strategy.by_probability:
-            rows, ties = best_rows(batch, unit_values, row_orders(batch, of_item)), tied_rows(batch, unit_values)
+    attacked = Attack(
+        SplitRelease(release), PairScores(scores, closer, unrelated), strategy,
+        k=k, m=m, seed=seed, control=control, measures=measures,
+    )  # fmt: skip
+    return (cluster for part in attacked.batches() for cluster in part.clusters())
+
+
+class Attack:
+    """An attack on the release `split` by `strategy`, with the `scores` of the attacker.
+
+    `k` and `m` replace the release's own. `control` spoils the training data. `measures` are the measures behind the
+    scores, for a strategy that weighs them. `exactly` gets the clusters whose probabilities come from all possible
+    reconstructions.
+    """
+
+    def __init__(
+        self,
+        split: SplitRelease,
+        scores: PairScores,
+        strategy: Reassociation,
+        *,
+        k: int | None = None,
+        m: int | None = None,
+        seed: int = 0,
+        control: Control | None = None,
+        measures: Sequence[PairScores] = (),
+    ) -> None:
+        release = split.release
+        self._split, self._strategy, self._seed = split, strategy, seed
+        # Without a control nothing is permuted, so that the same code runs in both cases.
+        self._control = NegativeControl(control, seed)
+        self.exactly = set[int]()
+        each = [split.coded(one, shared=strategy.by_probability) for one in measures or [scores]]
+        self._coded = fitted_scores(release, each, self._control) if strategy.combine == "fitted" else each[0]
+        self._k, self._m = release.k if k is None else k, release.m if m is None else m
+        consistent = strategy.consistent and release.cover is None
+        self._ruled_out = cover_limits(release, _require_k(self._k, consistent=True)) if consistent else None
+        expected = strategy.give == "expected"
+        self._supports = term_supports(release, _require_k(self._k)) if expected else {}
+        self._counts = term_rows(release, self._supports) if expected else None
+
+    def batches(self) -> Iterator[AttackedBatch]:
+        """Yield the attacked batches of the release, in any order; shared chunks last, a cluster at a time."""
+        of_item = signatures(self._split.release) if self._strategy.by_probability else {}
+        for published, batch, unit_values in self.valued_batches():
+            times, ties = self._times(batch), None
+            if self._strategy.by_probability:
+                rows = best_rows(batch, unit_values, times, row_orders(batch.cases, of_item))
+                ties = self._control.restore_order(batch, tied_rows(batch, unit_values, times))
+            else:
+                rows = self._match_rows(batch, unit_values, times)
+            yield AttackedBatch(published, unit_values, self._control.restore_order(batch, rows), ties, self.exactly)
+        if self._strategy.by_probability:
+            yield from self.shared_chunks()
+
+    def valued_batches(self) -> Iterator[tuple[Batch, Batch, Floats]]:
+        """Yield each batch as published and as attacked, and the values of its units."""
+        for published, batch in zip(self._split.batches, self._control.batches(self._split), strict=True):
+            if self._strategy.match == "random":
+                unit_values = np.full((len(batch.owner), int(batch.anchors.max())), -np.inf)
+            else:
+                unit_values = self._control.values(batch, values(batch, self._strategy, self._coded))
+            if self._strategy.by_probability:
+                p = expectation(batch, unit_values, self._targets(batch), self._ruled_out)
+                if self._strategy.match == "exact":
+                    self._fill_exact_posteriors(batch, unit_values, p)
+                unit_values = p
+            yield published, batch, unit_values
+
+    def shared_chunks(self) -> Iterator[AttackedBatch]:
+        """Yield the assignments of shared chunks to the clusters of each joint cluster."""
+        for joint in joint_cases(self._split.release):
+            batch = self._split.batch([joint.case])
+            unit_values = self._control.values(batch, values(batch, self._strategy, self._coded))
+            p = expectation(batch, joint.mask_values(unit_values), batch.times.astype(np.float64))
+            for case, shares, rows in joint.split_by_cluster(p, best_rows(batch, p, batch.times)):
+                yield AttackedBatch(batch.with_cases([case]), shares, rows)
+
+    def _times(self, batch: Batch) -> Ints:
+        """Return the number of rows that each unit is given: of a term as the strategy says."""
+        if self._strategy.give == "multiplicity" or not batch.is_term.any():
+            return batch.times
+        if self._counts is not None:
+            most = np.rint(self._counts.expected(batch)).astype(np.int64)
         else:
-            rows = _match_rows(batch, strategy, unit_values, seed, ruled_out)
-        for case, units in _by_case(batch):
-            published, unit_rows = negative_control.restore_order(case, rows[units])
-            _, sharing = negative_control.restore_order(case, ties[units])
-            shares = unit_values[units, : len(case.rows.anchors)]
-            yield AttackedCluster(published, shares, unit_rows, case.number in gone_through, sharing)
-    if strategy.by_probability:
-        yield from _attack_shared_chunks(release, strategy, coded, negative_control)
+            most = np.full(len(batch.owner), _require_k(self._k) - 1)
+        return np.where(batch.is_term, np.minimum(most, batch.records[batch.owner]), batch.times)
+
+    def _targets(self, batch: Batch) -> Floats:
+        """Return the number of rows of each unit: for terms the expected number, if the strategy says so."""
+        return self._times(batch).astype(np.float64) if self._counts is None else self._counts.expected(batch)
+
+    def _fill_exact_posteriors(self, batch: Batch, values: Floats, p: Floats) -> None:
+        """Replace p by the exact posterior in small clusters, and note their numbers."""
+        release = self._split.release
+        joined = {number for joint in release.joints for number in joint.clusters}
+        for case, units in batch.by_case():
+            place = units, slice(0, len(case.rows.anchors))
+            cluster, chances = release.clusters[case.number], self._supports[len(case.rows.of_row)]
+            share = exact_posterior(
+                case, cluster, values[place], chances, k=_require_k(self._k), m=_require_m(self._m),
+                empty_rows=case.number in joined or release.cover is not None, cured=release.cover is not None,
+            )  # fmt: skip
+            if share is not None:
+                p[place] = share
+                self.exactly.add(case.number)
+
+    def _match_rows(self, batch: Batch, unit_values: Floats, times: Ints) -> RowLists:
+        if self._strategy.match == "random":
+            return random_rows(batch, times, self._seed)
+        if self._strategy.match == "best":
+            return best_rows(batch, unit_values, times)
+        rows = assign_rows(batch, unit_values, times)
+        for case, units in batch.by_case(times) if self._ruled_out is not None else ():
+            case_values, limits = unit_values[units, : len(case.rows.anchors)], (self._ruled_out or {})[case.number]
+            rows[units] = make_consistent(case, case_values, rows[units], limits)
+        return RowLists.of(rows)
 
 
-def _fill_exact_posteriors(
-    release: Disassociated,
-    batch: list[ClusterCase],
-    values: Floats,
-    p: Floats,
-    supports: Mapping[int, Floats],
-    k: int,
-    m: int,
-) -> set[int]:
-    """Replace p by the exact posterior in small clusters, and return their numbers."""
-    joined = {number for joint in release.joints for number in joint.clusters}
-    done = set()
-    for case, units in _by_case(batch):
-        place = units, slice(0, len(case.rows.anchors))
-        cluster, chances = release.clusters[case.number], supports[len(case.rows.of_row)]
-        share = exact_posterior(
-            case, cluster, values[place], chances, k=k, m=m,
-            empty_rows=case.number in joined or release.cover is not None, cured=release.cover is not None,
-        )  # fmt: skip
-        if share is not None:
-            p[place] = share
-            done.add(case.number)
-    return done
-
-
-def _attack_shared_chunks(
-    release: Disassociated, strategy: Reassociation, coded: Scores, negative_control: NegativeControl
-) -> Iterator[AttackedCluster]:
-    """Yield the assignments of shared chunks to the clusters of each joint cluster."""
-    for joint in joint_cases(release):
-        batch = [joint.case]
-        unit_values = joint.mask_values(negative_control.values(batch, values(batch, strategy, coded)))
-        p = expectation(batch, unit_values, _targets(batch, None))
-        yield from (AttackedCluster(*part) for part in joint.split_by_cluster(p, best_rows(batch, p)))
-
-
-def _targets(batch: list[ClusterCase], counts: TermRows | None) -> Floats:
-    """Return the number of rows of each unit: for terms the expected number, if the strategy says so."""
-    return np.array(
-        [
-            counts.expected(case.number, len(case.rows.of_row), unit.items[0])
-            if counts is not None and unit.chunk == "T"
-            else unit.times
-            for case in batch
-            for unit in case.units
-        ],
-        dtype=np.float64,
-    )
-
-
-def _require_k(k: int | None) -> int:
+def _require_k(k: int | None, *, consistent: bool = False) -> int:
     if k is None:
-        raise DecloakError("the release does not say its k", hint="give k, or choose give: multiplicity")
+        other = "leave consistent out" if consistent else "choose give: multiplicity"
+        raise DecloakError("the release does not say its k", hint=f"give k, or {other}")
+    if k < 2:
+        raise DecloakError(f"k is {k}", hint="k is at least 2")
     return k
 
 
@@ -198,69 +286,3 @@ def _require_m(m: int | None) -> int:
     if m is None:
         raise DecloakError("the release does not say its m", hint="write it in its header, or use match: expectation")
     return m
-
-
-def _by_case(batch: list[ClusterCase]) -> Iterator[tuple[ClusterCase, slice]]:
-    """Yield the units of each cluster in a batch."""
-    first = 0
-    for case in batch:
-        units = slice(first, first + len(case.units))
-        yield case, units
-        first = units.stop
-
-
-def _items(release: Disassociated, strategy: Reassociation) -> list[str]:
-    """Return every item of a cluster's own chunks, in order; and of shared ones for a strategy that attacks these."""
-    items: set[str] = set()
-    for cluster in release.clusters:
-        items.update(
-            cluster.term_chunk, *(subrecord for chunk in cluster.record_chunks for subrecord in chunk.subrecords)
-        )
-    if strategy.by_probability:
-        items.update(item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items)
-    return sorted(items)
-
-
-def _cases(
-    release: Disassociated, strategy: Reassociation, k: int | None, counts: TermRows | None
-) -> Iterator[ClusterCase]:
-    for number, units in units_of(release, strategy, k, counts):
-        if units:
-            yield ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
-
-
-def _cover_limits(release: Disassociated, k: int | None) -> dict[int, CoverLimits]:
-    if k is None:
-        raise DecloakError("the release does not say its k", hint="give k, or leave consistent out")
-    return cover_limits(release, k)
-
-
-def _no_values(batch: list[ClusterCase]) -> Floats:
-    """Return unknown values for random matching."""
-    anchors = max(len(case.rows.anchors) for case in batch)
-    return np.full((sum(len(case.units) for case in batch), anchors), -np.inf)
-
-
-def _match_rows(
-    batch: list[ClusterCase],
-    strategy: Reassociation,
-    unit_values: Floats,
-    seed: int,
-    ruled_out: Mapping[int, CoverLimits] | None,
-) -> list[tuple[int, ...]]:
-    if strategy.match == "random":
-        return random_rows(batch, seed)
-    if strategy.match == "best":
-        return best_rows(batch, unit_values)
-    rows = assign_rows(batch, unit_values)
-    return rows if ruled_out is None else _make_all_consistent(batch, unit_values, rows, ruled_out)
-
-
-def _make_all_consistent(
-    batch: list[ClusterCase], unit_values: Floats, rows: list[tuple[int, ...]], ruled_out: Mapping[int, CoverLimits]
-) -> list[tuple[int, ...]]:
-    for case, units in _by_case(batch):
-        rows[units] = make_consistent(
-            case, unit_values[units, : len(case.rows.anchors)], rows[units], ruled_out[case.number]
-        )
-    return rows

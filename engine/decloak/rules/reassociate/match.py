@@ -17,12 +17,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from decloak.arrays import Floats, Ints
+from decloak.data.assignment import RowLists
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, replace_infinities, solve_flow
-from decloak.rules.reassociate.scores import EPSILON, ClusterCase, padded
-from decloak.rules.reassociate.units import AnchoredRows
+from decloak.rules.reassociate.scores import EPSILON, Batch, ClusterCase, padded
 
-__all__ = ["assign_rows", "best_rows", "random_rows", "tied_rows"]
+__all__ = ["ascending", "assign_rows", "best_rows", "random_rows", "tied_rows"]
 
 MANY = 1500
 """Rows of a cluster above which a programme over its anchors is faster than an assignment of its rows."""
@@ -34,41 +34,40 @@ CHANCE = 1 << 40
 """Upper bound of random ranks: two rows of a unit hardly ever draw the same."""
 
 
-def best_rows(
-    batch: Sequence[ClusterCase], values: Floats, orders: Sequence[Ints] | None = None
-) -> list[tuple[int, ...]]:
-    """Return the best rows of every unit of `batch`; `values` has a column per anchor of the unit's cluster.
+def best_rows(batch: Batch, values: Floats, times: Ints, orders: Sequence[Ints] | None = None) -> RowLists:
+    """Return the best rows of every unit of `batch`, as many as `times` says.
 
-    `orders` has the order in which equal rows of each cluster are taken, ascending without it.
+    `values` has a column per anchor of the unit's cluster. `orders` has the order in which equal rows of each cluster
+    are taken, ascending without it.
     """
     if orders is None:
-        return _lowest(_row_levels(batch, values), _counts(batch))
+        return _lowest(_row_levels(values, batch.of_row[batch.owner]), times)
     # Rows are renumbered by the given order, so that the lowest of equals is the first in that order.
-    ordered = [_in_order(case, order) for case, order in zip(batch, orders, strict=True)]
-    chosen = iter(_lowest(_row_levels(ordered, values), _counts(batch)))
-    return [
-        tuple(sorted(order[list(next(chosen))].tolist()))
-        for case, order in zip(batch, orders, strict=True)
-        for _ in case.units
-    ]
+    order = padded([order.tolist() for order in orders], np.int64(0))
+    within = np.arange(order.shape[1]) < batch.records[:, None]
+    ordered = np.where(within, np.take_along_axis(batch.of_row, order, axis=1), values.shape[1])
+    chosen = _lowest(_row_levels(values, ordered[batch.owner]), times)
+    return ascending(chosen._replace(rows=order[batch.owner[chosen.list_of_row], chosen.rows]))
 
 
-def tied_rows(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
-    """Return the rows of `batch` that share the last places of every unit: equal `values` of several anchors, more than
-    left.
+def tied_rows(batch: Batch, values: Floats, times: Ints) -> RowLists:
+    """Return the rows of `batch` that share the last of the `times` places of every unit: equal `values` of several
+    anchors, more than left.
 
     Rows of one anchor share their places anyway, because nothing distinguishes them.
     """
-    level = _row_levels(batch, values)
-    of_row = _anchors_of_rows(batch, values.shape[1])
-    last = np.take_along_axis(np.sort(level, axis=1), np.maximum(_counts(batch), 1)[:, None] - 1, axis=1)
+    of_row = batch.of_row[batch.owner]
+    level = _row_levels(values, of_row)
+    last = np.take_along_axis(np.sort(level, axis=1), np.maximum(times, 1)[:, None] - 1, axis=1)
     equal = (level == last) & (of_row < values.shape[1])
-    several = equal.sum(axis=1) > _counts(batch) - (level < last).sum(axis=1)
+    several = equal.sum(axis=1) > times - (level < last).sum(axis=1)
     unlike = np.where(equal, of_row, -1).max(axis=1) > np.where(equal, of_row, values.shape[1]).min(axis=1)
-    return [
-        tuple(_thin_out(np.flatnonzero(mask)).tolist()) if share else ()
-        for mask, share in zip(equal, several & unlike & (_counts(batch) > 0), strict=True)
-    ]
+    equal &= (several & unlike & (times > 0))[:, None]
+    for unit in np.flatnonzero(equal.sum(axis=1) > MOST).tolist():
+        spread = _thin_out(np.flatnonzero(equal[unit]))
+        equal[unit] = False
+        equal[unit, spread] = True
+    return RowLists(np.append(0, np.cumsum(equal.sum(axis=1))), np.nonzero(equal)[1])
 
 
 def _thin_out(rows: Ints) -> Ints:
@@ -76,40 +75,29 @@ def _thin_out(rows: Ints) -> Ints:
     return rows if len(rows) <= MOST else rows[np.linspace(0, len(rows) - 1, MOST).astype(np.int64)]
 
 
-def _in_order(case: ClusterCase, order: Ints) -> ClusterCase:
-    of_row = tuple(np.array(case.rows.of_row)[order].tolist())
-    return case._replace(rows=AnchoredRows(case.rows.anchors, of_row))
+def ascending(lists: RowLists) -> RowLists:
+    """Return `lists` with the rows of each in ascending order."""
+    return lists._replace(rows=lists.rows[np.lexsort((lists.rows, lists.list_of_row))])
 
 
-def _row_levels(batch: Sequence[ClusterCase], values: Floats) -> Ints:
+def _row_levels(values: Floats, of_row: Ints) -> Ints:
     """Return the rank of every row for every unit of the batch, 0 for the best; equal ones share one."""
     level = _levels(values)
     beyond = np.full((len(level), 1), values.shape[1], dtype=np.int64)
-    return np.take_along_axis(np.hstack((level, beyond)), _anchors_of_rows(batch, values.shape[1]), axis=1)
+    return np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1)
 
 
-def _anchors_of_rows(batch: Sequence[ClusterCase], beyond: int) -> Ints:
-    """Return the anchor of every row for every unit of the batch; `beyond` where a cluster has no such row."""
-    of_row = padded([case.rows.of_row for case in batch], np.int64(beyond))
-    return np.asarray(of_row[np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])])
-
-
-def random_rows(batch: Sequence[ClusterCase], seed: int) -> list[tuple[int, ...]]:
-    """Return rows drawn at random for every unit of `batch`; they depend on the number of the
-    cluster and `seed` only.
+def random_rows(batch: Batch, times: Ints, seed: int) -> RowLists:
+    """Return `times` rows drawn at random for every unit of `batch`; they depend on the number of
+    the cluster and `seed` only.
     """
     if seed < 0:
         raise DecloakError(f"the seed is {seed}", hint="a seed is a whole number of at least 0")
-    rows = []
-    for case in batch:
-        rng = np.random.default_rng((seed, case.number))
-        ranks = rng.integers(CHANCE, size=(len(case.units), len(case.rows.of_row)))
-        rows += _lowest(ranks, _counts([case]))
-    return rows
-
-
-def _counts(batch: Sequence[ClusterCase]) -> Ints:
-    return np.array([unit.times for case in batch for unit in case.units], dtype=np.int64)
+    ranks = np.full((len(batch.owner), batch.of_row.shape[1]), CHANCE)
+    for case, units in batch.by_case():
+        rows = len(case.rows.of_row)
+        ranks[units, :rows] = np.random.default_rng((seed, case.number)).integers(CHANCE, size=(len(case.units), rows))
+    return _lowest(ranks, times)
 
 
 def _levels(values: Floats) -> Ints:
@@ -123,30 +111,27 @@ def _levels(values: Floats) -> Ints:
     return level
 
 
-def _lowest(ranks: Ints, counts: Ints) -> list[tuple[int, ...]]:
+def _lowest(ranks: Ints, counts: Ints) -> RowLists:
     """Return the columns of the `counts` lowest ranks of each row, among equals the first; in ascending order."""
-    if not len(counts):
-        return []
-    width, most = ranks.shape[1], int(counts.max())
+    width, most = ranks.shape[1], int(counts.max(initial=0))
     # Rank and column in one number: one sort orders by rank, and equals by column.
     chosen = np.sort(ranks * width + np.arange(width), axis=1)[:, :most] % width
     within = np.arange(most) < counts[:, None]
-    ascending = np.sort(np.where(within, chosen, width), axis=1)[within].tolist()
-    ends = np.cumsum(counts).tolist()
-    return [tuple(ascending[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+    return RowLists(np.append(0, np.cumsum(counts)), np.sort(np.where(within, chosen, width), axis=1)[within])
 
 
-def assign_rows(batch: Sequence[ClusterCase], values: Floats) -> list[tuple[int, ...]]:
-    """Return the rows of every unit of `batch` when all sub-records of a chunk are assigned together, by `values`."""
-    rows = best_rows(batch, values)
-    first = 0
-    for case in batch:
-        case_values = values[first : first + len(case.units), : len(case.rows.anchors)]
+def assign_rows(batch: Batch, values: Floats, times: Ints) -> list[tuple[int, ...]]:
+    """Return the `times` rows of every unit of `batch` when all sub-records of a chunk are assigned together, by
+    `values`.
+    """
+    rows = best_rows(batch, values, times).tuples()
+    for case, units in batch.by_case():
+        case_values = values[units, : len(case.rows.anchors)]
         for chunk in by_chunk(case.units):
             if chunk.stop - chunk.start > 1:
                 assign_chunk = _by_anchor if len(case.rows.of_row) > MANY else _by_row
-                rows[first + chunk.start : first + chunk.stop] = assign_chunk(case, case_values, chunk)
-        first += len(case.units)
+                place = slice(units.start + chunk.start, units.start + chunk.stop)
+                rows[place] = assign_chunk(case, case_values, chunk)
     return rows
 
 

@@ -22,21 +22,24 @@ Arrays are padded: U units by C anchors by L items of an anchor. There are I ite
 column I is for absent items. NaN is no score.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.data.assignment import ScoreDirection
+from decloak.data.assignment import ChunkNumber, Kind, PairScores, ScoreDirection
+from decloak.data.disassociated import Cluster, Disassociated
 from decloak.data.pairs import ScoredPairs
+from decloak.data.rows import Coding
 from decloak.errors import DecloakError, quote
 from decloak.rules.reassociate.strategy import Combine, Reassociation
-from decloak.rules.reassociate.units import AnchoredRows, Unit
+from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster, units_of
 
-__all__ = ["EPSILON", "ClusterCase", "Scores", "batches", "coded_scores", "padded", "values"]
+__all__ = ["EPSILON", "Batch", "ClusterCase", "Scores", "SplitRelease", "batches", "coded_scores", "padded", "values"]
 
 Number = TypeVar("Number", np.float64, np.int64)
 
@@ -83,14 +86,20 @@ def coded_scores(
     closer: ScoreDirection,
     items: Sequence[str],
     unrelated: float | None,
+    among: Container[str] | None = None,
 ) -> Scores:
-    """Take the scores of pairs of these items; what is not finite is none. Without `unrelated` it is their mean."""
+    """Return the scores of pairs of `items`, of those `among` them if given; what is not finite is none.
+
+    Without `unrelated`, the score of unrelated items is the mean of the `scores`. `closer` is the direction of closer
+    items.
+    """
     signs = {"larger": 1.0, "smaller": -1.0}
     if closer not in signs:
         raise DecloakError(f"closer is {quote(closer)}", hint="scores are closer when larger, or when smaller")
     sign = signs[closer]
     code, scored = {item: number for number, item in enumerate(items)}, _scored(scores)
-    codes = np.array([code.get(item, -1) for item in scored.pairs.items], np.int64)
+    known = code if among is None else {item: number for item, number in code.items() if item in among}
+    codes = np.array([known.get(item, -1) for item in scored.pairs.items], np.int64)
     a, b = codes[scored.pairs.a], codes[scored.pairs.b]
     x = sign * scored.numbers
     ours = (a >= 0) & (b >= 0) & np.isfinite(x)
@@ -138,6 +147,121 @@ def padded(lists: Sequence[Sequence[float]], fill: Number) -> NDArray[Number]:
     return array
 
 
+class Batch:
+    """Clusters that are attacked together, with their units and rows as arrays.
+
+    Units follow each other cluster after cluster. `code` numbers items and `kinds` units; all batches of a release
+    share them. Arrays are made when they are first needed, and stay for the next attack.
+    """
+
+    def __init__(
+        self, cases: Sequence[ClusterCase], code: Mapping[str, int] | None = None, kinds: Coding[Kind] | None = None
+    ) -> None:
+        self.cases, self.code, self._kinds = cases, code or {}, Coding[Kind]() if kinds is None else kinds
+
+    def with_cases(self, cases: Sequence[ClusterCase]) -> "Batch":
+        """Return a batch of other `cases` with the same numbers of items and units."""
+        return Batch(cases, self.code, self._kinds)
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """Every unit, cluster after cluster."""
+        return chain.from_iterable(case.units for case in self.cases)
+
+    @cached_property
+    def start(self) -> Ints:
+        """The first unit of each case, and at the end the number of units."""
+        return np.cumsum([0, *(len(case.units) for case in self.cases)])
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The case of each unit."""
+        return np.repeat(np.arange(len(self.cases)), np.diff(self.start))
+
+    @cached_property
+    def times(self) -> Ints:
+        """The number of rows that the release publishes of each unit."""
+        return np.array([unit.times for unit in self.units], np.int64)
+
+    @cached_property
+    def kind(self) -> Ints:
+        """The number of each unit's chunk and items."""
+        return np.array([self._kinds[unit[:2]] for unit in self.units], np.int64)
+
+    @cached_property
+    def is_term(self) -> Mask:
+        """True for each unit that is a term."""
+        return np.array([unit.chunk == "T" for unit in self.units], np.bool_)
+
+    @cached_property
+    def chunk(self) -> Ints:
+        """The number of each unit's chunk within the batch; a term is a chunk of its own."""
+        names = Coding[ChunkNumber]()
+        name = np.array([names[unit.chunk] for unit in self.units], np.int64)
+        begins = self.is_term.copy()
+        begins[:1] = True
+        begins[1:] |= (name[1:] != name[:-1]) | (self.owner[1:] != self.owner[:-1])
+        return np.cumsum(begins) - 1
+
+    @cached_property
+    def codes(self) -> Ints:
+        """The items of each unit, padded with -1."""
+        return padded([[self.code[item] for item in unit.items] for unit in self.units], np.int64(-1))
+
+    @cached_property
+    def records(self) -> Ints:
+        """The number of rows of each case."""
+        return np.array([len(case.rows.of_row) for case in self.cases], np.int64)
+
+    @cached_property
+    def anchors(self) -> Ints:
+        """The number of anchors of each case."""
+        return np.array([len(case.rows.anchors) for case in self.cases], np.int64)
+
+    @cached_property
+    def of_row(self) -> Ints:
+        """The anchor of each row of each case, padded with the largest number of anchors."""
+        return padded([case.rows.of_row for case in self.cases], np.int64(self.anchors.max()))
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """The number of rows of each anchor of each case, padded with 0."""
+        width = int(self.anchors.max())
+        place = np.arange(len(self.cases))[:, None] * (width + 1) + self.of_row
+        return np.bincount(place.ravel(), minlength=len(self.cases) * (width + 1)).reshape(-1, width + 1)[
+            :, :width
+        ] * np.float64(1)
+
+    @cached_property
+    def empty(self) -> Ints:
+        """The anchor of each case that shows nothing, -1 where all show something."""
+        return np.array([case.rows.anchors.index(()) if () in case.rows.anchors else -1 for case in self.cases])
+
+    @cached_property
+    def anchor_items(self) -> tuple[Ints, Ints]:
+        """The items of every case's anchors, and every anchor by the indices of its items among these."""
+        names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in self.cases]
+        items = padded([[self.code[item] for item in item_names] for item_names in names], np.int64(-1))
+        nothing = np.int64(items.shape[1])
+        lists = []
+        for case, item_names in zip(self.cases, names, strict=True):
+            place = {item: index for index, item in enumerate(item_names)}
+            lists.append([[place[item] for item in anchor] for anchor in case.rows.anchors])
+        flat = padded(list(chain.from_iterable(lists)), nothing)
+        longest = flat.shape[1]
+        anchors = np.full((len(self.cases), int(self.anchors.max()), max(1, longest)), nothing)
+        anchors[np.arange(anchors.shape[1]) < self.anchors[:, None], :longest] = flat
+        return items, anchors
+
+    def by_case(self, times: Ints | None = None) -> Iterator[tuple[ClusterCase, slice]]:
+        """Yield each case and its units; with `times`, the units have these numbers of rows."""
+        for case, (begin, end) in zip(self.cases, pairwise(self.start.tolist()), strict=True):
+            if times is not None:
+                rows = zip(case.units, times[begin:end].tolist(), strict=True)
+                case = case._replace(units=[unit._replace(times=count) for unit, count in rows])
+            yield case, slice(begin, end)
+
+
 def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
     """Yield the clusters `cases` to process together: of sizes within a factor of two, so that little is padded."""
     alike: dict[tuple[int, ...], list[ClusterCase]] = {}
@@ -159,41 +283,71 @@ def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
         yield batch
 
 
-def values(batch: Sequence[ClusterCase], strategy: Reassociation, scores: Scores) -> Floats:
+class SplitRelease:
+    """The clusters of a release that have anchors and units, in batches, and its scores: for all attacks on it."""
+
+    def __init__(self, release: Disassociated) -> None:
+        self.release = release
+        self.cases = [
+            ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
+            for number, units in units_of(release)
+            if units
+        ]
+        self._own = {item for cluster in release.clusters for item in _shown(cluster)}
+        shared = {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
+        self.code = {item: number for number, item in enumerate(sorted(self._own | shared))}
+        self.kinds = Coding[Kind]()
+        self._coded: list[tuple[PairScores, bool, Scores]] = []
+
+    @cached_property
+    def first(self) -> Ints:
+        """The first row of each cluster among the rows of all, and at the end their number."""
+        return np.cumsum([0, *(cluster.size for cluster in self.release.clusters)], dtype=np.int64)
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        return [self.batch(cases) for cases in batches(self.cases)]
+
+    def batch(self, cases: Sequence[ClusterCase]) -> Batch:
+        """Return `cases` as a batch with the numbers of this release."""
+        return Batch(cases, self.code, self.kinds)
+
+    def coded(self, scores: PairScores, *, shared: bool) -> Scores:
+        """Return `scores` of pairs of items of the clusters' own chunks, and with `shared` of shared chunks too."""
+        shared = shared and bool(self.release.joints)
+        for known, with_shared, coded in self._coded:
+            if known.scores is scores.scores and known[1:] == scores[1:] and with_shared == shared:
+                return coded
+        among = None if shared else self._own
+        coded = coded_scores(scores.scores, scores.closer, list(self.code), scores.unrelated, among)
+        self._coded.append((scores, shared, coded))
+        return coded
+
+
+def _shown(cluster: Cluster) -> Iterator[str]:
+    yield from cluster.term_chunk
+    for chunk in cluster.record_chunks:
+        yield from chain.from_iterable(chunk.subrecords)
+
+
+def values(batch: Batch, strategy: Reassociation, scores: Scores) -> Floats:
     """Return the value of every unit of `batch`, cluster after cluster, with every anchor of its cluster.
 
     `strategy` says how the `scores` are combined.
     """
-    units = [unit for case in batch for unit in case.units]
-    owner = np.repeat(np.arange(len(batch)), [len(case.units) for case in batch])
-    items, anchors = _anchors(batch, scores)
-    unit_values = np.full((len(units), anchors.shape[1]), -np.inf)
-    ways = [strategy.combine_for(unit.chunk) for unit in units]
-    for combine in dict.fromkeys(ways):
-        alike = np.flatnonzero([way == combine for way in ways])
-        for members in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE):
-            codes = padded([[scores.code[item] for item in units[u].items] for u in members.tolist()], np.int64(-1))
-            v = _item_scores(codes, items[owner[members]], scores, combine)
-            unit_values[members] = _combine_scores(v, anchors[owner[members]], combine)
-    sizes = np.array([len(case.rows.anchors) for case in batch])
-    return np.where(np.arange(unit_values.shape[1]) < sizes[owner, None], unit_values, -np.inf)
-
-
-def _anchors(batch: Sequence[ClusterCase], scores: Scores) -> tuple[Ints, Ints]:
-    """Return the items of every cluster's anchors by code, and every anchor by the indices of its items among these."""
-    names = [list(dict.fromkeys(chain.from_iterable(case.rows.anchors))) for case in batch]
-    items = padded([[scores.code[item] for item in item_names] for item_names in names], np.int64(-1))
-    nothing = np.int64(items.shape[1])
-    lists = []
-    for case, item_names in zip(batch, names, strict=True):
-        place = {item: index for index, item in enumerate(item_names)}
-        lists.append([[place[item] for item in anchor] for anchor in case.rows.anchors])
-    flat = padded(list(chain.from_iterable(lists)), nothing)
-    longest = flat.shape[1]
-    anchors = np.full((len(batch), max(map(len, lists)), max(1, longest)), nothing)
-    counts = np.array([len(places) for places in lists])
-    anchors[np.arange(anchors.shape[1]) < counts[:, None], :longest] = flat
-    return items, anchors
+    items, anchors = batch.anchor_items
+    unit_values = np.full((len(batch.owner), anchors.shape[1]), -np.inf)
+    ways: dict[Combine, Mask] = {}
+    for chunk, mask in ((1, ~batch.is_term), ("T", batch.is_term)):
+        combine = strategy.combine_for(chunk)
+        ways[combine] = mask | ways.get(combine, np.False_)
+    for combine, mask in ways.items():
+        alike = np.flatnonzero(mask)
+        for members in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE) if len(alike) else ():
+            owner = batch.owner[members]
+            v = _item_scores(batch.codes[members], items[owner], scores, combine)
+            unit_values[members] = _combine_scores(v, anchors[owner], combine)
+    return np.where(np.arange(unit_values.shape[1]) < batch.anchors[batch.owner, None], unit_values, -np.inf)
 
 
 def _item_scores(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floats:

@@ -5,13 +5,13 @@ cluster around it, publishes one of its items elsewhere. For the attack, the row
 are treated as one cluster.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.data.assignment import ChunkNumber
+from decloak.data.assignment import ChunkNumber, RowLists
 from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster, subrecord_units
@@ -40,17 +40,16 @@ class JointCase(NamedTuple):
             values[unit, self.anchor_starts[cluster] : self.anchor_starts[cluster + 1]] = -np.inf
         return values
 
-    def split_by_cluster(
-        self, values: Floats, rows: Sequence[tuple[int, ...]]
-    ) -> Iterator[tuple[ClusterCase, Floats, list[tuple[int, ...]]]]:
+    def split_by_cluster(self, values: Floats, rows: RowLists) -> Iterator[tuple[ClusterCase, Floats, RowLists]]:
         """Yield for each cluster its case, the `values` of its anchors, and its `rows` of every unit."""
         for place, number in enumerate(self.clusters):
             low, high = self.row_starts[place : place + 2]
             of_row = tuple(anchor - self.anchor_starts[place] for anchor in self.case.rows.of_row[low:high])
             anchors = slice(*self.anchor_starts[place : place + 2])
             case = ClusterCase(number, AnchoredRows(self.case.rows.anchors[anchors], of_row), self.case.units)
-            mine = [tuple(row - low for row in unit_rows if low <= row < high) for unit_rows in rows]
-            yield case, values[:, anchors], mine
+            mine = (rows.rows >= low) & (rows.rows < high)
+            lengths = np.bincount(rows.list_of_row[mine], minlength=len(self.case.units))
+            yield case, values[:, anchors], RowLists(np.append(0, np.cumsum(lengths)), rows.rows[mine] - low)
 
 
 def is_shared(chunk: ChunkNumber) -> bool:

@@ -7,15 +7,14 @@ skipped. Shared chunks are ignored, except by an expectation (`shared`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.rules.reassociate.strategy import Reassociation
 
-__all__ = ["AnchoredRows", "TermRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]
+__all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]
 
 Items = tuple[str, ...]
 
@@ -26,19 +25,6 @@ class Unit(NamedTuple):
     chunk: ChunkNumber
     items: Items
     times: int
-
-
-class TermRows(NamedTuple):
-    """The expected number of rows with a term: `of_term` by cluster and term, or else `of_size` by size of the
-    cluster.
-    """
-
-    of_size: Mapping[int, float]
-    of_term: Mapping[tuple[int, str], float]
-
-    def expected(self, cluster: int, size: int, term: str) -> float:
-        """Return the expected number of rows with `term` in the cluster number `cluster` of `size` records."""
-        return self.of_term.get((cluster, term), self.of_size[size])
 
 
 class AnchoredRows(NamedTuple):
@@ -75,18 +61,12 @@ def classes(rows: AnchoredRows) -> list[list[int]]:
     return members
 
 
-def units_of(
-    release: Disassociated, strategy: Reassociation, k: int | None, expected: TermRows | None = None
-) -> Iterator[tuple[int, list[Unit]]]:
-    """Yield every cluster of `release` with anchors and its units, by chunk and items, terms last.
-
-    `strategy` and `k` decide the number of rows of a term; `expected` replaces it by the expected number.
-    """
+def units_of(release: Disassociated) -> Iterator[tuple[int, list[Unit]]]:
+    """Yield every cluster of `release` with anchors and its units, by chunk and items, terms last, once each."""
     for number, cluster in enumerate(release.clusters):
         _check(number, cluster)
         if cluster.record_chunks:
-            terms = _terms(number, cluster, strategy, k, expected) if cluster.term_chunk else ()
-            yield number, [*_subrecords(cluster), *terms]
+            yield number, [*_subrecords(cluster), *(Unit("T", (term,), 1) for term in sorted(cluster.term_chunk))]
 
 
 def _check(number: int, cluster: Cluster) -> None:
@@ -100,16 +80,6 @@ def _check(number: int, cluster: Cluster) -> None:
             raise DecloakError(message, hint="a record has at most one sub-record in a chunk")
 
 
-def _term_rows(strategy: Reassociation, k: int | None) -> int:
-    if strategy.give == "multiplicity":
-        return 1
-    if k is None:
-        raise DecloakError("the release does not say its k", hint="give k, or choose give: multiplicity")
-    if k < 2:
-        raise DecloakError(f"k is {k}", hint="k is at least 2")
-    return k - 1
-
-
 def _subrecords(cluster: Cluster) -> Iterator[Unit]:
     for j, chunk in enumerate(cluster.record_chunks[1:], 1):
         yield from subrecord_units(j, chunk)
@@ -119,15 +89,6 @@ def subrecord_units(name: ChunkNumber, chunk: Chunk) -> Iterator[Unit]:
     """Yield the units of `chunk`, which is called `name`."""
     for items, times in sorted(Counter(map(_items, chunk.subrecords)).items()):
         yield Unit(name, items, times)
-
-
-def _terms(
-    number: int, cluster: Cluster, strategy: Reassociation, k: int | None, expected: TermRows | None
-) -> Iterator[Unit]:
-    for term in sorted(cluster.term_chunk):
-        known = None if expected is None else expected.expected(number, cluster.size, term)
-        rows = _term_rows(strategy, k) if known is None else round(known)
-        yield Unit("T", (term,), min(rows, cluster.size))
 
 
 def _items(subrecord: Items) -> Items:

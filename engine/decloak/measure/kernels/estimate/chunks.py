@@ -25,9 +25,9 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import among, distinct, places_in
 from decloak.data.disassociated import Disassociated
+from decloak.data.rows import runs
 from decloak.lazy import sparse
 from decloak.measure.kernels.estimate.estimator import Matrix
-from decloak.measure.kernels.estimate.rows import runs
 from decloak.rules.reassociate.shared import shared_places
 
 __all__ = ["ChunkEstimates"]

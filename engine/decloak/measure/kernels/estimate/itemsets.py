@@ -18,7 +18,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.data.itemset_table import ItemsetTable
-from decloak.measure.kernels.estimate.rows import runs
+from decloak.data.rows import runs
 
 __all__ = ["TableEstimates"]
 

@@ -19,23 +19,12 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import among, distinct, kinds_of, places_in
 from decloak.data.content import Element
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, runs
 from decloak.lazy import sparse
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.estimator import Matrix, batches
 
-__all__ = ["RowEstimates", "runs"]
-
-
-def runs(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Return the numbers of each run from `begin` to `end`, and for each number the index of its run.
-
-    >>> [part.tolist() for part in runs(np.array([5, 0]), np.array([7, 1]))]
-    [[5, 6, 0], [0, 0, 1]]
-    """
-    lengths = np.maximum(end - begin, 0)
-    place = np.repeat(np.arange(len(lengths)), lengths)
-    return np.arange(len(place)) + (begin - np.cumsum(lengths) + lengths)[place], place
+__all__ = ["RowEstimates"]
 
 
 ENTRIES = 1 << 22
