@@ -34,18 +34,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.arrays import Floats
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.consistent import cover_limits
-from decloak.rules.reassociate.expected import expectation, term_counts, term_supports
+from decloak.rules.reassociate.expected import TermRows, expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import best_rows
-from decloak.rules.reassociate.scores import ClusterCase, batches, coded_scores, values
-from decloak.rules.reassociate.units import TermRows, rows_of_cluster, units_of
+from decloak.rules.reassociate.scores import Batch, ClusterCase, SplitRelease, values
 from effect_clusters import by_clusters
 from effect_reassociate import Records, cell, load
 
@@ -57,10 +56,10 @@ PRIOR = 2.0
 Triple = tuple[str, str, str]
 
 
-class Batch(NamedTuple):
+class Examined(NamedTuple):
     """Clusters attacked together: the value of every unit and anchor by pairs, its number of rows, what is added."""
 
-    cases: list[ClusterCase]
+    clusters: Batch
     values: Floats
     targets: Floats
     added: dict[str, Floats]
@@ -174,57 +173,50 @@ def _counted(cluster: object) -> Counter[str]:
 # The attack with what is added
 
 
-def attacked(published: Published, names: Sequence[str]) -> list[Batch]:
+def attacked(published: Published, names: Sequence[str]) -> list[Examined]:
     """The clusters with all that may be added to the value by pairs."""
     release = published.release
     strategy = Catalogue().rule("expectation").compiled
-    items = sorted({item for cluster in release.clusters for item in cluster.items})
-    coded = fitted_scores(release, [coded_scores(by_clusters(release), "smaller", items, 1.0)])
+    split = SplitRelease(release)
+    coded = fitted_scores(release, [split.coded(PairScores(by_clusters(release), "smaller", 1.0), shared=False)])
     chunks = [(one.size, chunk.subrecords) for one in release.clusters for chunk in one.record_chunks]
     makers = {
         "triples": Counts([rows for _, rows in chunks], [size for size, _ in chunks]),
         "company": Company(release),
     }
     topics = {name: Topics(release, int(name.split()[1]), parts="parts" in name) for name in names if " " in name}
-    cases = [
-        ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
-        for number, units in units_of(release, strategy, K, TermRows(published.counts, {}))
-        if units
-    ]
     made = []
-    for batch in batches(cases):
+    for batch in split.batches:
         base = values(batch, strategy, coded)
         added = {name: np.zeros(base.shape) for name in names}
-        first = 0
-        for case in batch:
-            place = slice(first, first + len(case.units)), slice(0, len(case.rows.anchors))
+        for case, units in batch.by_case():
+            place = units, slice(0, len(case.rows.anchors))
             for name in names:
                 maker = makers.get(name)
                 added[name][place] = topics[name].of(case) if maker is None else of_triples(case, maker)
-            first += len(case.units)
-        units = [(case, unit) for case in batch for unit in case.units]
-        sizes = [published.counts[len(case.rows.of_row)] if unit.chunk == "T" else unit.times for case, unit in units]
-        made.append(Batch(batch, base, np.array(sizes, float), added))
+        made.append(Examined(batch, base, TermRows(published.counts, {}).expected(batch), added))
     return made
 
 
-def right(published: Published, batch_values: Sequence[tuple[Batch, Floats]]) -> float:
+def right(published: Published, batch_values: Sequence[tuple[Examined, Floats]]) -> float:
     """The accuracy of what an expectation gives by these values."""
     ruled_out = cover_limits(published.release, K)
     given: list[Assignment] = []
     for batch, unit_values in batch_values:
-        rows = best_rows(batch.cases, expectation(batch.cases, unit_values, batch.targets, ruled_out))
-        units = [(case.number, unit) for case in batch.cases for unit in case.units]
+        clusters, terms = batch.clusters, np.rint(batch.targets).astype(int)
+        times = np.where(clusters.is_term, np.minimum(terms, clusters.records[clusters.owner]), clusters.times)
+        rows = best_rows(clusters, expectation(clusters, unit_values, batch.targets, ruled_out), times).tuples()
+        units = [(case.number, unit) for case in clusters.cases for unit in case.units]
         given += [Assignment(n, unit.chunk, unit.items, got) for (n, unit), got in zip(units, rows, strict=True) if got]
     return accuracy_of(published.truth, given).accuracy or 0.0
 
 
-def weighed(published: Published, made: Sequence[Batch], name: str) -> float:
+def weighed(published: Published, made: Sequence[Examined], name: str) -> float:
     """With the weight that the truth says is best."""
     return max(right(published, [(one, one.values + w * one.added[name]) for one in made]) for w in WEIGHTS)
 
 
-def taught(published: Published, made: Sequence[Batch], names: Sequence[str]) -> float:
+def taught(published: Published, made: Sequence[Examined], names: Sequence[str]) -> float:
     """What trees say that learned from the true rows of the other half of the clusters, its log odds as values."""
     parts = [_examples(published, one, names) for one in made]
     x, y, weight, half = (np.concatenate(columns) for columns in zip(*(part[:4] for part in parts), strict=True))
@@ -247,14 +239,14 @@ def taught(published: Published, made: Sequence[Batch], names: Sequence[str]) ->
 
 
 def _examples(
-    published: Published, one: Batch, names: Sequence[str]
+    published: Published, one: Examined, names: Sequence[str]
 ) -> tuple[Floats, Floats, Floats, NDArray, NDArray]:
     """Features, the share of the rows that has the unit, how many rows, which half, and where the cells are."""
     truth, shape = published.truth, one.values.shape
     share, rows, half = np.zeros(shape), np.zeros(shape), np.zeros(shape, int)
     more = np.zeros((*shape, 6))
     first = 0
-    for case in one.cases:
+    for case in one.clusters.cases:
         units = truth.units(Assignment(case.number, unit.chunk, unit.items, ()) for unit in case.units)
         of_row, begin = np.array(case.rows.of_row), truth.first[case.number]
         sizes = np.bincount(of_row)

@@ -386,7 +386,7 @@ def test_the_printed_form_is_a_query_rule_that_finds_what_the_rule_finds(name, c
         else:
             assert {fact[:4] for fact in facts} == {
                 (number, str(chunk), ", ".join(unit), row)
-                for (number, chunk, unit, rows), _ in expected.ranked
+                for number, chunk, unit, rows in expected.ranked
                 for row in rows
             }
 
