@@ -293,7 +293,7 @@ class SplitRelease:
             for number, units in units_of(release)
             if units
         ]
-        self._own = {item for cluster in release.clusters for item in _shown(cluster)}
+        self._own = {item for cluster in release.clusters for item in _own_items(cluster)}
         shared = {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
         self.code = {item: number for number, item in enumerate(sorted(self._own | shared))}
         self.kinds = Coding[Kind]()
@@ -324,7 +324,7 @@ class SplitRelease:
         return coded
 
 
-def _shown(cluster: Cluster) -> Iterator[str]:
+def _own_items(cluster: Cluster) -> Iterator[str]:
     yield from cluster.term_chunk
     for chunk in cluster.record_chunks:
         yield from chain.from_iterable(chunk.subrecords)
