@@ -117,6 +117,20 @@ def test_a_request_whose_exception_somebody_catches_ends_the_next_stage():
     ending.check()  # it was for that program alone
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_calls_are_made_while_the_block_runs_and_a_request_takes_the_timer():
+    called = []
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # an earlier request may have taken it
+    with ending.every(1e6, lambda: called.append("beat")):
+        signal.raise_signal(signal.SIGALRM)
+        with ending.every(1e6, lambda: called.append("inside")):
+            signal.raise_signal(signal.SIGALRM)
+        assert signal.getitimer(signal.ITIMER_REAL)[1] == 1e6
+    assert called == ["beat", "beat"]
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
 def test_listening_leaves_everything_as_it_was():
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     hook = sys.unraisablehook

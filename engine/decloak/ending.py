@@ -9,8 +9,9 @@ too. Only the command line listens; a library leaves signals to the program that
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType
 
@@ -52,6 +53,32 @@ def listening() -> Iterator[None]:
         _requested, sys.unraisablehook = False, hook
         for number, handler in before:
             signal.signal(number, handler)
+
+
+@contextmanager
+def every(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Make a `call` every so many `seconds` inside the context; a thread would keep processes from being forked.
+
+    No call is made without timers, outside the main thread, or where the timer is already in use.
+    """
+    here = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not here or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        # What is being printed just now is a sign of life, too: the standard stream takes no text inside a text.
+        with suppress(RuntimeError):
+            call()
+
+    signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGALRM) is handle:  # a request to end takes the timer over
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def request(number: int, frame: FrameType | None) -> None:

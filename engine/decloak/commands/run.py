@@ -21,6 +21,7 @@ from decloak.commands.options import (
 from decloak.data.formats.lines import location
 from decloak.data.formats.writing import write_text
 from decloak.data.repeats import WARNING
+from decloak.ending import every
 from decloak.errors import DecloakError, quote
 from decloak.report.ci import Expected
 from decloak.report.risk_tables import short_titles
@@ -353,13 +354,15 @@ def _talk(done: "Run", brief: bool) -> None:
 def _progress(brief: bool, verbose: bool) -> Iterator["Progress"]:
     """Show the progress on stderr: a bar on a terminal, otherwise lines, every stage, or nothing."""
     from decloak.pipeline.progress import Progress
-    from decloak.report.progress import ProgressLines, Screen, StageTimes
+    from decloak.report.progress import HEARTBEAT, ProgressLines, Screen, StageTimes
 
     if brief or verbose:
         yield StageTimes() if verbose else Progress()
         return
     if not sys.stderr.isatty():
-        yield ProgressLines()
+        lines = ProgressLines()
+        with every(HEARTBEAT, lines.tick):
+            yield lines
         return
     from rich.console import Console
     from rich.live import Live

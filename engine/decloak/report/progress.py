@@ -18,12 +18,12 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
+__all__ = ["HEARTBEAT", "ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
 
 SOON = 5.0
 """Seconds without a message at the start."""
 HEARTBEAT = 30.0
-"""Seconds without a line in a log, after which the next stage gets one."""
+"""Seconds without a line in a log, after which the stage at work gets one."""
 OFTEN = 0.1
 """Seconds between two pictures of how far a run is."""
 MOST = 6
@@ -86,7 +86,7 @@ def time_left(spent: float, done: int, left: int) -> str | None:
 class ProgressLines(Progress):
     """A line for each variant that is done, once a run of several takes long, and when loops are compiled.
 
-    In a long run, a stage that begins also gets a line when the log has had none for a while.
+    In a long run, the stage at work also gets a line when the log has had none for a while.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -94,7 +94,7 @@ class ProgressLines(Progress):
         self._waiting: list[str] = []
         self._compiles = False
         self._spoken = self._begun
-        self._variant = ""
+        self._variant = self._stage = ""
 
     def begin(self, variant: str, number: int, of: int) -> None:
         self._variant = f" of {quote(_titled(variant), 80)[1:-1]} [{number}/{of}]" if of > 1 else ""
@@ -103,10 +103,17 @@ class ProgressLines(Progress):
         if COMPILING in name and not self._compiles:
             self._compiles = True
             say(f"{name}; it takes a quarter of a minute or so", err=True)
+        self._stage = f"{quote(name)[1:-1]}{self._variant}"
+        self._beat(self._stage)
+
+    def tick(self) -> None:
+        if self._stage:
+            self._beat(f"still {self._stage}")
+
+    def _beat(self, said: str) -> None:
         if (now := self._clock()) - self._spoken >= HEARTBEAT:
             self._spoken = now
-            said = f"after {duration(now - self._begun)}: {quote(name)[1:-1]}{self._variant}"
-            say(filled(said, "  "), err=True)
+            say(filled(f"after {duration(now - self._begun)}: {said}", "  "), err=True)
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
         if of == 1 or not ran.fresh:

@@ -16,7 +16,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment, AssignmentList, Kind, RowLists
 from decloak.data.pairs import first_occurrences
-from decloak.store.inserting import next_number
+from decloak.store.inserting import insert_rows, next_number
 from decloak.store.lists import damaged, read_object
 from decloak.store.records import dataset_of, extent
 
@@ -38,10 +38,8 @@ def write_assigned(
     ranks: list[float | None] = values.tolist()
     for place in np.flatnonzero(~np.isfinite(values)).tolist():
         ranks[place] = None
-    connection.executemany(
-        "insert into assigned_unit (finding, attack, txn, unit, value) values (?, ?, ?, ?, ?)",
-        zip(range(first, first + len(rows)), repeat(attack), txns.tolist(), units.tolist(), ranks, strict=False),
-    )
+    found = zip(range(first, first + len(rows)), repeat(attack), txns.tolist(), units.tolist(), ranks, strict=False)
+    insert_rows(connection, "assigned_unit (finding, attack, txn, unit, value)", found)
     numbers = assignments.given.start.tolist()
     sharing = {number: list(tied) for number, tied in zip(numbers, assignments.tied.tuples(), strict=False) if tied}
     if sharing:

@@ -19,6 +19,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints, NumberArray
 from decloak.data.read_budget import charge
 from decloak.errors import DecloakError
+from decloak.store.inserting import insert_rows
 
 __all__ = [
     "damaged", "json_lists", "json_references", "read_lists", "read_numbers", "read_object", "read_references",
@@ -132,7 +133,7 @@ def write_numbers(connection: sqlite3.Connection, values: Floats) -> tuple[int, 
     references = np.full(values.shape, -1, np.int64)
     references[known] = place[inverse.reshape(-1)]
     rows = enumerate(different[order].tolist(), first)
-    connection.executemany("insert into number (id, value) values (?, ?)", rows)
+    insert_rows(connection, "number (id, value)", rows)
     return int(first), references
 
 

@@ -10,6 +10,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 
 from decloak.errors import DecloakError
 from decloak.store.inserting import quoted
@@ -84,7 +85,7 @@ def _total(rows: sqlite3.Cursor) -> int | None:
     """Add up the checksums of rows, since SQLite may find them in another order; None without a row."""
     total = None
     while block := rows.fetchmany(_AT_ONCE):
-        total = (total or 0) + sum(zlib.crc32(marshal.dumps(row, 2)) for row in block)
+        total = (total or 0) + sum(map(zlib.crc32, map(marshal.dumps, block, repeat(2))))
     return total
 
 
