@@ -134,14 +134,6 @@ class AssignmentList(Sequence[Assignment]):
         tied = zip(self, self.tied.tuples(), strict=True)
         return {assignment[:3]: rows for assignment, rows in tied if rows}
 
-    @property
-    def rows(self) -> "AssignmentList":
-        """The same assignments, one row in each; they share no rows."""
-        owner, rows = self.given.list_of_row, self.given.rows
-        return AssignmentList(
-            self.cluster[owner], self.kind[owner], self.kinds, RowLists(np.arange(len(rows) + 1), rows)
-        )
-
     def select(self, chosen: Ints) -> "AssignmentList":
         """Return the assignments with the indices `chosen`, in that order."""
         given, tied = self.given.select(chosen), self.tied.select(chosen)
