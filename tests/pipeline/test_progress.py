@@ -144,7 +144,7 @@ def test_a_log_hears_of_a_long_run_while_nothing_is_done(capsys):
     assert capsys.readouterr().err.splitlines() == [
         "after about 30 s: attack of k=3 [2/4]",
         "after about 60 s: \\x1b[2J[red]x[/red]\\u202e",
-        "after about 90 s: still \\x1b[2J[red]x[/red]\\u202e",
+        "after about 2 min: still \\x1b[2J[red]x[/red]\\u202e",
     ]
 
 
