@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -225,7 +226,7 @@ import test_dask
 cloudpickle.register_pickle_by_value(test_dask)  # the workers have no tests
 connection = DaskCluster(sys.argv[1])
 array = np.arange(3_000_000.0)  # above the 10 MB from which Dask warns
-assert connection.map(test_dask.sum_and_change, [(array, 1), (array, 2)]) == [array.sum(), 2 * array.sum()]
+assert list(connection.results(test_dask.sum_and_change, [(array, 1), (array, 2)])) == [array.sum(), 2 * array.sum()]
 assert array[1] == 1
 connection.close()
 """
@@ -339,6 +340,63 @@ def test_a_worker_that_is_killed_loses_nothing(undisturbed, tmp_path):
         _, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, stderr
     assert rows(tmp_path / "s.db") == undisturbed
+
+
+IN_FILES = """\
+scenario: records in files
+data: {file: records.txt, format: basket, parts: true}
+anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: names, fanout: 3}}
+"""
+MEASURED = "select name, value, part, whole from measure where name not like '%seconds%' order by name"
+
+
+def test_records_in_files_are_counted_by_a_cluster_as_here(cluster, tmp_path):
+    rows_of_text = "".join(f"a{number % 5},b{number % 7},c{number % 3}\n" for number in range(200))
+    (tmp_path / "records.txt").write_text(rows_of_text, encoding="utf-8")
+    path, found = written(tmp_path, IN_FILES), []
+    for store, options in ((tmp_path / "here.db", ("--jobs", "1")), (tmp_path / "there.db", ("--dask", cluster))):
+        done = run(path, store, *options)
+        assert done.returncode == 0, done.stderr
+        with sqlite3.connect(store) as connection:
+            found.append(connection.execute(MEASURED).fetchall())
+            found.append(connection.execute("select sha256 from part order by id").fetchall())
+    assert found[:2] == found[2:]
+    assert len(found[0]) > 20
+
+
+def double(folder: str, number: int) -> int:
+    """Return twice a number; the worker that gets number 3 first is killed."""
+    flag = Path(folder) / "killed"
+    if number == 3 and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+KILLED = """\
+import sys
+import cloudpickle
+from decloak.parallel import merge_tasks, tasks_on
+from decloak.pipeline.cluster import DaskCluster
+import test_dask
+cloudpickle.register_pickle_by_value(test_dask)
+connection, merged = DaskCluster(sys.argv[1]), []
+with tasks_on(connection):
+    merge_tasks(test_dask.double, [(sys.argv[2], number) for number in range(8)], merged.append)
+assert sorted(merged) == list(range(0, 16, 2)), merged
+connection.close()
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_has_each_result_merged_once(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with real_cluster() as (address, *_):
+        command = [sys.executable, "-c", KILLED, address, str(tmp_path)]
+        pipes = {"capture_output": True, "text": True, "timeout": PATIENCE, "check": False}
+        done = subprocess.run(command, env=environment, **pipes)
+    assert (tmp_path / "killed").exists()
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -12,13 +12,13 @@ Codes = NDArray[np.int32]
 
 
 @compiled
-def ascending_sets(start: Ints, codes: Codes) -> tuple[Ints, Codes]:
-    """Return records with the `codes` of each in ascending order, each code once; `start` has their first codes."""
+def ascending_sets(start: Ints, codes: Codes, number: Codes) -> tuple[Ints, Codes]:
+    """Return records with the `number` of each of their `codes`, ascending and once; `start` has their first codes."""
     begin, held, count = np.zeros(len(start), np.int64), np.empty(len(codes), np.int32), 0
     for record in range(len(start) - 1):
         first = count
         for entry in range(start[record], start[record + 1]):
-            code, place = codes[entry], count
+            code, place = number[codes[entry]], count
             while place > first and held[place - 1] > code:
                 place -= 1
             if place > first and held[place - 1] == code:

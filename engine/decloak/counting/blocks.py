@@ -101,16 +101,13 @@ def positions(names: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int
 
 def sets_of(rows: CodedRows[Any], codes: NDArray[np.int32]) -> Sets:
     """Return `rows` as sets of `codes`, which has the new code of each name."""
-    held, inner = codes[rows.codes], np.ones(len(rows.codes), np.bool_)
-    inner[rows.start[:-1][rows.lengths > 0]] = False
-    if (held[1:][inner[1:]] > held[:-1][inner[1:]]).all():
-        return Sets(rows.start, held)
     if (loops := _loops()) is not None:
-        return Sets(*loops.ascending_sets(rows.start, held))
-    order = np.lexsort((held, rows.row_of_code))
-    fresh = np.ones(len(held), np.bool_)
-    fresh[1:] = (held[order][1:] != held[order][:-1]) | ~inner[1:]
-    return Sets(np.concatenate(([0], np.cumsum(fresh)))[rows.start], held[order][fresh])
+        return Sets(*loops.ascending_sets(rows.start, rows.codes, codes))
+    held = codes[rows.codes]
+    ordered, first = held[np.lexsort((held, rows.row_of_code))], np.zeros(len(held), np.bool_)
+    first[rows.start[:-1][rows.lengths > 0]] = True
+    first[1:] |= ordered[1:] != ordered[:-1]
+    return Sets(np.concatenate(([0], np.cumsum(first)))[rows.start], ordered[first])
 
 
 def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) -> None:
