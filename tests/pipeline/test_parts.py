@@ -287,3 +287,67 @@ def test_a_store_that_names_files_elsewhere_is_not_followed(both, tmp_path):
     with pytest.raises(DecloakError, match="is not there"):
         blocks.Blocks.of_parts(tmp_path, tmp_path / "s.db.parts", [part])
     json.dumps(part)
+
+
+def test_records_that_are_written_twice_violate_the_guarantee_unless_they_are_meant(tmp_path):
+    file = written(tmp_path / "r.parquet", drawn(300) * 2)
+    said = scenario(file)
+    twice = decloak.run(said, store=tmp_path / "s.db")
+    assert figures(twice)["guarantee_violations"] == 1
+    assert any("seem to be written 2 times" in note for variant in twice.variants for note in variant.notes)
+    said["data"] |= {"repeats": True}
+    assert figures(decloak.run(said, store=tmp_path / "t.db"))["guarantee_violations"] == 0
+
+
+def test_a_release_in_parts_is_published_as_a_folder_that_meets_its_guarantee(both, tmp_path, call):
+    folder = both[0]
+    call("publish", "last", str(tmp_path / "release"), "--store", both[0] / "parts.db")
+    files = {file.name for file in (tmp_path / "release").iterdir()}
+    manifest = json.loads((tmp_path / "release.manifest.json").read_text())
+    assert manifest["sha256"].keys() == files
+    assert manifest["counts"]["transactions"] == 600
+    labels = (tmp_path / "release" / "labels.csv").read_text().splitlines()[1:]
+    shown = {name for row in release_in(folder / "parts.db") for name in row}
+    assert {line.partition(",")[0] for line in labels} == {name for name in shown if ".." in name}
+    check = ("check", str(tmp_path / "release"), "--parts", "--k", "4", "--m", "2")
+    assert call(*check).code == 0
+    assert call(*check[:-3], "40", "--m", "2").code == 3
+
+
+@pytest.mark.parametrize("name", ["release.txt", "release.db", "release.jsonl"])
+def test_a_release_in_parts_is_published_as_nothing_else(both, tmp_path, call, name):
+    done = call("publish", "last", str(tmp_path / name), "--store", both[0] / "parts.db")
+    assert "this release is a folder of Parquet files" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_was_changed_is_not_published(tmp_path, call):
+    decloak.run(scenario(written(tmp_path / "r.parquet", drawn(200))), store=tmp_path / "s.db")
+    part = next(Path(f"{tmp_path}/s.db.parts").rglob("part-*"))
+    content = bytearray(part.read_bytes())
+    content[10] ^= 1
+    part.write_bytes(content)
+    done = call("publish", "last", str(tmp_path / "release"), "--store", tmp_path / "s.db")
+    assert "is not as it was counted" in done.err
+    assert not list(tmp_path.glob("*release*"))
+
+
+@pytest.mark.parametrize("m", ["1", "2"])
+def test_a_check_in_parts_lists_the_violations_of_a_check_in_memory(tmp_path, call, m):
+    rows = [list(dict.fromkeys(row)) for row in drawn(300) if row]
+    (tmp_path / "records.txt").write_text("".join(f"{','.join(row)}\n" for row in rows))
+    check = ("check", tmp_path / "records.txt", "--input", "basket", "--k", "5", "--m", m, "--most", "500", "--as-said")
+    whole, in_parts = call(*check), call(*check, "--parts")
+    assert in_parts == whole
+    assert in_parts.out.count("item") > 5
+
+
+def test_no_order_of_a_part_shows_the_order_of_supports(tmp_path):
+    said = scenario(written(tmp_path / "r.parquet", drawn(400)))
+    said["anonymise"] = {**CUT, "hierarchy": {"by": "popularity", "fanout": 3}}
+    decloak.run(said, store=tmp_path / "s.db")
+    for file in Path(f"{tmp_path}/s.db.parts").rglob("*.parquet"):
+        column = parquet.ParquetFile(file, read_dictionary=["items.list.element"]).read()["items"].chunk(0)
+        names = column.values.dictionary.to_pylist()
+        assert names == sorted(names)
+        assert all(row == sorted(row) for row in column.to_pylist())

@@ -103,9 +103,9 @@ class GeneralisationMethod(Guarded):
             tree = self.hierarchy.read(folder)
         else:
             tree = hierarchy_by(data, self.hierarchy.by, self.hierarchy.fanout, seed)
-        release, loss, note = cut_in_parts(data, tree, self.k, store, original, key)
+        release, loss, notes = cut_in_parts(data, tree, self.k, store, original, key)
         parameters = {"k": self.k, "m": self.m, "order": self.order}
-        return NewRelease(release, self.method, parameters, loss | clock.seconds, tree, notes=[note])
+        return NewRelease(release, self.method, parameters, loss | clock.seconds, tree, notes=notes)
 
     def config_errors(self) -> ConfigErrors:
         """Yield an error if another method than cut has the settings of cut, and if both are set."""

@@ -27,12 +27,13 @@ from decloak.anonymisers.kernels.fast_cut import cut_by_pairs
 from decloak.anonymisers.kernels.raised_cut import ncp
 from decloak.arrays import Ints
 from decloak.checks import check_enough
-from decloak.counting.blocks import Sets, add_pairs, positions, scan, sets_of, split
+from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, positions, scan, sets_of, split
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
+from decloak.data.repeats import KINDS, REPEATS_REMEDY, WARNING, WRITTEN
 from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
@@ -49,8 +50,6 @@ __all__ = [
     "read_counts",
 ]
 
-NODES = 8_192
-"""Largest number of nodes of a hierarchy: the table of pairs takes 4 bytes each, in each process."""
 SHUFFLED = "the records are in random order, in {}; each file has records of the whole data"
 
 
@@ -173,10 +172,10 @@ def _write_counts(counted: Counted, path: Path) -> None:
 
 def cut_in_parts(
     data: PartedData, tree: Hierarchy, k: int, store: Path, original: str, key: str
-) -> tuple[PartedRelease, dict[str, object], str]:
+) -> tuple[PartedRelease, dict[str, object], list[str]]:
     """Write the release of `data` for `k` and m = 2 by a cut of `tree`, as files beside `store`.
 
-    `original` and `key` are the keys of the data and of the release. Return the release, its loss, and a note.
+    `original` and `key` are the keys of the data and of the release. Return the release, its loss, and notes.
     """
     if len(tree.labels) > NODES:
         message = f"the hierarchy has {len(tree.labels):,} nodes, and data in parts can have {NODES:,}"
@@ -190,14 +189,17 @@ def cut_in_parts(
         _write_counts(counted, _counts_file(store, original, tree))
     check_enough(int(counted.table[0, 0]), k)
     cut = cut_by_pairs(tree, counted.table, k)
-    used = cut[np.diagonal(counted.table)[cut] > 0]
-    labels = [tree.labels[node] for node in used.tolist()]
-    of_leaf = np.searchsorted(used, tree.above(cut)).astype(np.int32)  # ascending, as the leaves
+    # By name: the order of the leaves may come from the records, whose supports are hidden.
+    used = sorted(cut[np.diagonal(counted.table)[cut] > 0].tolist(), key=tree.labels.__getitem__)
+    labels, place = [tree.labels[node] for node in used], np.full(len(tree.labels), -1, np.int32)
+    place[used] = np.arange(len(used))
+    of_leaf = place[tree.above(cut)]
+    together = counted.table[np.minimum.outer(used, used), np.maximum.outer(used, used)]
     making = folder / f".making-{os.getpid()}-{key[:16]}"
     making.mkdir(mode=0o700)
     try:
         parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
-        _recount(making, labels, counted.table[np.ix_(used, used)], k)
+        _recount(making, labels, np.triu(together), k)
         _write_counts(counted, _counts_file(store, original, tree))
         final = folder / f"release-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
@@ -205,12 +207,20 @@ def cut_in_parts(
     finally:
         shutil.rmtree(making, ignore_errors=True)
     catalogue = [part._replace(path=os.path.relpath(final / part.path, store.parent)) for part in parts]
-    members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used.tolist()}
+    members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used}
     names = {members: label for members, label in members.items() if members != (label,)}
     supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
     release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=tuple(catalogue))
     loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
-    return release, loss, SHUFFLED.format(amount(len(parts), "file"))
+    copies = [] if data.blocks.options.repeats else _copies(counted.table, data.origin)
+    return release, loss, [*copies, SHUFFLED.format(amount(len(parts), "file"))]
+
+
+def _copies(table: NDArray[np.int32], origin: str) -> list[str]:
+    """Return a warning if records repeat as a whole: then a number above 1 divides the count of each pair."""
+    times = int(np.gcd.reduce(table[table > 0])) if np.count_nonzero(np.diagonal(table)) >= KINDS else 1
+    said = f"{WARNING}{quote(origin, 200)[1:-1]}: {WRITTEN} {times} times: all counts of pairs of items are multiples"
+    return [f"{said} of {times}; {REPEATS_REMEDY}"] if times > 1 else []
 
 
 def _sweep(folder: Path) -> None:
@@ -299,20 +309,11 @@ def _write(
     return [part for _, part in sorted(parts) if part.records]
 
 
-def _count_written(blocks: Blocks, numbers: range, labels: Sequence[str]) -> NDArray[np.int32]:
-    table, index = np.zeros((len(labels), len(labels)), np.int32), np.arange(len(labels))
-    for number in numbers:
-        rows = blocks.read(number)
-        sets = sets_of(rows, positions(rows.names, {label: at for at, label in enumerate(labels)}))
-        add_pairs(sets, index, np.full(len(labels), -1), table)
-    return table
-
-
 def _recount(making: Path, labels: Sequence[str], expected: NDArray[np.int32], k: int) -> None:
     """Raise an error unless the written files have the `expected` count of each pair of labels, none below `k`."""
     table, written = np.zeros((len(labels), len(labels)), np.int32), Blocks.of(making, "parquet")
     merge_tasks(
-        _count_written,
+        count_pairs,
         [(written, numbers, labels) for numbers in split(len(written))],
         lambda counts: np.add(table, counts, out=table),
     )

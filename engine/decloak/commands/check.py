@@ -20,6 +20,7 @@ from decloak.commands.options import (
 )
 from decloak.data.formats.lines import location
 from decloak.data.formats.plain_files import FORMATS
+from decloak.data.formats.record import Options
 from decloak.data.generalised import Generalised
 from decloak.data.repeats import RepeatedRecords, check_written_once
 from decloak.errors import DecloakError
@@ -50,6 +51,7 @@ KINDS = ("release (a release file)", "store (that publish wrote)", "published", 
 @click.option("--item", help="Column of the item (long).  [default: item]")
 @click.option("--k", type=int, help="Minimum support of an itemset.  [default: from the release]")
 @click.option("--m", type=int, help="Maximum number of known items.  [default: from the release]")
+@click.option("--parts", is_flag=True, help="Read the records in blocks, for files larger than memory: m up to 2.")
 @click.option("--whole", is_flag=True, help="Check complete records. Each record must equal k - 1 others.")
 @click.option(
     "--constraints",
@@ -68,6 +70,7 @@ def check_command(
     kind: str | None,
     k: int | None,
     m: int | None,
+    parts: bool,
     whole: bool,
     constraints: Path | None,
     links: bool,
@@ -103,6 +106,15 @@ def check_command(
 
     chosen = {"whole": whole, "links": links, "negative": negative}
     _refuse_several(chosen, constraints, m)
+    if parts:
+        if any(chosen.values()) or constraints is not None or k is None or m is None:
+            raise DecloakError("--parts checks sets of up to 2 items", hint="give --k and --m, and no other check")
+        guarantee, first = _check_parts(file, kind, plain_options(reading), k, m, most)
+        rows = _print_verdict(guarantee, first, _listed(None), form)
+        said = "no violation" if not rows else _counted(first)
+        judged = [Expected(guarantee.statement, not rows, said, file.as_posix())]
+        write_ci(file.name, [], judged, junit, sarif)
+        return EXIT_EXPECTATION if rows else 0
     if kind is None and is_store(file):
         kind = "store"
     source, kind, options = reading_of(file, kind, plain_options(reading), "--input")
@@ -118,7 +130,7 @@ def check_command(
         if isinstance(release, Generalised) and not options.repeats:
             # A guarantee about whole records is a guarantee about groups of equal records, which releases consist of.
             check_written_once(release.rows, location(source), ordered=whole or kind not in FORMATS)
-        rows = _print_verdict(guarantee, release, most, form)
+        rows = _print_verdict(guarantee, guarantee.first(release, most), _listed(release), form)
         judged = list(_judged(guarantee, release, rows, most, file))
     except RepeatedRecords as error:
         verdict = f"the guarantee fails: {error}"
@@ -135,10 +147,24 @@ def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
 
 
-def _print_verdict(guarantee: "AnyGuarantee", release: "AnyRelease", most: int, form: str) -> "list[Row]":
-    """Print the first violations of `release`, and the verdict on stderr; return these violations."""
-    listed = _listed(release)
-    first = guarantee.first(release, most)
+def _check_parts(
+    file: Path, kind: str | None, options: Options, k: int, m: int, most: int
+) -> "tuple[AnyGuarantee, FirstViolations]":
+    """Return the guarantee, and the first `most` violations in the records of `file`, which are read in blocks."""
+    from decloak.counting.blocks import rare_in_parts
+    from decloak.counting.guarantees import KmAnonymity
+    from decloak.data.formats.blocks import Blocks, PartedData
+
+    if kind is None and not file.is_dir() and file.suffix != ".parquet":
+        _, kind, options = reading_of(file, None, options, "--input")
+    data = PartedData.of_blocks(Blocks.of(file, kind or "parquet", options), str(file))
+    return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
+
+
+def _print_verdict(
+    guarantee: "AnyGuarantee", first: "FirstViolations", listed: Callable[[object], object], form: str
+) -> "list[Row]":
+    """Print the `first` violations, with `listed` for each cell, and the verdict on stderr; return these violations."""
     if first.rows or form != "table":
         emit(guarantee.columns, [tuple(map(listed, row)) for row in first.rows], form)
         sys.stdout.flush()  # counting all of them takes longer than finding these
@@ -176,7 +202,7 @@ def _counted(first: "FirstViolations") -> str:
     return f"{count:,} violation{'s' * (count != 1)}{rest}"
 
 
-def _listed(release: "AnyRelease") -> Callable[[object], object]:
+def _listed(release: "AnyRelease | None") -> Callable[[object], object]:
     """How a cell is printed: items and labels with commas between, in quotes where they would be misread in a list."""
     from decloak.data.formats.published import format_element
 

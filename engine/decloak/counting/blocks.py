@@ -12,16 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints, Mask
+from decloak.checks import check_km
+from decloak.counting.guarantees import FirstViolations
 from decloak.data.formats.blocks import Blocks, PartedData
 from decloak.data.rows import CodedRows, narrow
+from decloak.errors import DecloakError
 from decloak.lazy import sparse
 from decloak.parallel import merge_tasks, workers
 
-__all__ = ["Queries", "Scanned", "Sets", "add_pairs", "positions", "scan", "sets_of", "split"]
+__all__ = [
+    "NODES",
+    "Queries",
+    "Scanned",
+    "Sets",
+    "add_pairs",
+    "count_pairs",
+    "positions",
+    "rare_in_parts",
+    "scan",
+    "sets_of",
+    "split",
+]
 
 TASKS = 20
 """Tasks of a pass, about. A worker has several, so that a slow one delays little."""
 
+NODES = 8_192
+"""Largest number of items, or of nodes of a hierarchy: a table of pairs takes 4 bytes each, in each process."""
 PIECE = 1 << 12
 """Queries that matrices answer together."""
 
@@ -127,6 +144,40 @@ def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) ->
     held = sets.matrix(len(leaf)) @ above
     held.data[:] = 1
     table += np.triu((held.T @ held).toarray())
+
+
+def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolations:
+    """Return the first `most` sets of up to `m` items, 1 or 2, in 1 to `k` - 1 records of `data`, in the order of
+    `RareSets`.
+    """
+    check_km(k, m)
+    names = sorted(scan(data).supports)
+    if m > 2 or len(names) > NODES:
+        message = f"sets of {m} items" if m > 2 else f"{len(names):,} items: parts can have {NODES:,}"
+        raise DecloakError(f"records in parts are not checked for {message}", hint="leave out --parts")
+    table, blocks = np.zeros((len(names), len(names)), np.int32), data.blocks
+    tasks = [(blocks, numbers, names) for numbers in split(len(blocks))]
+    merge_tasks(count_pairs, tasks, lambda counts: np.add(table, counts, out=table))
+    supports = np.diagonal(table)
+    rare = (table > 0) & (table < k)
+    alone, pairs = np.flatnonzero(np.diagonal(rare)), np.argwhere(np.triu(rare, 1)) if m == 2 else np.zeros((0, 2), int)
+    minimal = (supports[pairs] >= k).all(axis=1)
+    sets = [(code, code) for code in alone.tolist()[:most]]
+    sets += [tuple(pair) for part in (pairs[minimal], pairs[~minimal]) for pair in part[:most].tolist()]
+    rows: list[tuple[object, ...]] = [
+        (tuple(names[code] for code in dict.fromkeys(pair)), int(table[pair])) for pair in sets[:most]
+    ]
+    return FirstViolations(rows, lambda: len(alone) + len(pairs))
+
+
+def count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> NDArray[np.int32]:
+    """Return the number of records of some `blocks`, by their `numbers`, with each pair of `names`, a <= b."""
+    table, index = np.zeros((len(names), len(names)), np.int32), np.arange(len(names))
+    for number in numbers:
+        rows = blocks.read(number)
+        sets = sets_of(rows, positions(rows.names, {name: at for at, name in enumerate(names)}))
+        add_pairs(sets, index, np.full(len(names), -1), table)
+    return table
 
 
 class Queries:

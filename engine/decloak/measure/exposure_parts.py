@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.parts import Coding, Counted, folder_of, read_counts
+from decloak.anonymisers.parts import Coding, Counted, read_counts
 from decloak.arrays import Ints, Mask
 from decloak.counting.blocks import Queries, positions, sets_of, split
 from decloak.counting.itemsets import distinct
@@ -34,7 +33,6 @@ from decloak.measure.kernels.estimate.figures import FOUND
 from decloak.measure.kernels.targets import keep_rarest_items
 from decloak.parallel import merge_tasks
 from decloak.releases.stored import PartedStored
-from decloak.store.records import dataset_of, read_parts
 
 __all__ = ["PartedExposure"]
 
@@ -54,10 +52,10 @@ class PartedExposure:
         """Return the figures of exposure of `held`, and a note on the draw."""
         assert held.original is not None
         assert held.tree is not None
-        tree, blocks, store = held.tree, held.original.blocks, _store_of(held)
+        tree, blocks, store = held.tree, held.original.blocks, held.store
         counted = read_counts(store, _original_key(held), tree)
         if counted is None:
-            where = quote(str(folder_of(store)), 4096)[1:-1]
+            where = quote(str(held.files), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
         people = _draw(blocks, Coding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
         supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
@@ -69,7 +67,7 @@ class PartedExposure:
         plain = np.array([item not in label_of for item in tree.items])
         of_label = np.bincount(code, supports, len(labels)).astype(np.int64)
         original = _Form(blocks, tree.items, np.arange(len(code), dtype=np.int32), np.ones_like(plain), supports)
-        release = _Form(_written(held, store), labels, code, plain, of_label)
+        release = _Form(held.blocks, labels, code, plain, of_label)
         known = _rarest(people.rows, supports)
         drawn = [_random_items(people, size, self.seed) for size in range(1, MOST_KNOWN + 1)]
         before, after = _answers(original, known, drawn), _answers(release, known, drawn)
@@ -117,20 +115,9 @@ class _Answers(NamedTuple):
     exposed: list[int]
 
 
-def _store_of(held: PartedStored) -> Path:
-    (file,) = held.connection.execute("select file from pragma_database_list where name = 'main'").fetchone()
-    return Path(file)
-
-
 def _original_key(held: PartedStored) -> str:
     sql = "select d.digest from truth_release t join dataset d on d.id = t.original where t.release = ?"
     return str(held.connection.execute(sql, (held.number,)).fetchone()[0])
-
-
-def _written(held: PartedStored, store: Path) -> Blocks:
-    """Return the blocks of the files of a release, which are in the folder of the store."""
-    parts = read_parts(held.connection, dataset_of(held.connection, held.number))
-    return Blocks.of_parts(store.parent, folder_of(store), parts)
 
 
 def _fetch(

@@ -3,6 +3,7 @@
 decloak writes all of these files, or none.
 """
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -30,8 +31,9 @@ from decloak.releases.form import AnyForm, Publishing
 from decloak.releases.leak_check import HiddenFacts, Leak, find_leaks, manifest_leaks
 from decloak.releases.public_store import STORE, STORES, store_leaks
 from decloak.releases.registry import form_of
-from decloak.releases.stored import StoredRelease
+from decloak.releases.stored import PartedStored, StoredRelease
 from decloak.store.record_links import original_ids
+from decloak.store.records import dataset_of, read_parts
 
 __all__ = ["PublishedFiles", "publish_release"]
 
@@ -60,6 +62,8 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
     """
     form = form_of(connection, number)
     held: StoredRelease = form.load(connection, number)
+    if isinstance(held, PartedStored):
+        return _publish_parts(held, form, file, wish)
     file_format = _choose_format(form, file, wish)
     recorded = held.making.parameters.get("order") == "recorded"
     parameters = published_parameters(held.making.method, held.making.parameters)
@@ -87,6 +91,51 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         for link in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
             raise DecloakError(f"not published: {link.message}", hint=link.remedy)
     return PublishedFiles(tuple(goals), manifest.warnings)
+
+
+def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publishing) -> PublishedFiles:
+    """Copy the files of `held` into a new `folder`, with a list of the labels, and write the manifest beside it."""
+    if folder.suffix or wish != Publishing():
+        hint = "name a new folder, such as release, and leave the options out"
+        raise DecloakError("this release is a folder of Parquet files", location(folder), hint)
+    parts, manifest_file = read_parts(held.connection, dataset_of(held.connection, held.number)), manifest_path(folder)
+    files = held.blocks.files
+    with report_write_errors(folder), atomic_paths(manifest_file) as (beside,), at_location(location(folder)):
+        making = folder.with_name(f".{folder.name}.{os.getpid()}")
+        making.mkdir()
+        try:
+            digests = {}
+            for part, file in zip(parts, files, strict=True):
+                copy = making / Path(file).name
+                shutil.copyfile(file, copy)
+                digests[copy.name] = digest_of_file(copy)
+                if digests[copy.name] != part.sha256:
+                    hint = "run the scenario into another store"
+                    raise DecloakError(f"{copy.name} is not as it was counted", hint=hint)
+            labels = sorted((label, item) for items, label in held.published.names.items() for item in items)
+            write_lines(["label,item", *map(join, labels)], making / "labels.csv")
+            digests["labels.csv"] = digest_of_file(making / "labels.csv")
+            counts = {"transactions": sum(part.records for part in parts), "files": len(parts)}
+            parameters = published_parameters(held.making.method, held.making.parameters)
+            manifest = Manifest(
+                form=form.name,
+                carrier="parquet: a folder of files with the labels of each record",
+                method=held.making.method,
+                parameters=parameters,
+                order="random",
+                ids="none",
+                counts=counts,
+                contains=form.contains,
+                leaves_out=("what the original transactions are called", *LEFT_OUT),
+                sha256=digests,
+            )
+            for leak in manifest_leaks(manifest):
+                raise DecloakError(f"not published: {leak.message}", hint=leak.remedy)
+            beside.write_text(manifest.text, encoding="utf-8")
+            making.replace(folder)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+    return PublishedFiles((folder, manifest_file), ())
 
 
 def _choose_format(form: AnyForm, file: Path, wish: Publishing) -> ReleaseFileFormat:

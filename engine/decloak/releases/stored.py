@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from decloak.arrays import Mask
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
-from decloak.data.formats.blocks import PartedData
+from decloak.data.formats.blocks import Blocks, PartedData
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
@@ -30,6 +31,7 @@ from decloak.store.disassociated import read_clusters
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 from decloak.store.record_links import read_cut, read_origins
+from decloak.store.records import dataset_of, read_parts
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.store.releases import read_itemset_table
 
@@ -205,6 +207,23 @@ class PartedStored(StoredSetRelease):
 
     original: PartedData | None
     """Truth: the blocks of the original records; the pipeline sets them."""
+
+    @property
+    def store(self) -> Path:
+        """The file of the store."""
+        (file,) = self.connection.execute("select file from pragma_database_list where name = 'main'").fetchone()
+        return Path(file)
+
+    @property
+    def files(self) -> Path:
+        """The folder of the files that belong to the store."""
+        return self.store.with_name(f"{self.store.name}.parts")
+
+    @property
+    def blocks(self) -> Blocks:
+        """The blocks of the published records."""
+        parts = read_parts(self.connection, dataset_of(self.connection, self.number))
+        return Blocks.of_parts(self.store.parent, self.files, parts)
 
 
 class StoredSynthetic(StoredSetRelease):
