@@ -54,8 +54,10 @@ def quote(text: object, most: int = 60) -> str:
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 
 
-_RENAMED = {"strike": "eliminate", "coin": "random"}
-"""Old keys and values of rule files, and their replacements."""
+_RENAMED = {
+    "strike": "eliminate", "coin": "random", "table": "item_group", "transaction": "record", "group": "group_kind",
+}  # fmt: skip
+"""Old keys, values and columns of rule files, and their replacements."""
 
 
 def suggest(word: str, words: Iterable[str]) -> str | None:

@@ -113,7 +113,7 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
         done = decloak.eliminate(table, rule=attack)
         eliminated = query(
             tmp_path / "s.db",
-            'select x.round, o.name, x.item, x."group", x.suspicion, x.threshold from named_eliminated x '
+            "select x.round, o.name, x.item, x.group_kind, x.suspicion, x.threshold from named_eliminated x "
             "join (select c.txn as id, i.name from contains c join item i on i.id = c.item) o "
             "on o.id = (select r.txn from eliminated s join distance_row r on r.distance_table = s.distance_table "
             "and r.row = s.row where s.finding = x.finding) where x.attack = ? order by x.finding",

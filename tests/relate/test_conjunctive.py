@@ -50,7 +50,7 @@ def test_distances_are_those_of_the_definition(lines, contexts, members):
         for name, of_relation in rows.items():
             sandbox.fill(name, RELATIONS[name].columns, of_relation)
         columns, cells = sandbox.select(RULE.model.cells)
-    assert columns == ("table", "row", "col", "d")
+    assert columns == ("item_group", "row", "col", "d")
     distances = {(row, col): d for _, row, col, d in cells}
     for row, context in enumerate(contexts):
         for col, member in enumerate(members):

@@ -85,7 +85,7 @@ def test_a_run_says_how_much_of_a_large_table_was_searched(tmp_path, call):
     ],
 )
 def test_a_rule_of_claims_without_whole_numbers_is_told_its_place(tmp_path, call, support, least, problem):
-    of = f"""select 1 as "set", {support} as support, 'a' as item"""
+    of = f"""select 1 as set_number, {support} as support, 'a' as item"""
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"rule: mine\nform: claims\nabout: a\nof: |\n  {of}\nleast: |\n  {least}\nbecause: '{{has}}'\n"

@@ -81,28 +81,28 @@ def test_the_evidence_is_the_transaction_the_member_and_the_context(worked):
 @pytest.mark.parametrize(
     ("template", "label", "expected"),
     [
-        ("{item} from {transaction}", "p01", "x from p01"),
-        ("{item} from {transaction}", "5", "x from transaction 5"),
-        ("{item} from {transaction}", "0012", "x from transaction 0012"),
-        ("{item} from {transaction}", "5a", "x from 5a"),
-        ("{item} from {transaction}", "٣", "x from ٣"),
-        ("{item} from transaction {transaction}", "5", "x from transaction 5"),
-        ("Transaction {transaction} lost {item}", "5", "Transaction 5 lost x"),
-        ("{transaction} lost {item}", "5", "transaction 5 lost x"),
+        ("{item} from {record}", "p01", "x from p01"),
+        ("{item} from {record}", "5", "x from transaction 5"),
+        ("{item} from {record}", "0012", "x from transaction 0012"),
+        ("{item} from {record}", "5a", "x from 5a"),
+        ("{item} from {record}", "٣", "x from ٣"),
+        ("{item} from transaction {record}", "5", "x from transaction 5"),
+        ("Transaction {record} lost {item}", "5", "Transaction 5 lost x"),
+        ("{record} lost {item}", "5", "transaction 5 lost x"),
         ("{n:txn} and {n:txn}", "5", "transaction 5 and transaction 5"),
         ("{n:txn} and {n:txn}", "p01", "p01 and p01"),
-        ("transactions: {transaction}", None, "transactions: none"),
+        ("transactions: {record}", None, "transactions: none"),
     ],
 )
 def test_a_transaction_that_is_called_by_a_number_is_told_as_one(template, label, expected):
     with closing(sqlite3.connect(":memory:")) as plain:
         plain.execute("create table txn (id, label)")
         plain.execute("insert into txn values (1, ?)", (label,))
-        plain.execute('create table x (item, "transaction", n)')
+        plain.execute("create table x (item, record, n)")
         plain.execute("insert into x values ('x', ?, 1)", (label,))
-        sql = sentence_sql(template, ("item", "transaction", "n"), "x")
+        sql = sentence_sql(template, ("item", "record", "n"), "x")
         assert plain.execute(f"select {sql} from x").fetchone() == (expected,)
-    if template == "{item} from {transaction}":
+    if template == "{item} from {record}":
         assert f"x from {transaction_phrase(label)}" == expected
 
 

@@ -249,7 +249,7 @@ def test_findings_and_their_sentences_can_be_read_in_any_sqlite_shell(example, t
     assert why[0][:3] == (1, "shows", 1)
     assert why[0][3].startswith("transaction 1 shows heart disease: 100%, it's {said} in round 1 of ")
     assert why[0][3].endswith(".00")
-    assert {"run", "attack", "round", "transaction", "item", "because"} <= set(names)
+    assert {"run", "attack", "round", "record", "item", "because"} <= set(names)
 
 
 def test_a_rule_reads_what_another_derives_which_is_run_for_it(example, tmp_path):

@@ -58,8 +58,8 @@ STRATEGIES = {
 }  # fmt: skip
 
 
-CUT = {"distance": ("table", "row", "col", "d"), "draw": ("table", "row", "col", "nth", "heads"),
-    "learned": ("table", "row", "col", "added")}  # fmt: skip
+CUT = {"distance": ("item_group", "row", "col", "d"), "draw": ("item_group", "row", "col", "nth", "heads"),
+    "learned": ("item_group", "row", "col", "added")}  # fmt: skip
 
 
 def carried_out(form, relations, columns):
@@ -181,8 +181,8 @@ def test_a_form_reads_further_columns_of_its_cells():
     strategy = Strategy.build(groups=["table"], weigh="d * fit", suspicion="largest", eliminate="all", columns=["fit"])
     table, fit = [[1.0, 2.0], [3.0, 1.0]], [[9.0, 1.0], [1.0, 1.0]]
     expected = [cells(done) for done in eliminate([table], strategy, further={"fit": [fit]})]
-    form = elimination.relational_form("sql", strategy, "select * from distance join fit using ([table], row, col)")
-    columns = CUT | {"fit": ("table", "row", "col", "fit")}
+    form = elimination.relational_form("sql", strategy, "select * from distance join fit using (item_group, row, col)")
+    columns = CUT | {"fit": ("item_group", "row", "col", "fit")}
     assert eliminated(form, [table], columns, fit=distances([fit])) == expected
 
 

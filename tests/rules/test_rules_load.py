@@ -45,7 +45,7 @@ groups: [row, col]
 suspicion: max(w) - mean(w)
 threshold: 1.2 * mean(suspicion)
 eliminate: heaviest
-because: "{item} was eliminated from {transaction}"
+because: "{item} was eliminated from {record}"
 reference: ours
 wrong_when: never
 """
@@ -53,7 +53,7 @@ COUNT = """\
 rule: mine
 form: itemsets
 about: An example.
-of: select txn as "set", item from contains
+of: select txn as set_number, item from contains
 size: 1..m
 support: 1..k-1
 because: "{itemset} is in {support} transactions"
@@ -184,6 +184,13 @@ FAULTS = {
     "sql syntax in facts": (QUERY, "select txn, n from", "select txn n fom ", "7:8: SQL: near \"held\": syntax error|7:8: SQL: near"),
     "no such relation": (QUERY, "from contains", "from contain", "6:9: SQL: no such table: contain; did you mean 'con"),
     "no such column": (QUERY, "select txn, n from", "select txn, m from", "7:8: SQL: no such column: m"),
+    "no such column in quotes": (QUERY, "select txn, n from", 'select txn, "m" as n from', "7:8: no column 'm'; write text in single"),
+    "retired column": (QUERY, "select txn, n from", 'select txn, "table" as n from', "7:8: no column 'table'; write item_group$"),
+    "retired column of a relation": (
+        QUERY, "select txn, n from held", 'select x."table" as txn, 1 as n from distance x',
+        "7:8: SQL: no such column: x.table; write item_group$",
+    ),
+    "retired column in the sentence": (ELIMINATE, "{record}", "{transaction}", "9:10: .*, which is no column; write record$"),
     "missing column": (QUERY, "select txn, n from", "select txn, n as m from", "7:8: the SQL gives no column 'n'; sele"),
     "reads the truth": (QUERY, "from contains", "from main.truth_origin", "6:9: a rule may not read 'truth_origin': on"),
     "reads the store": (QUERY, "from contains", "from main.dataset", "6:9: a rule may not read 'dataset' of the store itself; "),
@@ -224,9 +231,9 @@ FAULTS = {
     "retired choice": (ELIMINATE, "eliminate: heaviest", "eliminate: coin", "8:12: unknown choice 'coin'; write random$"),
     "unknown choice of eliminations": (ELIMINATE, "heaviest", "heavyest", "8:12: unknown choice 'heavyest'; did you mean 'heaviest'?"),
     "unknown group": (ELIMINATE, "[row, col]", "[row, colum]", "5:15: expected .*"),
-    "cells without d": (ELIMINATE, "select * from", 'select "table", row, col from', "4:8: the SQL gives no column 'd'; "),
+    "cells without d": (ELIMINATE, "select * from", "select item_group, row, col from", "4:8: the SQL gives no column 'd'; "),
     "what does not go together": (ELIMINATE, "eliminate: heaviest", "eliminate: random", "6:12: suspicion: random and eliminate: random"),
-    "itemsets without set": (COUNT, 'as "set"', "as s", "4:5: the SQL gives no column 'set'; select ... as set"),
+    "itemsets without set": (COUNT, "as set_number", "as s", "4:5: the SQL gives no column 'set_number'; select ... as set_number"),
     "size": (COUNT, "1..m", "0..m", "5:7: .*"),
     "support": (COUNT, "1..k-1", "2..k", "6:10: .*"),
     "report": (COUNT, "of:", "report: minimum\nof:", "4:9: expected 'minimal', 'all' or 'count', found 'minimum'; did"),

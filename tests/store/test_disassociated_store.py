@@ -160,7 +160,7 @@ def test_explain_says_why_a_term_went_to_a_record(clinic, capsys):
     decloak.run("clinic.yaml", store="s.db")
     with open_store("s.db") as store:
         label, unit = store.connection.execute(
-            "select \"transaction\", unit from named_assigned where attack = 'aba' and chunk = 'T' limit 1"
+            "select record, unit from named_assigned where attack = 'aba' and chunk = 'T' limit 1"
         ).fetchone()
     capsys.readouterr()
     assert _code(["explain", "last", label, unit, "--attack", "aba", "--store", "s.db", "--json"]) == 0

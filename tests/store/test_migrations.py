@@ -15,10 +15,11 @@ from decloak.store.distance_tables import read_distances, read_pair_scores
 from decloak.store.migrations import FIGURES
 from decloak.store.opening import APPLICATION, connect_readonly, open_store
 from decloak.store.reading import read_dataset, read_set_generalised
+from decloak.store.seals import broken_seals
 from slowly import slow_but
 from stores import GOLDEN, old_store, rows_of, whole
 
-OLD = [1, 5, 8, 10]
+OLD = [1, 5, 8, 10, 14]
 """Versions whose schema is in tests/golden."""
 FIRST = """\
 scenario: clusters of a clinic
@@ -103,7 +104,7 @@ NAMED = {
     "join txn x on x.id = t.txn join txn o on o.id = t.original",
     "related": "select r.measure, a.name, b.name, e.score from related e join relatedness r on r.id = e.relatedness "
     "join item a on a.id = e.a join item b on b.id = e.b",
-    "cell": 'select scoring, "table", row, col, "transaction", item, generalised, d from named_cell',
+    "cell": "select scoring, item_group, row, col, record, item, generalised, d from named_cell",
     "context": "select c.distance_table, c.row, i.name from context c join item i on i.id = c.item",
     "eliminated": "select * from named_eliminated",
     "kept": "select * from kept",
@@ -176,7 +177,8 @@ def test_a_store_of_arrays_answers_queries_and_is_not_written_to(call, tmp_path)
     assert old.read_bytes() == before
 
 
-WRITTEN_THEN = {"1": "two values of k, two repetitions each", "7": "clusters, with figures that are no more"}
+WRITTEN_THEN = {"1": "two values of k, two repetitions each", "7": "clusters, with figures that are no more",
+                "14": "a rule with columns that needed quotes"}  # fmt: skip
 """Stores that older versions wrote themselves, by their version."""
 
 
@@ -195,6 +197,36 @@ def test_a_store_that_an_older_version_wrote_is_read_and_not_written_to(call, tm
         done = call(command, *arguments, "--store", old)
         assert done.code == 0, done
     assert old.read_bytes() == before
+
+
+def test_an_old_store_has_columns_without_quotes_what_rules_say_of_themselves_and_a_table_of_criteria(call, tmp_path):
+    old = tmp_path / "old.db"
+    with closing(sqlite3.connect(old)) as connection:
+        connection.executescript(gzip.decompress((GOLDEN / "store-14.sql.gz").read_bytes()).decode())
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute("pragma user_version = 14")
+        before = connection.execute('select "table", row, col, d, "transaction", because from why_nearest').fetchall()
+        weights = connection.execute('select "table", row, col, "transaction", w from start_rba').fetchall()
+        sentences = connection.execute("select finding, because from why_rba").fetchall()
+    assert "is nearest to record" in call("explain", "last", "--finding", "4", "--store", old).out
+    open_store(old).close()
+    with closing(connect_readonly(old)) as connection:
+        now = 'select item_group, row, col, d, "transaction", because from why_nearest'  # the last is the rule's own
+        assert connection.execute(now).fetchall() == before != []
+        assert connection.execute("select item_group, row, col, record, w from start_rba").fetchall() == weights != []
+        assert connection.execute("select finding, because from why_rba").fetchall() == sentences != []
+        assert connection.execute("select record, group_kind, item_group from named_eliminated").fetchall() != []
+        (text,) = connection.execute("select text from rule where name = 'nearest'").fetchone()
+        assert "(item_group, row, col, d, transaction)" in text
+        assert "[table]" not in text
+        assert '"table"' not in text
+        assert "groups: [row, col]" in connection.execute("select text from rule where name = 'rba'").fetchone()[0]
+        described = "select identifier, status, about, reference from rule where name = 'nearest'"
+        about = "Finds the member nearest to the context of a record."
+        assert connection.execute(described).fetchone() == (None, None, about, "a test of old stores")
+        assert connection.execute("select status from rule where name = 'rba'").fetchone() == ("stable",)
+        assert connection.execute("select * from criterion").fetchall() == []
+        assert not list(broken_seals(connection))
 
 
 DAMAGE = [

@@ -15,8 +15,11 @@ import sqlite_utils
 import decloak
 from decloak.data.generators.clinic import generate
 from decloak.measure.registry import metrics_by_key
+from decloak.rules.load import Catalogue
+from decloak.scenario.criteria import PRESETS, Criterion
 from decloak.store.documentation import questions, schema_tables
 from decloak.store.migrations import QUESTION_VIEWS
+from decloak.store.relations import RELATIONS
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"run": 1, "record": "0.0", "first": 1, "second": 2, "measure": "accuracy"}
@@ -88,13 +91,43 @@ def test_there_are_twelve_questions_and_the_how_to_has_each():
     assert re.findall(r"```sql\n(.*?)\n```", page, re.DOTALL) == [question.sql for question in questions()]
 
 
-def test_no_column_of_a_view_for_people_needs_quotes(store):
-    columns = {table.name: [column.name for column in table.columns] for table in schema_tables()}
-    further = ("result", "result_by_table", "figure", "run", "item", "txn", "contains", "probability")
+def test_no_column_of_a_table_or_view_needs_quotes(store):
     with closing(sqlite3.connect(store)) as connection:
-        for view in (*QUESTION_VIEWS, *further):
-            found = connection.execute(f"select {', '.join(columns[view])} from {view} limit 1")
-            assert [column[0] for column in found.description] == columns[view]
+        for table in schema_tables():
+            columns = [column.name for column in table.columns]
+            found = connection.execute(f"select {', '.join(columns)} from {table.name} limit 1")
+            assert [column[0] for column in found.description] == columns
+
+
+def test_no_column_of_a_relation_that_rules_read_or_derive_needs_quotes():
+    relations = {name: relation.columns for name, relation in RELATIONS.items()}
+    catalogue = Catalogue()
+    for rule in map(catalogue.rule, catalogue.names):
+        relations[f"found_by_{rule.name}"] = {*rule.derives.columns, *rule.operator.sentence_columns(rule.derives)}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for name, columns in relations.items():
+            connection.execute(f"create table {name} ({', '.join(columns)})")
+            connection.execute(f"select {', '.join(columns)} from {name}")
+
+
+def test_the_criteria_of_advise_are_a_table_with_the_source_of_each_limit(store):
+    with closing(sqlite3.connect(store)) as connection:
+        rows = connection.execute("select preset, figure, at_most, source from criterion order by preset, position")
+        found = {}
+        for preset, *limit in rows:
+            found.setdefault(preset, []).append(Criterion(*limit))
+    assert found == {name: list(criteria) for name, criteria in PRESETS.items()}
+
+
+def test_the_rules_that_ran_are_a_table_with_their_status_and_what_makes_them_wrong(store):
+    with closing(sqlite3.connect(store)) as connection:
+        sql = "select name, identifier, status, about, reference, wrong_when from rule order by name"
+        found = connection.execute(sql).fetchall()
+    catalogue = Catalogue()
+    models = {name: catalogue.rule(name).model for name in ("aba", "random")}
+    assert found == [
+        (name, one.id, one.status, one.about, one.reference, one.wrong_when) for name, one in models.items()
+    ]
 
 
 def test_only_views_of_truth_compare_findings_with_the_original_data():

@@ -181,9 +181,7 @@ def test_views_show_what_the_engine_reads(store, clusters):
         ]
         for (attack,) in connection.execute("select distinct attack from elimination").fetchall():
             done = read_eliminations(connection, attack)
-            sql = (
-                'select distance_table, row, col, round, "group", suspicion, threshold, weight from {} where attack = ?'
-            )
+            sql = "select distance_table, row, col, round, group_kind, suspicion, threshold, weight from {} where attack = ?"
             rows = connection.execute(sql.format("eliminated") + " order by finding", (attack,)).fetchall()
             groups = [("table", "row", "column")[group] for group in done.groups.tolist()]
             columns = (done.tables, done.rows, done.cols, done.rounds, done.suspicions)
@@ -267,10 +265,13 @@ def test_every_view_answers_without_decloak(store):
 
 
 READS = {
-    "distance": ('select "table", row, col from distance where d > 0.1', '"table", row, col'),
-    "context": ('select "table", row, item from context', '"table", row, item'),
+    "distance": ("select item_group, row, col from distance where d > 0.1", "item_group, row, col"),
+    "context": ("select item_group, row, item from context", "item_group, row, item"),
     "related": ("select a, b, score from related", "a, b, score"),
-    "joined": ('select r."table", r.row from distance_row r join context using ("table", row)', '"table", row'),
+    "joined": (
+        "select r.item_group, r.row from distance_row r join context using (item_group, row)",
+        "item_group, row",
+    ),
 }
 
 

@@ -16,11 +16,12 @@ SHOWN = (
     "cell", "context", "related", "cluster_row", "assigned", "shows", "has_item", "distance_col", "total", "item",
     "generalised", "member_of", "truth_release", "measure", "measurement", "concept", "is_a", "knows", "rule",
     "named_eliminated", "named_assigned", "named_cell", "truth_cell", "derived_from", "node", "edge", "result",
-    "result_by_table", "figure",
+    "result_by_table", "figure", "criterion",
 )  # fmt: skip
 """Tables and views that show what a store has, however it is kept."""
 _OLD = {
-    "struck": 'select finding, distance_table, row, col, "group", suspicion, threshold, weight from new.eliminated',
+    "struck": "select finding, distance_table, row, col, group_kind, suspicion, threshold, weight from new.eliminated",
+    "eliminated_member": "select finding, elimination, cell, group_kind, weight, suspicion from new.eliminated_member",
     "spared": "select attack, distance_table, row, col, weight from new.kept",
 }
 """What older tables hold, as SQL over a new store."""

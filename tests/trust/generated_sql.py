@@ -162,21 +162,21 @@ class Generated:
         """Return the text of a rule that has a SELECT in one of its parts."""
         head, tail = "rule: generated\nabout: all\n", "because: found\nreference: ours\nwrong_when: never\n"
         if part == "cells":
-            sql = 'select 0 as "table", row_number() over () - 1 as row, 0 as col, 1.0 * length(x) as d'
+            sql = "select 0 as item_group, row_number() over () - 1 as row, 0 as col, 1.0 * length(x) as d"
             sql += f" from ({self.select(['x'])})"
             shape = "groups: [table]\nsuspicion: largest\neliminate: all\n"
             return f"{head}form: eliminate\ncells: |\n  {sql}\n{shape}{tail}"
         if part == "of":
             shape = "size: 1..2\nsupport: 1..2\n"
-            return f"{head}form: itemsets\nof: |\n  {self.select(['set', 'item'])}\n{shape}{tail}"
+            return f"{head}form: itemsets\nof: |\n  {self.select(['set_number', 'item'])}\n{shape}{tail}"
         if part in ("supports", "least"):
-            supports = "select 1 as \"set\", 5 as support, 'milk' as item union all select 2, 3, null"
+            supports = "select 1 as set_number, 5 as support, 'milk' as item union all select 2, 3, null"
             least = "select 3 as k"
             # A claim needs whole numbers, which most columns are not.
             if part == "supports":
-                supports = 'select "set", {} as support, item from ({})'.format(
+                supports = "select set_number, {} as support, item from ({})".format(
                     self._rng.choice(("length(support)", "length(support)", "support")),
-                    self.select(["set", "support", "item"]),
+                    self.select(["set_number", "support", "item"]),
                 )
             else:
                 least = f"select {self._rng.choice(('length(k)', 'k'))} as k from ({self.select(['k'])})"

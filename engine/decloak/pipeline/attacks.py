@@ -166,7 +166,11 @@ def run_attack(planned: PlannedAttack, material: Material, view: AttackerView) -
     parameters = _parameters(planned, outcome) | {"reads": reads}
     if "auxiliary" in rule.reads and scope.auxiliary is not None:
         parameters["auxiliary"] = scope.auxiliary
-    named = (rule.digest, rule.name, rule.model.form, rule.text)
+    model = rule.model
+    named = {
+        "digest": rule.digest, "name": rule.name, "form": model.form, "text": rule.text, "identifier": model.id,
+        "status": model.status, "about": model.about, "reference": model.reference, "wrong_when": model.wrong_when,
+    }  # fmt: skip
     write = partial(
         _write_attack,
         digest=planned.digest, rule=named, scope=scope, parameters=parameters,
@@ -225,14 +229,14 @@ def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, object]:
 def _write_attack(
     connection: sqlite3.Connection,
     digest: str,
-    rule: tuple[str, str, str, str],
+    rule: Mapping[str, str | None],
     scope: Scope,
     parameters: Mapping[str, object],
     write: Writer,
     confidence: Confidence,
 ) -> int:
     """Write an attack with its findings; `rule` has the columns of its rule."""
-    text = findings.write_rule(connection, *rule)
+    text = findings.write_rule(connection, rule)
     attack = findings.write_attack(connection, digest, text, scope.release, scope.scoring, scope.attacker, parameters)
     write(connection, attack, scope.release)
     write_probabilities(connection, attack, confidence.p)

@@ -24,12 +24,12 @@ from decloak.pipeline.validate import plans, selected
 from decloak.pipeline.workspace import Workspace
 from decloak.processes import local_pool
 from decloak.relate.sending import allow_hosts
-from decloak.scenario.criteria import judged_criteria
+from decloak.scenario.criteria import PRESETS, judged_criteria
 from decloak.scenario.document import Document, load
 from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import identical_repetitions, pool_variants
 from decloak.store.counts import kept_counts
-from decloak.store.documentation import unwritten_figures, write_figures
+from decloak.store.documentation import unwritten_figures, write_criteria, write_figures
 from decloak.store.inserting import find
 from decloak.store.opening import Store, open_store
 from decloak.store.results import PooledFigure, attacks_of, last_requests, notes_of, pooled_figures
@@ -168,11 +168,18 @@ def run(
 
 
 def _note_run(store: Store, runs: Sequence[int]) -> None:
-    """Note that `runs` were asked for last, and what their figures mean, unless `store` says so already."""
+    """Note that `runs` were asked for last, their figures and the criteria, unless `store` has them."""
     metrics = ({metric.key: metric for metric in all_metrics()} | metrics_by_key()).values()
-    if figures := unwritten_figures(store.connection, metrics):
+    criteria = {
+        (name, one.figure, place, one.limit, one.source)
+        for name, preset in PRESETS.items()
+        for place, one in enumerate(preset)
+    }
+    figures = unwritten_figures(store.connection, metrics)
+    if figures or set(store.connection.execute("select * from criterion")) != criteria:
         with store.stage() as connection:
             write_figures(connection, figures)
+            write_criteria(connection, criteria)
     if last_requests(store.connection, len(runs)) != runs:
         with store.stage() as connection:
             write_requests(connection, runs)

@@ -1,7 +1,7 @@
 """Sentences that explain findings: a template in the rule file, compiled to one SQL expression.
 
 `{column}` prints a column, `{column:.2f}` with two digits, `{column:item}`, `{column:txn}` and `{column:generalised}`
-the name of the node whose number the column has. `{transaction}` and `{column:txn}` print a transaction with a number
+the name of the node whose number the column has. `{record}` and `{column:txn}` print a transaction with a number
 as its name as "transaction 5", unless the template has that word just before. As SQL the sentence works in `decloak
 explain` and in any SQLite shell.
 """
@@ -80,7 +80,7 @@ def _compiled(
     if conversion or (spec and not digits and spec not in NODES):
         hint = f"use .2f, {', '.join(NODES)}, or nothing"
         raise DecloakError(f"cannot print {quote(column)} as {quote(spec or conversion)}", hint=hint)
-    worded = (spec == "txn" or (column == "transaction" and not spec)) and not _WORD.search(text)
+    worded = (spec == "txn" or (column == "record" and not spec)) and not _WORD.search(text)
     if digits:
         # printf takes null for 0: a missing number would look like 0.
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"

@@ -36,6 +36,7 @@ __all__ = [
     "schema_tables",
     "schema_text",
     "unwritten_figures",
+    "write_criteria",
     "write_figures",
 ]
 
@@ -155,6 +156,12 @@ def unwritten_figures(connection: sqlite3.Connection, metrics: Iterable[Metric])
 def write_figures(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]]) -> None:
     """Write `rows` of the dictionary of figures, from `unwritten_figures`. Keys of older runs stay."""
     connection.executemany("insert or replace into figure values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def write_criteria(connection: sqlite3.Connection, rows: Iterable[tuple[str, str, int, float, str]]) -> None:
+    """Write all `rows` of the table criterion, in place of those there."""
+    connection.execute("delete from criterion")
+    connection.executemany("insert into criterion values (?, ?, ?, ?, ?)", rows)
 
 
 _STATEMENT = re.compile(r"^CREATE (TABLE|VIEW|INDEX) (\w+).*?(?=;$)", re.MULTILINE | re.DOTALL)

@@ -154,7 +154,7 @@ def write_eliminations(
         strict=False,
     )
     connection.executemany(
-        'insert into eliminated_member (finding, elimination, cell, "group", weight, suspicion) '
+        "insert into eliminated_member (finding, elimination, cell, group_kind, weight, suspicion) "
         "values (?, ?, ?, ?, ?, ?)",
         rows,
     )
@@ -208,7 +208,7 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
     order = _places(np.array(of), tables.ids)
     sizes, widths = (tables.heights * tables.widths)[order], tables.widths[order]
     rows = connection.execute(
-        'select x.elimination, x.finding, x.cell, x."group", x.weight, x.suspicion from attack a '
+        "select x.elimination, x.finding, x.cell, x.group_kind, x.weight, x.suspicion from attack a "
         "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings where a.id = ? "
         "order by x.finding",
         (attack,),

@@ -21,9 +21,10 @@ __all__ = [
 ]
 
 
-def write_rule(connection: sqlite3.Connection, digest: str, name: str, form: str, text: str) -> int:
-    row = connection.execute("select id from rule where digest = ?", (digest,)).fetchone()
-    return int(row[0]) if row else insert(connection, "rule", digest=digest, name=name, form=form, text=text)
+def write_rule(connection: sqlite3.Connection, columns: Mapping[str, str | None]) -> int:
+    """Write a rule text with its `columns`, unless the store has it; return its number."""
+    row = connection.execute("select id from rule where digest = ?", (columns["digest"],)).fetchone()
+    return int(row[0]) if row else insert(connection, "rule", **columns)
 
 
 def write_attack(
@@ -131,7 +132,7 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     _remake(
         connection,
         f"start_{rule}",
-        f'select x.scoring, x."table", x.row, x.col, x."transaction", x.item, x.d, {weigh} as w '
+        f"select x.scoring, x.item_group, x.row, x.col, x.record, x.item, x.d, {weigh} as w "
         "from (select n.*, case when n.d >= 0 and n.d < 9e999 then n.d end as scored, "
         "max(n.row) over (partition by n.distance_table) + 1 as rows, "
         "max(n.col) over (partition by n.distance_table) + 1 as cols from named_cell n) x",

@@ -1,12 +1,14 @@
 """Steps that take a store from one version to the next; a new store gets schema.sql, which is the last version."""
 
+import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from decloak.errors import DecloakError
 from decloak.figures import all_metrics
+from decloak.store.inserting import quoted
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -147,6 +149,89 @@ def _catalogue_files(database: "Database") -> None:
     seal_new(database.conn)
 
 
+RULE_FACTS = ("about", "id", "reference", "status", "wrong_when")
+_TABLE = re.compile(r'\\?"table\\?"|(?<=[\s.(,])\[table\]|(?<=\{)table(?=[:}])')
+_SIGNED = re.compile(r"\btable\b")
+
+
+def _renamed_in_rule(text: str, form: str) -> str:
+    """Return the `text` of a rule with the columns of today; `groups` has no columns."""
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if not line.startswith("groups:"):
+            signed = line.startswith(("derives:", "state:"))
+            lines[place] = (_SIGNED if signed else _TABLE).sub("item_group", line)
+    text = "\n".join(lines)
+    if form in ("itemsets", "claims"):
+        return text.replace('"set"', "set_number")
+    if form in ("eliminate", "reassociate"):
+        text = re.sub(r"\{transaction(?=[:}])", "{record", re.sub(r"\{group(?=[:}])", "{group_kind", text))
+    return text
+
+
+def _renamed_in_view(sql: str) -> str:
+    """Return the `sql` of the view of a rule with the columns of today."""
+    sql = sql.replace('x."table"', "x.item_group")
+    if " from named_" in sql:
+        sql = sql.replace('x."transaction"', "x.record").replace('x."group"', "x.group_kind")
+    return sql
+
+
+def _rebuild(connection: sqlite3.Connection, table: str, statement: str, now: Sequence[str]) -> None:
+    """Make `table` again by `statement`; the columns `now` get the values that columns before them had."""
+    connection.execute("pragma legacy_alter_table = on")  # what refers to the table goes on to refer to its name
+    connection.execute(f"alter table {quoted(table)} rename to {quoted(f'old_{table}')}")
+    connection.execute("pragma legacy_alter_table = off")
+    connection.execute(statement)
+    connection.execute(f"insert into {quoted(table)} ({', '.join(now)}) select * from {quoted(f'old_{table}')}")
+    connection.execute(f"drop table {quoted(f'old_{table}')}")
+
+
+def _rename_columns(database: "Database") -> None:
+    """Rename the columns of `database` that needed quotes; add columns of rules, and the table of criteria."""
+    from decloak.store.documentation import schema_statements
+    from decloak.store.seals import seal_new
+
+    connection: sqlite3.Connection = database.conn
+    names = "select name, sql from sqlite_master where type = '{}' and (name glob '{}' or name glob '{}')"
+    of_rules = connection.execute(names.format("view", "why_*", "start_*")).fetchall()
+    own, tables = dict(schema_statements("VIEW")), dict(schema_statements("TABLE"))
+    for name in (*own, *(name for name, _ in of_rules)):
+        connection.execute(f"drop view if exists {quoted(name)}")
+    for name, sql in connection.execute(names.format("table", "found_*", "found_*")).fetchall():
+        columns = [row[1] for row in connection.execute(f"pragma table_info({quoted(name)})")]
+        if "table" in columns:
+            renamed = [quoted("item_group" if column == "table" else column) for column in columns]
+            _rebuild(connection, name, sql.replace('"table"', '"item_group"'), renamed)
+    eliminated = ("finding", "elimination", "cell", "group_kind", "weight", "suspicion")
+    _rebuild(connection, "eliminated_member", tables["eliminated_member"], eliminated)
+    if not any(row[1] == "status" for row in connection.execute("pragma table_info(rule)")):
+        _rebuild(connection, "rule", tables["rule"], ("id", "digest", "name", "form", "text"))
+    for number, form, text in connection.execute("select id, form, text from rule").fetchall():
+        _describe_rule(connection, number, _renamed_in_rule(text, form))
+    connection.execute(tables["criterion"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    for statement in (*own.values(), *(_renamed_in_view(sql) for _, sql in of_rules)):
+        connection.execute(statement)
+    connection.execute("delete from seal where kind in ('rule', 'attack')")
+    seal_new(connection)
+
+
+def _describe_rule(connection: sqlite3.Connection, number: int, text: str) -> None:
+    """Write the `text` of the rule `number`, and in columns of their own the facts of it that people ask for."""
+    from decloak.yaml.source import Source  # takes long to import
+
+    try:
+        said = Source.parse(text, "rule").value
+    except DecloakError:  # a text that no version of decloak wrote
+        said = None
+    facts = [said.get(key) if isinstance(said, dict) else None for key in RULE_FACTS]
+    told = [fact if isinstance(fact, str) else None for fact in facts]
+    connection.execute(
+        "update rule set text = ?, about = ?, identifier = ?, reference = ?, status = ?, wrong_when = ? where id = ?",
+        (text, *told, number),
+    )
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _change_nothing),
     8: _keep_requests,
@@ -157,5 +242,6 @@ MIGRATIONS: Mapping[int, Migration] = {
     13: _add_itemset_tables,
     14: _answer_questions,
     15: _catalogue_files,
+    16: _rename_columns,
 }
 """By the version they lead to."""

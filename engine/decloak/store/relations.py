@@ -57,25 +57,25 @@ class Scope(NamedTuple):
 
 RELATIONS: dict[str, Relation] = {
     "distance": Relation(
-        ("table", "row", "col", "d"),
-        ("table", "row", "col"),
+        ("item_group", "row", "col", "d"),
+        ("item_group", "row", "col"),
         "cells of the distance tables; d is null where there is no score",
     ),
     "distance_row": Relation(
-        ("table", "row", "txn"),
-        ("table", "row"),
+        ("item_group", "row", "txn"),
+        ("item_group", "row"),
         "the transaction of each row of a distance table",
         ("txn",),
     ),
     "distance_col": Relation(
-        ("table", "col", "item"),
-        ("table", "col"),
+        ("item_group", "col", "item"),
+        ("item_group", "col"),
         "the member of each column of a distance table",
         ("item",),
     ),
     "context": Relation(
-        ("table", "row", "item"),
-        ("table", "row", "item"),
+        ("item_group", "row", "item"),
+        ("item_group", "row", "item"),
         "the context items of each row of a distance table",
         ("item",),
     ),
@@ -123,8 +123,8 @@ RELATIONS: dict[str, Relation] = {
         "the core number of each plain item, in the graph of plain items that share a published record",
     ),
     "matching": Relation(
-        ("table", "row", "col"),
-        ("table", "row"),
+        ("item_group", "row", "col"),
+        ("item_group", "row"),
         "a largest matching of the records and members of each distance table, one of least total distance",
     ),
     "member_of": Relation(

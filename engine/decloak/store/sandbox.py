@@ -11,6 +11,7 @@ Run a query rule's steps in a sandbox: once, or round by round until nothing is 
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -150,12 +151,20 @@ class Sandbox:
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         """Check a rule's SQL without running it; return the columns it would give."""
-        self._run(f"explain {sql}", place)
+        self._check(sql, place)
         return self.select(f"select * from ({sql}\n) limit 0", place)[0]
+
+    def _check(self, sql: str, place: str | None) -> None:
+        """Check that SQLite accepts `sql`, and that each name in double quotes is a column: others would be text."""
+        texts = {row[5] for row in self._run(f"explain {sql}", place) if row[1] == "String8"}
+        for name in re.findall(r'"([^"]+)"', sql) if texts else ():
+            if name in texts and f"'{name}'" not in sql:
+                hint = _column_for(name) or "write text in single quotes"
+                raise DecloakError(f"no column {quote(name)}", place, hint)
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
         """Store the rows of a rule's SELECT as the temporary table `name`."""
-        self._run(f"explain {sql}", place)
+        self._check(sql, place)
         self._own = name
         try:
             self._run(f"create temp table {quoted(name)} as {sql}", place)
@@ -291,6 +300,12 @@ def _hidden(table: str) -> str:
     return f"a rule may not read {quote(table)} of the store itself"
 
 
+def _column_for(name: str) -> str | None:
+    """Return the remedy for `name`, which is no column there: a similar column of a relation, or None."""
+    columns = {column for relation in RELATIONS.values() for column in relation.columns}
+    return suggest(name, sorted(columns - {name}))
+
+
 def explained(error: Exception, place: str | None) -> DecloakError:
     """Explain an error of SQLite in the SQL of a rule."""
     text = str(error)
@@ -304,6 +319,8 @@ def explained(error: Exception, place: str | None) -> DecloakError:
         if table not in RELATIONS and taken(table):
             return DecloakError(_hidden(table), place, _ONE_SELECT)
         hint = suggest(table, RELATIONS) or f"relations are {', '.join(RELATIONS)}"
+    elif text.startswith("no such column: "):
+        hint = _column_for(text.rpartition(".")[2].rpartition(" ")[2]) or hint
     elif "one statement at a time" in text or "syntax error" in text:
         hint = _ONE_SELECT
     return DecloakError(f"SQL: {quote(text, 120)[1:-1]}", place, hint)

@@ -299,8 +299,13 @@ CREATE TABLE rule (
   id INTEGER PRIMARY KEY,        -- number of the rule text
   digest TEXT NOT NULL UNIQUE,   -- key of the text
   name TEXT NOT NULL,            -- the rule's name
-  form TEXT NOT NULL,            -- query, eliminate, reassociate or itemsets
-  text TEXT NOT NULL             -- the rule file as it ran
+  form TEXT NOT NULL,            -- query, eliminate, reassociate, itemsets or claims
+  text TEXT NOT NULL,            -- the rule file as it ran
+  identifier TEXT,               -- the id in the file, which stays the same when the rule is renamed; null where the file has none
+  status TEXT,                   -- experimental, stable or deprecated; null for a rule that ran before rules had one
+  about TEXT,                    -- the purpose of the rule
+  reference TEXT,                -- the publication of the attack, or its author; null for a rule that ran before rules had one
+  wrong_when TEXT                -- when the attack misleads; null for a rule that ran before rules had one
 ) STRICT;
 
 -- One rule run on one release with one set of parameters.
@@ -343,7 +348,7 @@ CREATE TABLE eliminated_member (
   finding INTEGER PRIMARY KEY,   -- the finding
   elimination INTEGER NOT NULL REFERENCES elimination (id) ON DELETE CASCADE, -- the elimination
   cell INTEGER NOT NULL,         -- the cell: row times columns plus column
-  "group" INTEGER NOT NULL CHECK ("group" IN (0, 1, 2)), -- the kind of group it was the farthest in: 0 table, 1 row, 2 column
+  group_kind INTEGER NOT NULL CHECK (group_kind IN (0, 1, 2)), -- the kind of group it was the farthest in: 0 table, 1 row, 2 column
   weight REAL,                   -- the weighted distance just before, null where it is the distance
   suspicion REAL                 -- what was compared with the threshold, null where that is the weight
 ) STRICT;
@@ -405,6 +410,17 @@ CREATE TABLE figure (
   base TEXT NOT NULL,            -- the key of the same figure without the ending of its way, such as precision for precision_baseline
   way TEXT,                      -- when it is measured, such as baseline or release; null for a figure that is measured in one way only
   families TEXT NOT NULL         -- the families that measure it, as a JSON list
+) STRICT, WITHOUT ROWID;
+
+-- The acceptance criteria of `decloak advise`: a figure may be at most its limit. The store of an older version has them
+-- after its next run.
+CREATE TABLE criterion (
+  preset TEXT NOT NULL,          -- the name of a set of criteria, as in `decloak advise --accept public`
+  figure TEXT NOT NULL,          -- the key of the figure, as in the table figure
+  position INTEGER NOT NULL,     -- place in the preset, from 0
+  at_most REAL NOT NULL,         -- the limit: the highest accepted value, a share for a number of people
+  source TEXT NOT NULL,          -- the source of the limit
+  PRIMARY KEY (preset, figure)
 ) STRICT, WITHOUT ROWID;
 
 -- One family of measures taken of one attack.
@@ -577,7 +593,7 @@ SELECT
   e.distance_table AS distance_table, -- the distance table
   x.cell / t.columns AS row,     -- the row of the cell
   x.cell % t.columns AS col,     -- the column of the cell
-  CASE x."group" WHEN 0 THEN 'table' WHEN 1 THEN 'row' ELSE 'column' END AS "group", -- the kind of group it was the farthest in
+  CASE x.group_kind WHEN 0 THEN 'table' WHEN 1 THEN 'row' ELSE 'column' END AS group_kind, -- the kind of group it was the farthest in
   CASE WHEN e.suspected THEN x.suspicion WHEN e.weighted THEN x.weight ELSE n.value END AS suspicion, -- what was compared with the threshold
   e.threshold AS threshold,      -- the threshold, null where the rule has none
   CASE WHEN e.weighted THEN x.weight ELSE n.value END AS weight, -- the weighted distance of the cell just before it was eliminated
@@ -644,10 +660,10 @@ LEFT JOIN number n ON n.id = a.numbers + e.value;
 CREATE VIEW named_cell AS
 SELECT
   t.scoring AS scoring,          -- the scoring
-  t.number AS "table",           -- number of the table in its scoring
+  t.number AS item_group,        -- number of the distance table in its scoring
   c.row AS row,                  -- the row
   c.col AS col,                  -- the column
-  x.label AS "transaction",      -- the transaction of the row
+  x.label AS record,             -- the record of the row
   i.name AS item,                -- the member of the column
   g.label AS generalised,        -- the generalised item of the table
   c.d AS d,                      -- the distance, null where there is no score
@@ -680,15 +696,15 @@ SELECT
   ra.label AS attack,            -- the name the scenario gives the attack
   u.name AS rule,                -- the rule
   x.finding - e.first + 1 AS round, -- the round
-  coalesce(o.label, CAST(o.id - d.first + 1 AS TEXT)) AS "transaction", -- the transaction
+  coalesce(o.label, CAST(o.id - d.first + 1 AS TEXT)) AS record, -- the record
   i.name AS item,                -- the member eliminated
   g.label AS generalised,        -- the generalised item it was eliminated from
-  CASE x."group" WHEN 0 THEN 'table' WHEN 1 THEN 'row' ELSE 'column' END AS "group", -- the kind of group it was the farthest in
+  CASE x.group_kind WHEN 0 THEN 'table' WHEN 1 THEN 'row' ELSE 'column' END AS group_kind, -- the kind of group it was the farthest in
   CASE WHEN e.suspected THEN x.suspicion WHEN e.weighted THEN x.weight ELSE n.value END AS suspicion, -- what was compared with the threshold
   e.threshold AS threshold,      -- the threshold
   n.value AS d,                  -- the distance
   CASE WHEN e.weighted THEN x.weight ELSE n.value END AS weight, -- the weighted distance before it was eliminated
-  t.number AS "table",           -- number of the table in its scoring
+  t.number AS item_group,        -- number of the distance table in its scoring
   x.finding AS finding,          -- the finding
   a.id AS attack_number          -- number of the attack in the store
 FROM run_attack ra
@@ -712,7 +728,7 @@ SELECT
   ra.label AS attack,            -- the name the scenario gives the attack
   u.name AS rule,                -- the rule
   1 AS round,                    -- the round
-  coalesce(o.label, CAST(o.id - d.first + 1 AS TEXT)) AS "transaction", -- the record: cluster and row
+  coalesce(o.label, CAST(o.id - d.first + 1 AS TEXT)) AS record, -- the record: cluster and row
   c.number AS cluster,           -- the cluster
   o.id - c.first AS row,         -- the row of the cluster
   g.chunk AS chunk,              -- the chunk of the unit: a record chunk's number, T for terms, S0.1 for a shared one
@@ -812,7 +828,7 @@ SELECT
   r.variant AS variant,          -- the variant's name
   x.attack AS attack,            -- the name the scenario gives the attack
   x.rule AS rule,                -- the rule
-  x."transaction" AS record,     -- the published record: its id or number, or its cluster and row
+  x.record AS record,           -- the published record: its id or number, or its cluster and row
   x.item AS item,                -- the member eliminated, or the items of the unit assigned
   x.generalised AS hidden_in,    -- the generalised item, or the chunk
   x.round AS round,              -- the round it was found in, from 1

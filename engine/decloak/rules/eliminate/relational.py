@@ -19,10 +19,10 @@ from decloak.store.relations import Derives
 
 __all__ = ["relational_form"]
 
-_STATE = ("table", "row", "col", "d")
+_STATE = ("item_group", "row", "col", "d")
 _GIVEN = {
-    "draw": "draw(table, row, col, nth, heads) has the cells that a seed draws, in order, each with a fair coin.",
-    "learned": "learned(table, row, col, added) has the probabilities that the rule learns from the release.",
+    "draw": "draw(item_group, row, col, nth, heads) has the cells that a seed draws, in order, each with a fair coin.",
+    "learned": "learned(item_group, row, col, added) has the probabilities that the rule learns from the release.",
 }
 
 
@@ -38,24 +38,24 @@ def relational_form(
     given = "draw" if strategy.eliminate == "random" else "learned" if learns else None
     if given is not None:
         further = "g.nth, g.heads" if given == "draw" else "g.added"
-        cells = f"select c.*, {further} from (\n{cells.strip()}\n) c left join {given} g using ([table], row, col)"
+        cells = f"select c.*, {further} from (\n{cells.strip()}\n) c left join {given} g using (item_group, row, col)"
     weigh = _Weight(strategy)
     steps = {
         "size": (
-            f"select [table], max(row) + 1 as rows, max(col) + 1 as cols from (\n{cells.strip()}\n) group by [table]"
+            f"select item_group, max(row) + 1 as rows, max(col) + 1 as cols from (\n{cells.strip()}\n) group by item_group"
         ),
         "scored": _scored(weigh, cells),
         "threshold": _threshold(strategy, weigh) if precision is None else _threshold_for(precision),
     }
     start = (
         f"select {weigh.columns}, s.row_weight, s.col_weight, 0 as step, null as eliminated, t.threshold\n"
-        "from scored s join threshold t on t.[table] = s.[table]"
+        "from scored s join threshold t on t.item_group = s.item_group"
     )
     return RelationalForm(
-        Derives(name, ("table", "row", "col", "step")),
+        Derives(name, ("item_group", "row", "col", "step")),
         steps,
-        "select [table], row, col, step from state where eliminated = 1",
-        "step {step}: the member of column {col} was eliminated from row {row} of distance table {table}",
+        "select item_group, row, col, step from state where eliminated = 1",
+        "step {step}: the member of column {col} was eliminated from row {row} of distance table {item_group}",
         Derives("state", (*weigh.carried, "row_weight", "col_weight", "step", "eliminated", "threshold")),
         start,
         _next_round(strategy, weigh) if strategy.eliminate == "heaviest" else _next_candidate(strategy, weigh),
@@ -70,7 +70,7 @@ class _Weight:
         weigh = strategy.weigh
         calls = dict.fromkeys(node for node in walk(weigh.tree) if isinstance(node, Call) and is_aggregate(node))
         named = {call: f"aggregate_{number}" for number, call in enumerate(calls, 1)}
-        self.aggregates = {name: sql_text(call, {}, "partition by [table]") for call, name in named.items()}
+        self.aggregates = {name: sql_text(call, {}, "partition by item_group") for call, name in named.items()}
         self.sql = sql_text(_replaced(weigh.tree, named), {}, None)
         self.further = ("nth", "heads") if strategy.eliminate == "random" else strategy.further_columns
         self.carried = (*_STATE, *self.further, *self.aggregates)
@@ -95,9 +95,9 @@ def _scored(weigh: _Weight, cells: str) -> str:
     aggregates = "".join(f", {sql} as {name}" for name, sql in weigh.aggregates.items())
     return (
         f"select *{aggregates} from (\n"
-        f"  select c.[table], c.row, c.col, c.d{further}, z.rows, z.cols, z.cols as row_left, z.rows as col_left,\n"
+        f"  select c.item_group, c.row, c.col, c.d{further}, z.rows, z.cols, z.cols as row_left, z.rows as col_left,\n"
         "    1.0 / z.cols as row_weight, 1.0 / z.rows as col_weight\n"
-        f"  from (\n{cells.strip()}\n) c join size z on z.[table] = c.[table]\n"
+        f"  from (\n{cells.strip()}\n) c join size z on z.item_group = c.item_group\n"
         "  where c.d >= 0 and c.d < 9e999)"
     )
 
@@ -106,16 +106,16 @@ def _threshold(strategy: Strategy, weigh: _Weight) -> str:
     """Return the SQL of the threshold of each table, null where the rule has none."""
     formula = strategy.threshold
     if formula is None:
-        return "select [table], null as threshold from size"
+        return "select item_group, null as threshold from size"
     summary = formula.sql({"rows": "max(rows)", "cols": "max(cols)"})
     # Cells and groups are one list: an aggregate of one kind passes over the nulls of the other.
-    groups = "\n  union all select [table], rows, cols, null, null, suspicion from every_group"
-    source = "select [table], rows, cols, d, w, null as suspicion from weighed"
+    groups = "\n  union all select item_group, rows, cols, null, null, suspicion from every_group"
+    source = "select item_group, rows, cols, d, w, null as suspicion from weighed"
     return (
         f"with recursive weighed as materialized (select *, {weigh.sql} as w, null as threshold from scored),\n"
         f"{_groups(strategy)},\n{_every_group(strategy)}\n"
-        f"select [table], coalesce({summary}, 0) as threshold from (\n"
-        f"  {source}{groups if 'suspicion' in formula.names else ''})\ngroup by [table]"
+        f"select item_group, coalesce({summary}, 0) as threshold from (\n"
+        f"  {source}{groups if 'suspicion' in formula.names else ''})\ngroup by item_group"
     )
 
 
@@ -124,7 +124,7 @@ def _threshold_for(precision: float) -> str:
     return (
         "with falling as (select added, avg(added) over (order by added desc rows unbounded preceding) as expected\n"
         "  from scored where added is not null)\n"
-        f"select [table], coalesce((select min(added) - {2 * EPS} from falling\n"
+        f"select item_group, coalesce((select min(added) - {2 * EPS} from falling\n"
         f"  where expected >= {precision - EPS}), 1) as threshold from size"
     )
 
@@ -141,7 +141,7 @@ def _every_group(strategy: Strategy) -> str:
         "number(i) as (\n"
         "  select 0 union all select i + 1 from number where i + 1 < (select max(max(rows, cols)) from size)),\n"
         f"every_group as (\n  select g.*, coalesce(s.suspicion, {without_gap}) as suspicion from (\n    {kinds}) g\n"
-        "  left join suspected s on s.[table] = g.[table] and s.kind = g.kind and s.id = g.id)"
+        "  left join suspected s on s.item_group = g.item_group and s.kind = g.kind and s.id = g.id)"
     )
 
 
@@ -154,12 +154,15 @@ def _groups(strategy: Strategy) -> str:
         "table": "2 as kind, 0 as id, row * cols + col",
     }
     members = "\n  union all ".join(
-        f"select [table], {sides[name]} as idx, {columns} from weighed where w is not null" for name in strategy.groups
+        f"select item_group, {sides[name]} as idx, {columns} from weighed where w is not null"
+        for name in strategy.groups
     )
     source = "member"
     if strategy.suspicion == "largest_gap":
         suspicion = "coalesce(max(gap), 0)"
-        source = "(\n  select *, w - lag(w) over (partition by [table], kind, id order by w, idx) as gap from member)"
+        source = (
+            "(\n  select *, w - lag(w) over (partition by item_group, kind, id order by w, idx) as gap from member)"
+        )
     elif isinstance(strategy.suspicion, Expression):
         suspicion = strategy.suspicion.sql()
     else:
@@ -167,18 +170,18 @@ def _groups(strategy: Strategy) -> str:
     return (
         f"member as materialized (\n  {members}),\n"
         f"suspected as materialized (\n"
-        f"  select [table], kind, id, {suspicion} as suspicion from {source} group by [table], kind, id)"
+        f"  select item_group, kind, id, {suspicion} as suspicion from {source} group by item_group, kind, id)"
     )
 
 
 def _remaining(weigh: _Weight) -> str:
     """Return two steps: the cells that are left with what is left of their rows and columns, and their weights."""
-    gone = "(select count(*) from state e where e.[table] = s.[table] and e.{0} = s.{0} and e.eliminated = 1)"
+    gone = "(select count(*) from state e where e.item_group = s.item_group and e.{0} = s.{0} and e.eliminated = 1)"
     return (
         "remaining as materialized (\n"
         f"  select s.*, z.rows, z.cols, z.cols - {gone.format('row')} as row_left,\n"
         f"    z.rows - {gone.format('col')} as col_left\n"
-        "  from last_round s join size z on z.[table] = s.[table] where s.eliminated is null),\n"
+        "  from last_round s join size z on z.item_group = s.item_group where s.eliminated is null),\n"
         f"weighed as materialized (select *, {weigh.sql} as w from remaining)"
     )
 
@@ -195,8 +198,8 @@ def _next_candidate(strategy: Strategy, weigh: _Weight) -> str:
     return (
         f"with {_remaining(weigh)},\n"
         "tried as (\n"
-        f"  select s.*, row_number() over (partition by s.[table] order by {order}) as turn from (\n"
-        "    select *, max(w) over (partition by [table]) as top from weighed where w is not null) s\n"
+        f"  select s.*, row_number() over (partition by s.item_group order by {order}) as turn from (\n"
+        "    select *, max(w) over (partition by item_group) as top from weighed where w is not null) s\n"
         f"  where {_EXCEEDS.format('s.w')}{more})\n"
         f"{_next_state(strategy, weigh)}"
     )
@@ -212,16 +215,16 @@ def _next_round(strategy: Strategy, weigh: _Weight) -> str:
     return (
         f"with {_remaining(weigh)},\n{_groups(strategy)},\n"
         "heaviest as materialized (\n"
-        "  select *, row_number() over (partition by [table], kind, id order by idx) as place from (\n"
-        f"    select *, max(w) over (partition by [table], kind, id) as top from member{eligible})\n"
+        "  select *, row_number() over (partition by item_group, kind, id order by idx) as place from (\n"
+        f"    select *, max(w) over (partition by item_group, kind, id) as top from member{eligible})\n"
         f"  where w >= top - {EPS}),\n"
         "candidate as materialized (\n"
-        f"  select h.*, {suspicion} as suspicion, max({suspicion}) over (partition by h.[table]) as most\n"
-        "  from heaviest h join suspected g on g.[table] = h.[table] and g.kind = h.kind and g.id = h.id\n"
+        f"  select h.*, {suspicion} as suspicion, max({suspicion}) over (partition by h.item_group) as most\n"
+        "  from heaviest h join suspected g on g.item_group = h.item_group and g.kind = h.kind and g.id = h.id\n"
         f"  where place = 1 and {_MAY_GO} and {suspicion} is not null),\n"
         "tried as materialized (\n"
         "  select * from (\n"
-        "    select *, row_number() over (partition by [table] order by kind, id) as turn from candidate\n"
+        "    select *, row_number() over (partition by item_group order by kind, id) as turn from candidate\n"
         f"    where suspicion >= most - {EPS}) s\n"
         f"  where turn = 1 and {_EXCEEDS.format('s.suspicion')})"
         f"{_HEIRS if inherit else ''}\n"
@@ -232,27 +235,27 @@ def _next_round(strategy: Strategy, weigh: _Weight) -> str:
 _HEIRS = f""",
 line as materialized (
   select 0 as kind, s.*, s.col as idx, s.col = t.col as chosen, s.row_weight as weight
-  from weighed s join tried t on t.[table] = s.[table] and t.row = s.row where s.w is not null
+  from weighed s join tried t on t.item_group = s.item_group and t.row = s.row where s.w is not null
   union all select 1, s.*, s.row, s.row = t.row, s.col_weight
-  from weighed s join tried t on t.[table] = s.[table] and t.col = s.col where s.w is not null),
+  from weighed s join tried t on t.item_group = s.item_group and t.col = s.col where s.w is not null),
 spaced as materialized (
-  select *, w - lag(w) over (partition by alone, [table], kind order by w, idx) as gap,
-    row_number() over (partition by alone, [table], kind order by w, idx) as rank
+  select *, w - lag(w) over (partition by alone, item_group, kind order by w, idx) as gap,
+    row_number() over (partition by alone, item_group, kind order by w, idx) as rank
   from (select 0 as alone, * from line union all select 1, * from line where not chosen)),
-widest as (select alone, [table], kind, max(gap) as gap from spaced group by alone, [table], kind),
+widest as (select alone, item_group, kind, max(gap) as gap from spaced group by alone, item_group, kind),
 cut as (
-  select s.alone, s.[table], s.kind, min(s.rank) as rank
-  from spaced s join widest g on g.alone = s.alone and g.[table] = s.[table] and g.kind = s.kind
-  where g.gap > {EPS} and s.gap >= g.gap - {EPS} group by s.alone, s.[table], s.kind),
+  select s.alone, s.item_group, s.kind, min(s.rank) as rank
+  from spaced s join widest g on g.alone = s.alone and g.item_group = s.item_group and g.kind = s.kind
+  where g.gap > {EPS} and s.gap >= g.gap - {EPS} group by s.alone, s.item_group, s.kind),
 heir as materialized (
-  select s.* from spaced s left join cut c on c.alone = s.alone and c.[table] = s.[table] and c.kind = s.kind
+  select s.* from spaced s left join cut c on c.alone = s.alone and c.item_group = s.item_group and c.kind = s.kind
   where not s.chosen and (c.rank is null or s.rank < c.rank)),
-shared as (select alone, [table], kind, count(*) as heirs from heir group by alone, [table], kind),
+shared as (select alone, item_group, kind, count(*) as heirs from heir group by alone, item_group, kind),
 gain as materialized (
-  select h.[table], h.kind, h.row, h.col, e.weight / n.heirs as weight
-  from heir h join shared n on n.alone = h.alone and n.[table] = h.[table] and n.kind = h.kind
-  join line e on e.[table] = h.[table] and e.kind = h.kind and e.chosen
-  where h.alone = (select min(alone) from shared m where m.[table] = h.[table] and m.kind = h.kind))"""
+  select h.item_group, h.kind, h.row, h.col, e.weight / n.heirs as weight
+  from heir h join shared n on n.alone = h.alone and n.item_group = h.item_group and n.kind = h.kind
+  join line e on e.item_group = h.item_group and e.kind = h.kind and e.chosen
+  where h.alone = (select min(alone) from shared m where m.item_group = h.item_group and m.kind = h.kind))"""
 """The steps that share the weight of the eliminated cell among the lower cluster of its row and of its column. If the
 cell is `alone` in that cluster, they share it among the lower cluster of the line without the cell.
 """
@@ -267,7 +270,7 @@ def _next_state(strategy: Strategy, weigh: _Weight) -> str:
             "s.row_weight + coalesce(r.weight, 0) as row_weight, s.col_weight + coalesce(c.weight, 0) as col_weight"
         )
         joins = "".join(
-            f"\nleft join gain {name} on {name}.kind = {kind} and {name}.[table] = s.[table] "
+            f"\nleft join gain {name} on {name}.kind = {kind} and {name}.item_group = s.item_group "
             f"and {name}.row = s.row and {name}.col = s.col"
             for kind, name in enumerate("rc")
         )
@@ -275,5 +278,5 @@ def _next_state(strategy: Strategy, weigh: _Weight) -> str:
         f"select {weigh.columns}, {weights}, s.step + 1 as step,\n"
         f"  case when s.row = t.row and s.col = t.col then {goes} end as eliminated,\n"
         "  s.threshold\n"
-        f"from weighed s join tried t on t.[table] = s.[table] and t.turn = 1{joins}"
+        f"from weighed s join tried t on t.item_group = s.item_group and t.turn = 1{joins}"
     )

@@ -37,7 +37,7 @@ def read_cells(sql: str, further: Sequence[str], view: AttackerView, place: str)
     columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     if not columns:
         return []
-    positions = [_whole(name, columns[name], place) for name in ("table", "row", "col")]
+    positions = [_whole(name, columns[name], place) for name in ("item_group", "row", "col")]
     # The distances first: `_table` takes the others as further columns.
     values = [_numbers(name, columns[name], place) for name in ("d", *further)]
     # lexsort sorts by its last key first: by table, row and column, so that equal cells are adjacent.

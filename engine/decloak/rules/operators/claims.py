@@ -50,7 +50,7 @@ class ClaimsOperator(Operator[ClaimsRule, None, CertainClaims]):
     columns = ("has", "lacks", "least", "most")
 
     def compile(self, rule: _Rule, sandbox: Sandbox) -> None:
-        rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set", "support", "item"))
+        rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set_number", "support", "item"))
         rule.require("least", sandbox.columns(rule.model.least, rule.place("least")), ("k",))
 
     def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> CertainClaims:
@@ -76,7 +76,7 @@ class ClaimsOperator(Operator[ClaimsRule, None, CertainClaims]):
 def _supports(rule: _Rule, sandbox: Sandbox) -> dict[frozenset[str], int]:
     """Return the support of each published itemset."""
     columns, rows = sandbox.select(rule.model.of, rule.place("of"))
-    number, support, item = (columns.index(name) for name in ("set", "support", "item"))
+    number, support, item = (columns.index(name) for name in ("set_number", "support", "item"))
     items: dict[object, set[str]] = {}
     counts: dict[object, int] = {}
     for row in rows:

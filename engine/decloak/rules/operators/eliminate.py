@@ -42,7 +42,7 @@ from decloak.store.sandbox import Sandbox
 
 __all__ = ["ELIMINATE", "EliminateRule"]
 
-_CELL = ("table", "row", "col", "d")
+_CELL = ("item_group", "row", "col", "d")
 _GROUPS = np.array([eliminations.GROUPS.index({"col": "column"}.get(kind, kind)) for kind in GROUP_KINDS])
 """Number in the store of each kind of group of the kernel."""
 _WHILE = re.compile(r"while precision >= (0?\.[0-9]+|1|1\.0)")
@@ -52,7 +52,7 @@ class EliminateRule(RuleModel):
     """Content of an eliminate rule file."""
 
     form: Literal["eliminate"]
-    cells: Sql = Field(description="SELECT giving table, row, col, d and any further numeric columns")
+    cells: Sql = Field(description="SELECT giving item_group, row, col, d and any further numeric columns")
     learn: Literal["release"] | None = Field(
         None, description="learn from the release's plain items the probability that a member was added: `added`"
     )
@@ -118,10 +118,10 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
     """The form of rules that remove members of generalised items, cell by cell of the distance tables."""
 
     model = EliminateRule
-    columns = ("table", "row", "col", "round")
+    columns = ("item_group", "row", "col", "round")
     sentence = (
-        *("round", "transaction", "item", "generalised", "group"),
-        *("suspicion", "threshold", "weight", "d", "table"),
+        *("round", "record", "item", "generalised", "group_kind"),
+        *("suspicion", "threshold", "weight", "d", "item_group"),
     )
     findings_table = "named_eliminated"
     ordered_findings = True

@@ -16,7 +16,7 @@ from decloak.store.sandbox import Derived, Sandbox
 
 __all__ = ["ITEMSETS", "ItemsetsRule"]
 
-_SHOWN = 'select txn as "set", label as item from shown'
+_SHOWN = "select txn as set_number, label as item from shown"
 """SQL of the published records: a view that has them in memory needs no query for it."""
 
 
@@ -24,7 +24,7 @@ class ItemsetsRule(RuleModel):
     """Content of an itemsets rule file."""
 
     form: Literal["itemsets"]
-    of: Sql = Field(description="SELECT giving the number of a set and an item of it: set, item")
+    of: Sql = Field(description="SELECT giving the number of a set and an item of it: set_number, item")
     size: str = Field(pattern=r"^1\.\.(m|[1-9])$", description="how many items: 1..m")
     support: str = Field(pattern=r"^1\.\.(k-1|[1-9][0-9]*)$", description="in how many sets: 1..k-1")
     report: Literal["minimal", "all", "count"] = Field("minimal", description="which of them are findings")
@@ -51,7 +51,7 @@ class ItemsetsOperator(Operator[ItemsetsRule, None, _RareItemsets]):
     columns = ("itemset", "size", "support")
 
     def compile(self, rule: _Rule, sandbox: Sandbox) -> None:
-        rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set", "item"))
+        rule.require("of", sandbox.columns(rule.model.of, rule.place("of")), ("set_number", "item"))
 
     def traits(self, rule: _Rule) -> RuleTraits:
         bounds = {"k": rule.model.support, "m": rule.model.size}
@@ -89,7 +89,7 @@ def _sets(rule: _Rule, view: AttackerView) -> Dataset:
     if _selects_records(rule) and (transactions := view.transactions()) is not None:
         return transactions
     columns, rows = view.sandbox.stream(rule.model.of, rule.place("of"))
-    number, item = columns.index("set"), columns.index("item")
+    number, item = columns.index("set_number"), columns.index("item")
     # Numbers of sets and items are small and dense, as the counting kernels need them.
     sets, items = Coding[Value](), Coding[str]()
     held = np.fromiter(((sets[row[number]], items[str(row[item])]) for row in rows), np.dtype((np.int32, 2)))

@@ -94,7 +94,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
     model = ReassociateRule
     columns = ("cluster", "chunk", "unit", "row")
     fits = frozenset({FormName.DISASSOCIATED})
-    sentence = ("transaction", "cluster", "row", "chunk", "unit", "value")
+    sentence = ("record", "cluster", "row", "chunk", "unit", "value")
     findings_table = "named_assigned"
 
     def compile(self, rule: _Rule, sandbox: Sandbox) -> Reassociation:
