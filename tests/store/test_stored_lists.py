@@ -181,7 +181,8 @@ def test_views_show_what_the_engine_reads(store, clusters):
         ]
         for (attack,) in connection.execute("select distinct attack from elimination").fetchall():
             done = read_eliminations(connection, attack)
-            sql = "select distance_table, row, col, round, group_kind, suspicion, threshold, weight from {} where attack = ?"
+            columns = "distance_table, row, col, round, group_kind, suspicion, threshold, weight"
+            sql = f"select {columns} from {{}} where attack = ?"
             rows = connection.execute(sql.format("eliminated") + " order by finding", (attack,)).fetchall()
             groups = [("table", "row", "column")[group] for group in done.groups.tolist()]
             columns = (done.tables, done.rows, done.cols, done.rounds, done.suspicions)
