@@ -36,8 +36,7 @@ def test_the_whole_graph_has_every_node_and_edge_of_the_views(connection):
         called = {(kind, number): (kind, label) for kind, number, label in nodes}
         label_of = {node: (data["kind"], data["label"]) for node, data in graph.nodes(data=True)}
         assert {
-            (label_of[a], kind, label_of[b], data.get("weight"))
-            for a, b, kind, data in graph.edges(keys=True, data=True)
+            (label_of[a], data["kind"], label_of[b], data.get("weight")) for a, b, data in graph.edges(data=True)
         } == {
             (called[source_kind, source], kind, called[target_kind, target], weight)
             for source_kind, source, kind, target_kind, target, weight in edges
@@ -67,7 +66,7 @@ def test_around_a_name_is_the_ball_in_the_whole_graph(connection, name, hops):
     ball = set().union(*(nx.single_source_shortest_path_length(undirected, centre, hops) for centre in centres))
     found = around(connection, name, hops)
     assert set(found) == ball
-    assert set(found.edges(keys=True)) == set(graph.subgraph(ball).edges(keys=True))
+    assert set(found.edges(data="kind")) == set(graph.subgraph(ball).edges(data="kind"))
 
 
 def test_a_name_that_several_nodes_have_is_a_centre_of_each(connection):

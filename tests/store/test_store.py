@@ -359,7 +359,7 @@ insert into scored_item values (1, 1, '{"2":0}');
 insert into scoring values (1, 's', 1, 1, '2', 1);
 insert into distance_table values (1, 1, 0, 1, '[2]', 1);
 insert into distance_row values (1, 0, 2, '[1]', '[0]');
-insert into rule values (1, 'u', 'gba', 'eliminate', '');
+insert into rule values (1, 'u', 'gba', 'eliminate', '', null, 'stable', 'a', 'r', 'w');
 insert into attack values (1, 'a', 1, 1, 1, 1, '{}', 1, 1, null, null, null);
 insert into elimination values (1, 1, 1, 1, 0.5, 0, 1, '[0]');
 insert into eliminated_member values (1, 1, 0, 1, null, 1.0);
@@ -416,7 +416,7 @@ def test_deleting_a_data_set_leaves_nothing_of_it(store):
             if one.kind == "table"
         }
     assert {name for name, count in rows.items() if count} == {
-        "item", "relatedness", "scored_item", "number", "rule", "seal", "figure",
+        "item", "relatedness", "scored_item", "number", "rule", "seal", "figure", "criterion",
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import click
 
 from decloak.commands.options import store_option
 from decloak.data.formats.writing import write_text
+from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say, say_data
 
 __all__ = ["graph_command"]
@@ -31,25 +32,53 @@ __all__ = ["graph_command"]
     show_default=True,
     help="Size of the neighbourhood, in edges.",
 )
+@click.option("--cluster", type=click.IntRange(min=0), help="Only this cluster of a disassociated release.")
+@click.option("--finding", type=click.IntRange(min=1), help="Only the evidence of this finding.")
+@click.option(
+    "--knows",
+    multiple=True,
+    metavar="PERSON=ITEM",
+    help="Only this person, an item that an attacker knows, and the records that fit. Repeat it for each item.",
+)
+@click.option("--run", default="last", show_default=True, help="The run of --cluster, --finding and --knows.")
 @click.option("--originals", is_flag=True, help="Include original data. The graph states this.")
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: standard output]"
 )
-def graph_command(store: Path, form: str, around: str | None, hops: int, originals: bool, output: Path | None) -> None:
+def graph_command(
+    store: Path,
+    form: str,
+    around: str | None,
+    hops: int,
+    cluster: int | None,
+    finding: int | None,
+    knows: tuple[str, ...],
+    run: str,
+    originals: bool,
+    output: Path | None,
+) -> None:
     """Export a release and its findings as a graph.
 
     The nodes and edges are those of the views node and edge. --originals adds truth_node and truth_edge: original
     records, items that only they contain, the knowledge of attackers, and complete hierarchies. No edge connects a
     published record with its original record, but equal names can.
     """
+    from decloak.library import inspecting
     from decloak.store import graph as graphs
     from decloak.store.opening import connect_readonly
 
-    with closing(connect_readonly(store)) as connection:
-        if around is None:
-            graph = graphs.whole(connection, originals)
-        else:
-            graph = graphs.around(connection, around, hops, originals)
+    known = _known(knows)
+    one_part = any(part is not None for part in (cluster, finding, known))
+    if one_part and around is not None:
+        raise DecloakError("a graph shows one part", hint="give one of --around, --cluster, --finding and --knows")
+    if one_part:
+        graph = inspecting.graph(store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=run)
+    else:
+        with closing(connect_readonly(store)) as connection:
+            if around is None:
+                graph = graphs.whole(connection, originals)
+            else:
+                graph = graphs.around(connection, around, hops, originals)
     text = graphs.serialise(graph, form)
     if originals:
         say(f"note: {graphs.WITH_ORIGINALS}", err=True)
@@ -60,3 +89,14 @@ def graph_command(store: Path, form: str, around: str | None, hops: int, origina
         return
     write_text(text, output, private=originals)
     say(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))
+
+
+def _known(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
+    """Return the known items of each person from texts PERSON=ITEM; None without a text."""
+    known: dict[str, list[str]] = {}
+    for text in texts:
+        person, equals, item = text.partition("=")
+        if not (person and equals and item):
+            raise DecloakError(f"cannot read --knows {quote(text)}", hint="write --knows Ann=cough --knows Ann=asthma")
+        known.setdefault(person, []).append(item)
+    return known or None

@@ -226,7 +226,7 @@ def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Se
         for number, row in enumerate(rows):
             label = ", ".join(f"{column}={value}" for column, value in zip(columns, row, strict=True))
             graph.add_node(f"{step}:{number}", kind=step, label=label)
-            graph.add_edge(f"finding:{finding}", f"{step}:{number}", key="derived_from", kind="derived_from")
+            _add_edge(graph, f"finding:{finding}", f"{step}:{number}", "derived_from")
     return graph
 
 
@@ -237,11 +237,9 @@ def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
     for place, rival in enumerate(comparison.rivals):
         node = f"rival:{finding}.{place}"
         graph.add_node(node, kind="rival", label=rival.name, **rival._asdict())
-        graph.add_edge(f"finding:{finding}", node, key="chosen_among", kind="chosen_among")
+        _add_edge(graph, f"finding:{finding}", node, "chosen_among")
     for (number, place), closeness in comparison.closeness.items():
-        graph.add_edge(
-            f"known:{finding}.{number}", f"rival:{finding}.{place}", key="near", kind="near", weight=closeness
-        )
+        _add_edge(graph, f"known:{finding}.{number}", f"rival:{finding}.{place}", "near", closeness)
 
 
 def _add_nodes(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str]]) -> None:
@@ -252,10 +250,16 @@ def _add_nodes(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str]]) 
 def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, str, int, float | None]]) -> None:
     edges = [(*keys.node(*row[:2]), row[2], *keys.node(*row[3:5]), row[5]) for row in rows]
     for source_kind, source, kind, target_kind, target, weight in sorted(edges, key=lambda edge: edge[:5]):
-        attributes: dict[str, object] = {"kind": kind}
-        if weight is not None:
-            attributes["weight"] = float(weight)
-        graph.add_edge(f"{source_kind}:{source}", f"{target_kind}:{target}", key=kind, **attributes)
+        _add_edge(graph, f"{source_kind}:{source}", f"{target_kind}:{target}", kind, weight)
+
+
+def _add_edge(graph: Graph, source: str, target: str, kind: str, weight: float | None = None) -> None:
+    """Add an edge, unless an equal one is there. Its key is unique in the graph: GraphML takes it as the id."""
+    attributes = {"kind": kind} if weight is None else {"kind": kind, "weight": float(weight)}
+    if attributes not in graph.get_edge_data(source, target, default={}).values():
+        graph.add_edge(
+            source, target, key=f"{source}.{kind}.{target}.{graph.number_of_edges(source, target)}", **attributes
+        )
 
 
 def make_writable(graph: Graph) -> Graph:

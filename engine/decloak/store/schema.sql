@@ -415,7 +415,7 @@ CREATE TABLE figure (
 -- The acceptance criteria of `decloak advise`: a figure may be at most its limit. The store of an older version has them
 -- after its next run.
 CREATE TABLE criterion (
-  preset TEXT NOT NULL,          -- the name of a set of criteria, as in `decloak advise --accept public`
+  preset TEXT NOT NULL,          -- the name of a set of criteria, such as public
   figure TEXT NOT NULL,          -- the key of the figure, as in the table figure
   position INTEGER NOT NULL,     -- place in the preset, from 0
   at_most REAL NOT NULL,         -- the limit: the highest accepted value, a share for a number of people
@@ -1035,6 +1035,14 @@ UNION ALL SELECT 'finding', id, 'round ' || round FROM finding;
 
 -- Every edge of the graph of the published data and of the findings; each joins two of its nodes.
 CREATE VIEW edge AS
+-- Several kinds of edges need the labels that transactions show: all records are read once for them.
+WITH shown_label AS MATERIALIZED (SELECT DISTINCT generalised FROM published_as),
+shown_concept AS MATERIALIZED (
+  SELECT g.id AS generalised, c.id AS concept
+  FROM shown_label s
+  JOIN generalised g ON g.id = s.generalised
+  JOIN release r ON r.id = g.release
+  JOIN concept c ON c.hierarchy = r.hierarchy AND c.label = g.label)
 SELECT
   'txn' AS source_kind,          -- kind of the node it leaves
   c.txn AS source_id,            -- number of that node
@@ -1045,16 +1053,16 @@ SELECT
 FROM contains c JOIN txn x ON x.id = c.txn JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
 UNION ALL SELECT 'txn', txn, 'published_as', 'generalised', generalised, NULL FROM published_as
 UNION ALL SELECT 'item', m.item, 'member_of', 'generalised', m.generalised, NULL FROM member_of m
-  WHERE m.generalised IN (SELECT generalised FROM published_as)
-UNION ALL SELECT 'generalised', generalised, 'stands_for', 'concept', concept, NULL FROM published_concept
+  WHERE m.generalised IN shown_label
+UNION ALL SELECT 'generalised', generalised, 'stands_for', 'concept', concept, NULL FROM shown_concept
 UNION ALL SELECT 'release', id, 'generalises_in', 'hierarchy', hierarchy, NULL FROM release WHERE hierarchy IS NOT NULL
 UNION ALL SELECT 'concept', id, 'in_hierarchy', 'hierarchy', hierarchy, NULL FROM concept
-  WHERE id IN (SELECT concept FROM published_concept)
+  WHERE id IN (SELECT concept FROM shown_concept)
 UNION ALL SELECT 'txn', x.id, 'in_dataset', 'dataset', x.dataset, NULL FROM txn x
   JOIN dataset d ON d.id = x.dataset AND d.kind = 'published'
 UNION ALL SELECT 'release', id, 'publishes', 'dataset', dataset, NULL FROM release
 UNION ALL SELECT 'concept', child, 'is_a', 'concept', parent, NULL FROM is_a
-  WHERE child IN (SELECT concept FROM published_concept) AND parent IN (SELECT concept FROM published_concept)
+  WHERE child IN (SELECT concept FROM shown_concept) AND parent IN (SELECT concept FROM shown_concept)
 UNION ALL SELECT 'cluster', id, 'in_release', 'release', release, NULL FROM cluster
 UNION ALL SELECT 'joint', joint, 'joins', 'cluster', cluster, NULL FROM joins
 UNION ALL SELECT 'txn', txn, 'in_cluster', 'cluster', cluster, NULL FROM cluster_row

@@ -41,9 +41,8 @@ def relational_form(
         cells = f"select c.*, {further} from (\n{cells.strip()}\n) c left join {given} g using (item_group, row, col)"
     weigh = _Weight(strategy)
     steps = {
-        "size": (
-            f"select item_group, max(row) + 1 as rows, max(col) + 1 as cols from (\n{cells.strip()}\n)\ngroup by item_group"
-        ),
+        "size": "select item_group, max(row) + 1 as rows, max(col) + 1 as cols "
+        f"from (\n{cells.strip()}\n) group by item_group",
         "scored": _scored(weigh, cells),
         "threshold": _threshold(strategy, weigh) if precision is None else _threshold_for(precision),
     }
