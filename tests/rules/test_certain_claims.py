@@ -101,7 +101,7 @@ def test_a_rule_of_claims_without_whole_numbers_is_told_its_place(tmp_path, call
 
 
 def test_a_rule_of_claims_without_a_number_of_records_is_told_its_place(tmp_path, call):
-    of = "of: select 1 as \"set\", 5 as support, 'a' as item"
+    of = "of: select 1 as set_number, 5 as support, 'a' as item"
     (tmp_path / "mine.yaml").write_text(
         f"rule: mine\nform: claims\nabout: a\n{of}\nleast: select 2 as k\nbecause: '{{has}}'\n"
         "reference: ours\nwrong_when: never\n"

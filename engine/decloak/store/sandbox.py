@@ -15,6 +15,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -156,7 +157,12 @@ class Sandbox:
 
     def _check(self, sql: str, place: str | None) -> None:
         """Check that SQLite accepts `sql`, and that each name in double quotes is a column: others would be text."""
-        texts = {row[5] for row in self._run(f"explain {sql}", place) if row[1] == "String8"}
+        self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")  # of blobs in the steps
+        try:
+            steps = self._rows(self._run(f"explain {sql}", place), place)
+            texts = {row[5] for row in steps if row[1] == "String8"}
+        finally:
+            self._connection.text_factory = str
         for name in re.findall(r'"([^"]+)"', sql) if texts else ():
             if name in texts and f"'{name}'" not in sql:
                 hint = _column_for(name) or "write text in single quotes"

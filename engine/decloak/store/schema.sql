@@ -900,8 +900,8 @@ SELECT
   ra.label AS attack,            -- the name the scenario gives the attack
   (SELECT coalesce(p.label, CAST(p.id - d.first + 1 AS TEXT)) FROM record p JOIN dataset d ON d.id = p.dataset WHERE p.id = o.original) AS person, -- the original record: its id in the file, or its line number
   (SELECT i.name FROM item i WHERE i.id = (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))) AS item, -- the member eliminated, or the items of the unit assigned
-  NOT EXISTS (SELECT 1 FROM record p, json_each(p.elements) k WHERE p.id = o.original AND k.value =
-    (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))) AS correct, -- 1 when the finding is right, else 0
+  (SELECT instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', ',' || (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']')) || ',') = 0
+    FROM record p WHERE p.id = o.original) AS correct, -- 1 when the finding is right, else 0
   x.finding AS finding           -- number of the finding
 FROM run r
 CROSS JOIN run_attack ra ON ra.run = r.id
@@ -949,8 +949,8 @@ FROM (
   JOIN truth_origin o ON o.txn = a.txn
   JOIN record p ON p.id = o.original
   GROUP BY a.attack, o.original
-  UNION ALL SELECT e.attack, o.original, count(*), sum(NOT EXISTS (SELECT 1 FROM json_each(p.elements) k WHERE k.value =
-    (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']'))))
+  UNION ALL SELECT e.attack, o.original, count(*), sum(
+    instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', ',' || (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']')) || ',') = 0)
   FROM eliminated_member x
   JOIN elimination e ON e.id = x.elimination
   JOIN distance_table t ON t.id = e.distance_table
