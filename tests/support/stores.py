@@ -16,7 +16,7 @@ SHOWN = (
     "cell", "context", "related", "cluster_row", "assigned", "shows", "has_item", "distance_col", "total", "item",
     "generalised", "member_of", "truth_release", "measure", "measurement", "concept", "is_a", "knows", "rule",
     "named_eliminated", "named_assigned", "named_cell", "truth_cell", "derived_from", "node", "edge", "result",
-    "result_by_table", "figure", "criterion",
+    "result_by_table", "figure",
 )  # fmt: skip
 """Tables and views that show what a store has, however it is kept."""
 _OLD = {
