@@ -179,8 +179,21 @@ def test_exchanged_columns_of_a_long_table_are_noticed_and_the_remedy_works(tmp_
     path = file_of(tmp_path, ["tid,item", *LONG])
     (warning,) = look(path).warnings
     assert "--transaction item --item tid" in warning
-    swapped = call("check", path, "--input", "long", "--k", 1, "--m", 1)
-    assert "WARNING: the columns 'tid' and 'item' seem exchanged" in swapped.err
+    asked = ("check", path, "--input", "long", "--k", 1, "--m", 1)
+    refused = call(*asked, "--junit", tmp_path / "j.xml")
+    assert (refused.code, refused.out) == (2, "")  # a build that reads no warning stops too
+    assert "the columns 'tid' and 'item' seem exchanged" in refused.err.splitlines()[-1]
+    assert "--transaction item --item tid" in refused.err
+    assert "--as-said" in refused.err
+    assert "seem exchanged" in (tmp_path / "j.xml").read_text()
+    meant = call(*asked, "--as-said")
+    assert meant.code == 0
+    assert "WARNING: the columns 'tid' and 'item' seem exchanged" in meant.err
+    (tmp_path / "s.yaml").write_text(
+        f"scenario: exchanged\ndata: {{file: {path.name}, format: long}}\n"
+        "anonymise: {method: disassociation, k: 2, m: 1, max_cluster: 5}\nattack: [random]\n"
+    )
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 2
     right = call("check", path, "--input", "long", "--transaction", "item", "--item", "tid", "--k", 1, "--m", 1)
     assert "WARNING" not in right.err
     path = file_of(tmp_path, ["patient,product", *LONG])

@@ -8,7 +8,8 @@ Unusual content alone is no error, and `as_said` overrides every check. The crit
 - the first line is a header, by `header_of_rows`;
 - the first names of all lines are ids, by `ids_of_rows`, and were read as items; or they were read as ids, and most
   of them are items elsewhere;
-- every line is two names of which the first is an id that comes again: rows of the format long.
+- every line is two names of which the first is an id that comes again: rows of the format long;
+- the two columns of a long table seem exchanged: the item column has ids, and the other one has items.
 """
 
 import re
@@ -70,7 +71,7 @@ def warnings_of(path: FilePath, format: str, options: Options, data: Dataset) ->
         yield f"{copies}; {copies.remedy}"
     yield from _unicode_forms(data)
     if format == "long":
-        yield from _exchanged(path, options)
+        yield from (f"{message}. Use {remedy}" for message, remedy in _exchanged(path, options))
 
 
 def _unicode_forms(data: Dataset) -> Iterator[str]:
@@ -97,8 +98,8 @@ def date_warnings(data: Dataset) -> Iterator[str]:
         yield f"{few}: {listed}. Remove the column, or format it as text if it contains codes"
 
 
-def _exchanged(path: FilePath, options: Options) -> Iterator[str]:
-    """Yield a warning if the two columns of a long table seem exchanged."""
+def _exchanged(path: FilePath, options: Options) -> Iterator[tuple[str, str]]:
+    """Yield a message and a remedy if the two columns of a long table seem exchanged."""
     lines = (line for line in stream_lines(path) if line.number >= options.header_row)
     rows = [row for _, row in islice(records(lines, options.separator or ","), LINES)]
     if not {options.transaction, options.item} <= set(rows[0]):
@@ -111,7 +112,7 @@ def _exchanged(path: FilePath, options: Options) -> Iterator[str]:
         remedy = f"transaction: {options.item}, item: {options.transaction}"
         flags = f"--transaction {options.item} --item {options.transaction}"
         columns = f"the columns {quote(options.transaction)} and {quote(options.item)} seem exchanged"
-        yield f"{columns}: {quote(options.item)} seems to contain ids. Use {remedy} ({flags})"
+        yield f"{columns}: {quote(options.item)} seems to contain ids", f"{remedy} ({flags})"
 
 
 def _is_item_word(name: str) -> bool:
@@ -165,6 +166,9 @@ def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options,
     for message, remedy in _of_lines(lines, options) if lines else ():
         raise DecloakError(message, location(path), f"{remedy}; {OVERRIDE}")
     data = read(file, format, **options._asdict())
+    # A figure about the records of each item would be no figure about people, and a guarantee would be met by it.
+    for message, remedy in _exchanged(file, options) if format == "long" else ():
+        raise DecloakError(message, location(path), f"use {remedy}; {OVERRIDE}")
     long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
     if format in ("basket", "xlsx") and not long_sheet:
         for error in _of_rows(data, options):
