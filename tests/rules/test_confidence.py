@@ -27,7 +27,15 @@ from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import item_vectors
 from decloak.releases.disassociated import DisassociatedForm
 from decloak.releases.registry import form_of
-from decloak.rules.eliminate.confidence import FEWEST, _count_earlier, estimate_confidence, recalibrate
+from decloak.rules.eliminate.confidence import (
+    FEWEST,
+    _count_earlier,
+    _covariance_of,
+    _Places,
+    _shared_error,
+    estimate_confidence,
+    recalibrate,
+)
 from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
@@ -213,33 +221,105 @@ def test_tosses_of_a_coin_are_not_said_to_be_certain(tmp_path):
     assert p.max() < 0.9  # chance is .75, and nothing tells one toss from another
 
 
-def test_an_elimination_is_not_said_to_be_less_likely_right_than_its_cell():
-    """What a defender reads errs on the side that alarms: few plain items may give a share that is too low."""
-    weights = np.linspace(0.3, 0.9, 200)
-    row = np.arange(len(weights))
-    done = SimpleNamespace(steps=SimpleNamespace(row=row, col=0 * row, weight=weights))
-    for share in (0.0, 0.5, 1.0):
-        right = np.arange(200) % 2 < 2 * share
-        p = recalibrate({0: done}, [done], [np.stack([1.0 - right, right], axis=1)]).p
-        assert (p >= weights).all()
-        assert p == pytest.approx(np.maximum(p, share), abs=1e-3)
+def in_columns(weights, columns=1):
+    """Eliminations of one table for each row of `weights`, in as many columns."""
+    tables = []
+    for of_table in np.asarray(weights, float):
+        row = np.arange(len(of_table))
+        steps = SimpleNamespace(row=row, col=row % columns, weight=of_table)
+        tables.append(SimpleNamespace(steps=steps, kept=np.zeros((len(row), columns))))
+    return tables
+
+
+def recalibrated(weights, right, attacked, columns=(1, 1)):
+    """The probabilities of eliminations with the weights `attacked`, tried on some that are `right` or not.
+
+    `columns` are those of each table that was tried, and of each attacked one.
+    """
+    tried, done = in_columns(weights, columns[0]), in_columns(attacked, columns[1])
+    meant = []
+    for table, of_table in zip(tried, np.asarray(right, float), strict=True):
+        cells = np.zeros(table.kept.shape)
+        cells[table.steps.row, table.steps.col] = 1 - of_table
+        meant.append(cells)
+    return recalibrate(dict(enumerate(done)), tried, meant)
+
+
+def test_an_elimination_has_the_share_that_is_right_where_the_truth_is_known():
+    """Also where this is less than the probability of its cell: a wrong probability would be no comfort either way."""
+    weights = np.linspace(0.3, 0.8, 400).reshape(100, 4)
+    for share in (0.0, 0.25, 0.5, 0.75):
+        right = np.arange(400).reshape(100, 4) % 4 < 4 * share
+        assert recalibrated(weights, right, weights).p == pytest.approx(share, abs=1e-3)
+
+
+def test_errors_that_a_column_has_in_common_leave_no_probability():
+    rng = np.random.default_rng(1)
+    weights = rng.uniform(0.45, 0.55, (200, 20))
+    alone, together = rng.random((200, 20)) < 0.5, np.repeat(rng.random(200) < 0.5, 20).reshape(200, 20)
+    few = weights[:5]
+    assert np.isfinite(recalibrated(weights, alone, few).p).all()
+    withheld = recalibrated(weights, together, few)
+    assert withheld.p is None
+    assert withheld.reason.startswith("100 of 100 eliminations have no probability: those of one member are often")
+    # With enough tables their errors cancel.
+    many = rng.uniform(0.45, 0.55, (4_000, 2))
+    assert np.isfinite(recalibrated(weights, together, many).p).all()
+
+
+def test_errors_of_two_columns_of_a_table_that_cancel_leave_the_probability():
+    """One member is right where the other is wrong: half of them are right in every table."""
+    weights = np.full((200, 20), 0.5)
+    first = np.random.default_rng(2).random(200) < 0.5
+    opposite = (np.arange(20) % 2 == 0) == first[:, None]
+    assert np.isfinite(recalibrated(weights, opposite, weights[:5], columns=(2, 2)).p).all()
+    assert recalibrated(weights, opposite, weights[:5], columns=(2, 1)).p is None  # one of the two only
+
+
+def test_the_surest_eliminations_always_have_a_probability_and_a_reason_tells_of_the_others():
+    weights = np.concatenate([np.full((100, 20), 0.96), np.full((100, 20), 0.5)])
+    together = np.repeat(np.random.default_rng(3).random(200) < np.repeat((0.96, 0.5), 100), 20).reshape(200, 20)
+    confidence = recalibrated(weights, together, weights[97:103])
+    assert np.isfinite(confidence.p).tolist() == [True] * 60 + [False] * 60
+    assert confidence.reason.startswith("60 of 120 eliminations have no probability")
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0.1, 0.9), st.booleans()), min_size=1))
+def test_covariances_are_means_over_all_pairs(cells):
+    table, column, p, right = map(np.array, zip(*cells, strict=True))
+    places = _Places(table, 3 * table + column)
+    found = _covariance_of(p, right.astype(float), places)
+    error = (right - p) / np.sqrt(p * (1 - p))
+    same, other = [], []
+    for one, two in product(range(len(cells)), repeat=2):
+        if one != two and table[one] == table[two]:
+            (same if column[one] == column[two] else other).append(error[one] * error[two])
+    assert found == pytest.approx((np.mean(same or [0]), np.mean(other or [0])), abs=1e-9)
+    expected = np.mean(p * (1 - p)) * (found.same * len(same) + found.other * len(other)) / len(cells) ** 2
+    assert _shared_error(p, places, found) == pytest.approx(np.sqrt(max(0, expected)), abs=1e-9)
 
 
 SELECTED = """\
 scenario: Are eliminations as often right as they say?
-data: {generate: clinic, transactions: 800, seed: 3}
-anonymise: {method: sets, size: 3, share: 0.4}
-relate: {measure: ngd, source: clinic-counts}
+data: {generate: DATA}
+anonymise: {method: sets, size: SIZE, share: 0.4}
+relate: {measure: ngd, source: SOURCE}
 attacker: {context: all}
 attack: [selftrained]
+measure: [recovery, calibration]
 repeat: {times: TIMES, seed: 1}
 """
+CLINIC_800 = {"DATA": "clinic, transactions: 800, seed: 3", "SIZE": 3, "SOURCE": "clinic-counts"}
+BASKETS_600 = {"DATA": "baskets, transactions: 600, seed: 1", "SIZE": 2, "SOURCE": "release"}
 
 
-def learned_eliminations(tmp_path, monkeypatch, times):
+def learned_eliminations(tmp_path, monkeypatch, times, data=CLINIC_800):
     """Return the cells that `selftrained` eliminates, the stated probability of each, and whether it is right."""
     monkeypatch.setattr("decloak.rules.operators.eliminate.CONTROLS", ())
-    (tmp_path / "s.yaml").write_text(SELECTED.replace("TIMES", str(times)))
+    text = SELECTED
+    for word, value in {**data, "TIMES": times}.items():
+        text = text.replace(word, str(value))
+    (tmp_path / "s.yaml").write_text(text)
     decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     cells, said, right = [], [], []
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
@@ -248,7 +328,8 @@ def learned_eliminations(tmp_path, monkeypatch, times):
             original = {table.id: table.original for table in held.true_tables(release)}
             eliminated = read_eliminations(connection, attack)
             cells += eliminated.weights.tolist()
-            said += probabilities(connection, attack).tolist()
+            stated = probabilities(connection, attack)
+            said += [np.nan] * len(eliminated.weights) if stated is None else stated.tolist()
             places = zip(eliminated.tables.tolist(), eliminated.rows.tolist(), eliminated.cols.tolist(), strict=True)
             right += [not original[table][row, col] for table, row, col in places]
     return np.array(cells), np.array(said), np.array(right)
@@ -258,7 +339,10 @@ def learned_eliminations(tmp_path, monkeypatch, times):
 def test_eliminations_are_said_to_be_right_as_often_as_what_is_eliminated_not_as_all_cells(tmp_path, monkeypatch):
     """A cell of .4 is eliminated only where a likelier member is left: the last of a row stays, so more are right."""
     cells, said, right = learned_eliminations(tmp_path, monkeypatch, 2)
-    unlikely = cells < 0.6
+    stated = np.isfinite(said)
+    assert stated.mean() > 0.9
+    cells, said, right = cells[stated], said[stated], right[stated]
+    unlikely = cells < 0.65
     assert unlikely.sum() >= 200
     assert right[unlikely].mean() - cells[unlikely].mean() > 0.05
     assert said[unlikely].mean() == pytest.approx(right[unlikely].mean(), abs=0.05)
@@ -272,3 +356,15 @@ def test_every_tenth_of_what_is_eliminated_is_right_as_often_as_it_says(tmp_path
     assert len(tenths) >= 4
     for tenth in tenths:
         assert said[tenth].mean() == pytest.approx(right[tenth].mean(), abs=0.05)
+
+
+@pytest.mark.slow
+def test_on_a_small_release_of_unrelated_items_no_probability_is_stated(tmp_path, monkeypatch, call):
+    """The items of a set are right or wrong together there: .496 was stated where .255 were right."""
+    _, said, right = learned_eliminations(tmp_path, monkeypatch, 1, BASKETS_600)
+    assert len(right) > 1_000
+    assert np.isnan(said).all()
+    shown = call("show", "last", "--store", tmp_path / "s.db")
+    assert "calibration cannot be measured" in " ".join((shown.out + shown.err).split())
+    (one,) = json.loads(call("explain", "last", "--store", tmp_path / "s.db", "--json", "--most", 1).out)
+    assert "right with probability" not in one["because"]

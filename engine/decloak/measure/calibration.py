@@ -1,5 +1,7 @@
 """The calibration of an attack: how far the probabilities that it gives are from the shares that are right."""
 
+import numpy as np
+
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.exposure_links import links_of
@@ -15,7 +17,8 @@ NOTHING = "calibration cannot be measured: {}"
 def _measure(attacked: Attacked) -> MetricResult:
     from decloak.measure.kernels.certainty import brier, miscalibration, reliability_bins
 
-    if probabilities(attacked.connection, attacked.number) is None:
+    stated = probabilities(attacked.connection, attacked.number)
+    if stated is None:
         return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
     if attacked.release.original is None:
         return [], UNKNOWN.format("calibration")
@@ -27,7 +30,8 @@ def _measure(attacked: Attacked) -> MetricResult:
     for number, findings, sure, truly in reliability_bins(p, right):
         figures.append((number, "tenth_p", sure / findings, sure, findings))
         figures.append((number, "tenth_right", truly / findings, truly, findings))
-    return figures, None
+    partly = None if np.isfinite(stated).all() else no_probabilities(attacked.connection, attacked.number)
+    return figures, partly
 
 
 FAMILY = Family(

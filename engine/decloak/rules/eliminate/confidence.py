@@ -9,14 +9,20 @@ A rule that weighs cells by probability has a probability for each elimination, 
 not. Its eliminations are a selection: a cell of .4 is eliminated only if its row keeps a likelier member, because the
 last one stays. So more eliminations of .4 are right than cells. The rule is tried on the tables behind the
 probabilities, each with the probabilities from the other half of them. An elimination gets the share of right
-eliminations with its probability there, but no less than the probability of its cell.
+eliminations with its probability there.
+
+The eliminations of one member are often right or wrong together: an attack that takes the rarer of two members for the
+more frequent one is wrong in most rows. With few members, the share that is right can be far from any estimate. The
+tables of plain items show the covariance of two errors, in one column and in two columns of one table. So the standard
+error of the share is known. Where it is too large, decloak states no probability.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.attacker.logistic import curve, learn_calibrated
 from decloak.rules.coverage import Confidence
 from decloak.rules.eliminate.kernel import Elimination
@@ -29,6 +35,25 @@ FEWEST = 30
 
 WIDTH = 7
 """Features of an elimination."""
+
+MOST_ERROR = 0.03
+"""The standard error of the share of right eliminations, from errors in common, above which a tenth of probability is
+not stated.
+"""
+
+
+class _Places(NamedTuple):
+    """The number of the table of each elimination, and of its column among the columns of all tables."""
+
+    table: Ints
+    column: Ints
+
+
+class _Covariance(NamedTuple):
+    """The mean product of two standardised errors: of one column, and of two columns of one table."""
+
+    same: float
+    other: float
 
 
 def estimate_confidence(
@@ -58,29 +83,88 @@ def estimate_confidence(
 def recalibrate(done: Mapping[int, Elimination], tried: Sequence[Elimination], meant: Sequence[Floats]) -> Confidence:
     """Return the probability of every elimination in `done`, table after table, for a rule that weighs by probability.
 
-    `tried` are the eliminations of the rule in tables with the original members `meant`; if there are none, an
-    elimination has the probability of its cell.
+    `tried` are the eliminations of the rule in tables with the original members `meant`. If there are none, an
+    elimination has the probability of its cell. A probability is NaN where errors in common leave it unknown.
     """
     p = _weights(done.values())
     right = np.concatenate(
         [np.zeros(0), *(1 - kind[t.steps.row, t.steps.col] for t, kind in zip(tried, meant, strict=True))]
     )
-    if len(right):
-        # What is eliminated is right at least as often as its cell says: a lower share comes from few plain items.
-        p = np.maximum(p, curve(_weights(tried), right, levelled=True).of(p))
-    return Confidence.of(p)
+    if not len(right):
+        return Confidence.of(p)
+    weights = _weights(tried)
+    shares = curve(weights, right, levelled=True)
+    p = shares.of(p)
+    covariance = _covariance_of(shares.of(weights), right, _places(tried))
+    unknown = _is_unknown(p, _places(list(done.values())), covariance)
+    if not unknown.any():
+        return Confidence.of(p)
+    reason = (
+        f"{int(unknown.sum()):,} of {len(p):,} eliminations have no probability: those of one member are often "
+        "right or wrong together, and too few members have most of them"
+    )
+    return Confidence.unavailable(reason) if unknown.all() else Confidence(np.where(unknown, np.nan, p), reason)
+
+
+def _covariance_of(p: Floats, right: Floats, places: _Places) -> _Covariance:
+    """Return the covariance of errors at `places`, with the probabilities `p`; `right` is 1 where one is right."""
+    error = (right - p) / np.sqrt(np.clip(p * (1 - p), 1e-4, None))
+    same, all_products = _pairs(places.column, error), _pairs(places.table, error)
+    count, all_count = _count_pairs(places)
+    return _Covariance(same / max(1.0, count), (all_products - same) / max(1.0, all_count - count))
+
+
+def _count_pairs(places: _Places) -> tuple[float, float]:
+    ones = np.ones(len(places.table))
+    return _pairs(places.column, ones), _pairs(places.table, ones)
+
+
+def _pairs(group: Ints, values: Floats) -> float:
+    """Return the sum of the products of all ordered pairs of `values` with an equal `group`."""
+    return float((np.bincount(group, values) ** 2 - np.bincount(group, values**2)).sum())
+
+
+def _is_unknown(p: Floats, places: _Places, covariance: _Covariance) -> Mask:
+    """Return for each elimination whether errors in common leave the share of its tenth unknown.
+
+    The surest tenth is never unknown: a certain link must not be missed.
+    """
+    tenth, unknown = np.floor(10 * p), np.zeros(len(p), bool)
+    for number in np.unique(tenth[tenth < 9]):
+        within = tenth == number
+        inside = _Places(places.table[within], places.column[within])
+        unknown[within] = _shared_error(p[within], inside, covariance) > MOST_ERROR
+    return unknown
+
+
+def _shared_error(p: Floats, places: _Places, covariance: _Covariance) -> float:
+    """Return the standard error of the share of right eliminations that errors in common cause."""
+    same, pairs = _count_pairs(places)
+    sum_of_products = covariance.same * same + covariance.other * (pairs - same)
+    return float(np.sqrt(np.mean(p * (1 - p)) * max(0.0, sum_of_products))) / len(p)
 
 
 def _weights(done: Iterable[Elimination]) -> Floats:
     return np.concatenate([np.zeros(0), *(table.steps.weight for table in done)])
 
 
+def _tables(done: Sequence[Elimination]) -> Ints:
+    """Return the number of the table of each elimination, table after table."""
+    return np.repeat(np.arange(len(done)), [len(table.steps.row) for table in done])
+
+
+def _places(done: Sequence[Elimination]) -> _Places:
+    """Return the table and the column of each elimination, table after table."""
+    table = _tables(done)
+    first = np.cumsum([0, *(each.kept.shape[1] for each in done)])
+    return _Places(table, first[table] + np.concatenate([np.zeros(0, np.int64), *(each.steps.col for each in done)]))
+
+
 def _features(done: Sequence[Elimination]) -> Floats:
     """Return the features of all eliminations, table after table."""
     if not done:
         return np.zeros((0, WIDTH))
-    counts = np.array([len(table.steps.row) for table in done])
-    table = np.repeat(np.arange(len(done)), counts)
+    table = _tables(done)
     rows, columns = np.array([table.kept.shape for table in done]).T[:, table]
     scored = np.array([max(1, table.scored.sum()) for table in done])[table]
     row, col, weight, suspicion = (
