@@ -351,3 +351,40 @@ def test_no_order_of_a_part_shows_the_order_of_supports(tmp_path):
         names = column.values.dictionary.to_pylist()
         assert names == sorted(names)
         assert all(row == sorted(row) for row in column.to_pylist())
+
+
+def test_sql_reads_the_records_in_files_and_nothing_else(both, call):
+    pytest.importorskip("duckdb", reason="the extra sql is not installed")
+    store = ("--store", both[0] / "parts.db", "--format", "csv")
+    query = "select dataset, count(*) as records, sum(len(list_distinct(elements))) as elements from record "
+    query += "group by 1 order by 1"
+    listed = call("sql", "select dataset, records, elements from records_in_files", *store)
+    assert call("sql", "--parts", query, *store) == listed
+    assert len(listed.out.splitlines()) == 3
+    joined = "select count(*) as n from contains c join generalised g on g.label = c.item where dataset = 2"
+    expected = sum(count for row, count in release_in(both[0] / "parts.db").items() for name in row if ".." in name)
+    assert call("sql", "--parts", joined, *store).out == f"n\n{expected}\n"
+    files = sorted((both[0] / "parts.db.parts").rglob("part-*"))
+    for hostile in (
+        "select * from read_text('/etc/passwd')",
+        f"copy record to '{files[0]}'",
+        "attach 'other.db'",
+        "install sqlite",
+        "select 1; select 2",
+        "set enable_external_access = true",
+    ):
+        before = files[0].read_bytes()
+        done = call("sql", "--parts", hostile, *store)
+        assert (done.code, len(done.err.splitlines())) == (2, 1), done
+        assert files[0].read_bytes() == before
+
+
+def test_sql_of_a_store_with_its_records_inside_needs_no_parts(both, call):
+    pytest.importorskip("duckdb", reason="the extra sql is not installed")
+    done = call("sql", "--parts", "select 1", "--store", both[0] / "whole.db")
+    assert "leave out --parts" in done.err
+
+
+def test_a_limit_of_memory_that_nothing_would_keep_is_refused(both, tmp_path):
+    with pytest.raises(DecloakError, match="leave it out"):
+        decloak.run(scenario(both[0] / "records.parquet"), store=tmp_path / "s.db", memory=1 << 30)

@@ -224,10 +224,11 @@ def _copies(table: NDArray[np.int32], origin: str) -> list[str]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what processes have left that were killed while they wrote."""
+    """Remove what processes have left that were killed while they wrote, where the system lists its processes."""
+    processes = Path("/proc")
     for path in [*folder.glob(".making-*"), *folder.glob(".*.npz")]:
         written_by = re.match(r"\.(?:making-)?([0-9]{1,9})[-.]", path.name)
-        if written_by is not None and not Path(f"/proc/{written_by[1]}").exists():
+        if written_by is not None and processes.exists() and not (processes / written_by[1]).exists():
             shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from decloak import ending
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import location
-from decloak.errors import NoRelease, escape_control
+from decloak.errors import DecloakError, NoRelease, escape_control
 from decloak.figures import Metric, all_metrics
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
@@ -155,6 +155,9 @@ def run(
         checked.add(_first_possible(planned, inputs).release)
         allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda *_: False)), allow_send)
     parted = any(getattr(plan.scenario.data, "parts", False) for plan in planned)
+    if parted and memory is not None:
+        message = "a run over records in parts keeps no more than a block of each process in memory"
+        raise DecloakError(message, "--memory", "leave it out, or use fewer --jobs")
     with local_pool(jobs if parted and dask is None else 1), open_store(store) as opened:
         # Stages that the store already has need no service, so fewer hosts are asked for than the plans name.
         requests = tuple(outgoing_requests(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
