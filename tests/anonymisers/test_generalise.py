@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels import apriori, raised_cut
+from decloak.anonymisers.kernels import apriori, lra_vpa, raised_cut
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
 from decloak.anonymisers.kernels.raised_cut import ncp, ranks
@@ -335,3 +335,20 @@ def test_the_built_trees_of_generated_baskets(items, m, direct, step_by_step):
     records = tree.code(data)
     assert apriori.aa(tree, records, 100, m, built=True).tree_nodes == step_by_step
     assert apriori.da(tree, records, 100, m, built=True).tree_nodes == direct
+
+
+@settings(max_examples=40)
+@given(naive.cases(), st.integers(1, 4))
+def test_the_largest_part_of_items_is_that_of_its_trees_alone(case, parts):
+    parent, data, k, m = case
+    tree = Hierarchy.from_parents(parent)
+    records = tree.code(data)
+    walked = lra_vpa.vpa(tree, records, k, m, parts=parts, built=True)
+    trees = [0]
+    for first, end in lra_vpa.runs_of_classes(tree, parts, 1):
+        items = {tree.items[position] for position in range(first, end)}
+        share = [[item for item in row if item in items] for row in data]
+        if sum(map(bool, share)) >= k:
+            trees.append(apriori.aa(tree, tree.code(share), k, m, built=True).tree_nodes)
+    assert walked.part_nodes == max(trees)
+    assert walked.tree_nodes >= walked.part_nodes

@@ -1,6 +1,6 @@
 """Cost of making a release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from decloak.data.dataset import Dataset
 from decloak.figures import metrics_of
@@ -26,12 +26,12 @@ def _measure(attacked: AttackResult[StoredSetRelease], *, built: bool) -> Metric
         original = attacked.release.behind
         if original is None:
             return figures, UNKNOWN.format("the tree that is built")
-        figures.append((POOLED, "built_nodes", _built_nodes(attacked.release, original), None, None))
+        figures += _built_nodes(attacked.release, original)
     return figures, None if figures else "what making the release took is not known"
 
 
-def _built_nodes(release: StoredSetRelease, original: Dataset) -> float | None:
-    """Return the nodes of the count tree as the papers build it for `release` of `original`."""
+def _built_nodes(release: StoredSetRelease, original: Dataset) -> Iterator[MetricValue]:
+    """Yield the nodes of the count tree as the papers build it for `release` of `original`, and of a part's tree."""
     from decloak.anonymisers.kernels.apriori import aa, da
     from decloak.anonymisers.kernels.lra_vpa import lra, vpa
     from decloak.anonymisers.kernels.raised_cut import Walked
@@ -41,7 +41,10 @@ def _built_nodes(release: StoredSetRelease, original: Dataset) -> float | None:
     assert release.tree is not None
     finds: dict[str, Callable[..., Walked | Local]] = {"aa": aa, "da": da, "lra": lra, "vpa": vpa}
     options = {name: value for name, value in settings.items() if name != "order"}  # of the published records
-    return finds[method](release.tree, release.tree.code(original), **options, built=True).tree_nodes
+    found = finds[method](release.tree, release.tree.code(original), **options, built=True)
+    yield POOLED, "built_nodes", found.tree_nodes, None, None
+    if isinstance(found, Walked) and found.part_nodes is not None:
+        yield POOLED, "part_nodes", found.part_nodes, None, None
 
 
 FAMILY = Family(

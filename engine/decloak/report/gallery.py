@@ -75,6 +75,7 @@ class Entry(NamedTuple):
     figure: Figure
     plots: tuple[Plot, ...]
     digest: str
+    real_digest: str
 
     @property
     def paper(self) -> str:
@@ -82,9 +83,10 @@ class Entry(NamedTuple):
         return self.path.parent.name
 
     @property
-    def real_digest(self) -> str:
-        """The digest of the settings that decide the outcome on real data."""
-        return digest([self.digest, self.figure.real])
+    def timed(self) -> bool:
+        """True if a trend is about time: then one process runs the figure."""
+        titles = metrics_by_key()
+        return any(titles[trend.of].clock for trend in self.figure.trends)
 
     def verdict(self, outcome: "FigureOutcome | None", *, real: bool = False) -> str:
         """Return the verdict of `outcome`, on generated or on `real` data, and whether it is of the figure as it is."""
@@ -190,7 +192,19 @@ def _entry(path: Path) -> Entry | None:
     figure = check(source, Figure, ("figure",))
     plots = check(source, Plots, ("report",)).plot if "report" in source.value else None
     name = f"{path.parent.name}/{path.stem}"
-    return Entry(name, path, str(source.value.get("scenario", "")), figure, plots or (), _digest(source.value))
+    title, real = str(source.value.get("scenario", "")), _replaced(source.value, figure.real)
+    return Entry(name, path, title, figure, plots or (), _digest(source.value), _digest(real))
+
+
+def _replaced(said: Config, real: object) -> Config:
+    """Return the settings in `said` with those on `real` data, so that the generated data decide nothing."""
+    settings = dict(said)
+    for key, value in real.items() if isinstance(real, dict) else ():
+        section, _, inner = key.partition(".")
+        settings[section] = {**settings[section], inner: value} if inner else value
+        if section == "vary":
+            settings.pop(inner, None)  # each variant replaces it
+    return settings
 
 
 def _digest(said: Config) -> str:
@@ -215,15 +229,14 @@ def known_outcomes(folder: Path | None = None, *, real: bool = False) -> dict[st
 def outcome(
     entry: Entry, store: Path | None, *, jobs: int = 1, overrides: Sequence[str] = (), data: Path | None = None
 ) -> tuple[FigureOutcome, list[dict[str, object]]]:
-    """Run a figure and judge its trends; with it the panels that show it. A timed figure runs in one process.
+    """Run a figure and judge its trends; with it the panels that show it, without real data. A timed figure runs in one
+    process.
 
     `overrides` are settings of the scenario. If they put real data in place of generated ones, `data` is their folder.
     """
-    titles = metrics_by_key()
-    if any(titles[trend.of].clock for trend in entry.figure.trends):
-        jobs = 1
     with tempfile.TemporaryDirectory() as folder:
-        finished = runs.run(entry.path, store=store or Path(folder) / "gallery.db", jobs=jobs, overrides=overrides)
+        kept, processes = store or Path(folder) / "gallery.db", 1 if entry.timed else jobs
+        finished = runs.run(entry.path, store=kept, jobs=processes, overrides=overrides)
         with closing(connect_readonly(finished.store)) as connection:
             study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
     trends = tuple(judged_trend(study, trend, without=data is not None) for trend in entry.figure.trends)
@@ -232,7 +245,7 @@ def outcome(
         trends = tuple(judged._replace(seen=judged.seen.replace(place, "")) for judged in trends)
     drawn = [
         panel
-        for plot in entry.plots
+        for plot in (entry.plots if data is None else ())
         for panel in charts.panels(study, plot.x, plot.y, study.panel_keys(plot), close=True)
     ]
     return FigureOutcome(entry.digest if data is None else entry.real_digest, len(finished.variants), trends), drawn

@@ -41,7 +41,7 @@ def vpa(
     built: bool = False,
 ) -> Walked:
     """Return the cut of vertical partitioning of `records` in `tree` for `k` and `m`, with the size of the largest
-    count tree.
+    count tree, of all and of the parts alone.
 
     AA runs on each of the `parts` of the items, of one `level`, in several `processes`; then on all from the results of
     the parts. `built` is passed to it.
@@ -57,7 +57,7 @@ def vpa(
     covers = [tree.above(walk.cut) for walk in walks]
     # Nodes come after the nodes above them: of those above a leaf, the least is the widest.
     last = aa(tree, records, k, m, np.unique(np.min([tree.leaf, *covers], axis=0)), built)
-    return Walked(last.cut, largest_tree([*walks, last]))
+    return Walked(last.cut, largest_tree([*walks, last]), largest_tree(walks))
 
 
 def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, int]]:

@@ -19,10 +19,13 @@ __all__ = ["Raised", "Walked", "cure", "maximal", "ncp", "prices", "ranks"]
 
 
 class Walked(NamedTuple):
-    """A cut as ascending nodes, and the size of the largest count tree that was walked for it, None if none was."""
+    """A cut as ascending nodes, the size of the largest count tree that was walked for it, None if none was, and that
+    of the largest tree of a part, if the cut was made of the cuts of parts.
+    """
 
     cut: Ints
     tree_nodes: int | None = None
+    part_nodes: int | None = None
 
 
 Support = Callable[[tuple[int, ...]], int]
