@@ -63,6 +63,8 @@ def main() -> None:
     print(f"| data | {' | '.join(TITLES)} |\n|{'---|' * (len(TITLES) + 1)}")
     files = real_files(Path(sys.argv[1])) if len(sys.argv) > 1 else {}
     for name, said in files.items():
+        if "format" not in said:  # counts and vectors are no records
+            continue
         options = {key: value for key, value in said.items() if key != "file"}
         print(f"| {name} | {' | '.join(statistics(matrix(str(said['file']), options)))} |")
     for name, (records, items, length, habit, classes) in GENERATED.items():

@@ -1,9 +1,9 @@
 """Run the figures of the papers, and write the gallery page with its pictures: each figure next to our results.
 
-    python benchmarks/gallery_page.py FOLDER [--run] [--data REAL] [--store FILE] [FIGURE...]
+    python benchmarks/gallery_page.py FOLDER [--run] [--data REAL] [--timed] [--store FILE] [FIGURE...]
 
---run is for generated data, --data for the real data in the folder REAL. Without both, the page is written from the
-results in FOLDER. `make gallery` writes docs/gallery.md.
+--run is for generated data, --data for the real data in the folder REAL, --timed only for the figures about time.
+Without --run and --data, the page is written from the results in FOLDER. `make gallery` writes docs/gallery.md.
 """
 
 import argparse
@@ -168,10 +168,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--run", action="store_true", help="run the figures on generated data")
     parser.add_argument("--data", type=Path, help="run the figures on the real data in this folder")
+    parser.add_argument("--timed", action="store_true", help="only the figures about time, such as on an idle machine")
     parser.add_argument("--store", type=Path, help="keep the runs, so that nothing is computed again")
     parser.add_argument("figures", nargs="*", help="parts of names; all figures without any")
-    arguments = parser.parse_args()
-    pictures, chosen = folder_of_pictures(arguments.folder), entries(arguments.figures)
+    arguments = parser.parse_intermixed_args()  # figures may follow options
+    pictures = folder_of_pictures(arguments.folder)
+    chosen = [entry for entry in entries(arguments.figures) if entry.timed or not arguments.timed]
     pictures.mkdir(exist_ok=True)
     outcomes = {is_real: known_outcomes(pictures, real=is_real) for is_real in (False, True)}
     files = real_files(arguments.data) if arguments.data else {}
