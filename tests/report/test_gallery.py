@@ -260,6 +260,52 @@ def digests(entry):
     return {entry.real_digest} if isinstance(entry.figure.real, dict) else {entry.digest}
 
 
+AGREE_ON_REAL_DATA = [
+    ("fig13a-real-data", "in the order of popularity AA loses at most 3 %"),
+    ("fig13a-real-data", "the count tree is manageable"),
+    ("fig13c-height", None),
+    ("fig14-partitioning", "VPA has about the loss of AA"),
+    ("fig14-partitioning", "LRA loses more than AA"),
+    ("fig18d-level", None),
+]
+"""Figures on the real data, and the trend that agrees, or None for all of them."""
+
+
+@pytest.mark.parametrize(("name", "says"), AGREE_ON_REAL_DATA)
+def test_these_trends_agree_on_the_real_files(name, says):
+    judged = gallery.known_outcomes(real=True)[f"km-anonymity/{name}"].trends
+    assert {one.holds for one in judged if says in (None, one.says)} == {True}
+
+
+@pytest.mark.parametrize("name", ["fig11-domain-size", "fig12-knowledge"])
+def test_the_built_trees_agree_with_the_paper(name):
+    (entry,) = gallery.entries([name])
+    assert gallery.known_outcomes()[entry.name].verdict(entry.figure) == gallery.AGREES
+
+
+@ENTRIES
+def test_an_experiment_that_a_reason_names_is_there(entry):
+    texts = [entry.figure.why or "", *(trend.checked or "" for trend in entry.figure.trends)]
+    named = {found for text in texts for found in re.findall(r"\bbenchmarks/[\w/]+[.]py\b", text)}
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
+def test_generated_data_decide_nothing_about_real_data(tmp_path):
+    real = SCENARIO.replace("  trends:", "  real: {data: {real: bms_pos}}\n  trends:")
+    found = []
+    for old, new in (("", ""), ("transactions: 50", "transactions: 60"), ("k: 2", "k: 3")):
+        (tmp_path / "s.yaml").write_text(real.replace(old, new, 1))
+        found.append(gallery._entry(tmp_path / "s.yaml"))
+    first, data, k = found
+    assert (data.real_digest, k.real_digest != first.real_digest) == (first.real_digest, True)
+    assert len({entry.digest for entry in found}) == 3
+
+
+def test_figures_about_time_are_known():
+    (timed,), (untimed,) = gallery.entries(["fig13d"]), gallery.entries(["fig18d"])
+    assert (timed.timed, untimed.timed) == (True, False)
+
+
 def test_every_figure_has_real_data_or_says_why_not():
     assert [entry.name for entry in gallery.entries() if not entry.figure.real] == []
 
