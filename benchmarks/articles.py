@@ -57,7 +57,7 @@ def write_vectors(folder: Path, items: Sequence[str], path: Path) -> None:
     with gzip.open(folder / "glove100_vocab_150k.txt.gz", "rt", encoding="utf-8") as lines:
         rows = {word: row for row, word in enumerate(line.rstrip("\n") for line in lines) if word in words}
     at = list(rows.values())
-    vectors = packed["q"][at] * packed["scale"][at, np.newaxis].astype(np.float32)
+    vectors = packed["q"][at] * packed["scale"][at, np.newaxis].astype(np.float32) / 127  # the scale is of the largest
     with path.open("w", encoding="utf-8") as file:
         for word, vector in zip(rows, vectors, strict=True):
             print(word, *(f"{number:.4f}" for number in vector), file=file)

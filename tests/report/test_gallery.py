@@ -343,6 +343,7 @@ def test_real_data_are_found_by_content_or_by_name(tmp_path, monkeypatch, call):
     known = {"pos": ["bmspos"], "web": ["bms1"], "shop": ["shop"]}
     data_sets = {name: {"names": starts, "sha256": [], "read": {"format": "basket"}} for name, starts in known.items()}
     data_sets["pos"]["sha256"] = [sha256(lines).hexdigest()]
+    data_sets["words"] = {"names": ["bms1"], "sha256": [], "key": "vectors", "read": {}}
     (papers / gallery.REAL_DATA).write_text(json.dumps(data_sets))
     monkeypatch.setattr(gallery, "folder_of_papers", lambda: papers)
     data = tmp_path / "data"
@@ -350,6 +351,7 @@ def test_real_data_are_found_by_content_or_by_name(tmp_path, monkeypatch, call):
     (data / "mine.gz").write_bytes(gzip.compress(lines))
     (data / "BMS-1.dat").write_bytes(b"1\n")
     found = real_files(data)
+    assert found.pop("words") == {"vectors": str(data / "BMS-1.dat")}
     assert {name: Path(said["file"]).name for name, said in found.items()} == {"pos": "mine.gz", "web": "BMS-1.dat"}
 
 

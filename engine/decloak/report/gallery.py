@@ -134,7 +134,7 @@ def real_files(folder: Path) -> dict[str, dict[str, object]]:
             path for path in present if any(plain[path].startswith(start) for start in data_set["names"])
         ]
         if fitting:
-            found[name] = {"file": str(fitting[0].absolute()), **data_set["read"]}
+            found[name] = {data_set.get("key", "file"): str(fitting[0].absolute()), **data_set["read"]}
     return found
 
 
