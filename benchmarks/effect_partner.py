@@ -10,7 +10,7 @@ Each attacker keeps one member per row. `chance` keeps one at random and `glove`
 from the release. `adaptive` knows the choice of partners: it learns from the other two samples, which are published in
 the same way, and from their originals. Its features are GloVe's distances, the lift in those two samples, and the
 support there. `narrow` has fewer features: of each measure the mean distance, and it minus the means of its row and its
-column. `reversed` eliminates the closest member instead. The gain is (F - chance) / (1 - chance).
+column. `no lift` is `narrow` without the lift. `reversed` eliminates the closest member instead. The gain is (F - chance) / (1 - chance).
 
 The last columns are the loss in units of COAT's own, the records with two members of one label, the choices with
 several partners of the least loss, and the seconds of processor time more than COAT's own. Then come the bars, each
@@ -51,9 +51,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "even, language + population": {"partner": "even", "language": True, "population": True},
     "hard, language + population": {"partner": "hard", "language": True, "population": True},
 }
-ATTACKERS = ("chance", "glove", "reversed", "selftrained", "narrow", "adaptive")
+ATTACKERS = ("chance", "glove", "reversed", "selftrained", "no lift", "narrow", "adaptive")
 NARROW = [*(10 * measure + place for measure in range(3) for place in range(3)), -2, -1]
 """The features of `narrow` among those of `cell_features`: the last two are the numbers of rows and columns."""
+NO_LIFT = [place for place in NARROW if place // 10 != 1]
 
 
 class Made(NamedTuple):
@@ -194,7 +195,7 @@ def adaptive(made: Made, others: Sequence[Made], glove: Measure) -> dict[str, li
     every = list(range(own.shape[1]))
     return {
         name: split(learn(taught[:, chosen], added).probability(own[:, chosen]), made.attacked)
-        for name, chosen in (("narrow", NARROW), ("adaptive", every))
+        for name, chosen in (("no lift", NO_LIFT), ("narrow", NARROW), ("adaptive", every))
     }
 
 
@@ -241,10 +242,10 @@ def report(name: str, results: Iterable[tuple[str, list[Made], list[dict[str, fl
             ties = np.mean([one.ties for one in plain])
             print(f"{name}: several partners of the least loss in {ties:.0%} of the choices")
             print(
-                f"{'':28}" + "".join(f"{attacker:>12}" for attacker in ATTACKERS) + "  gain (three last)  loss  two  s"
+                f"{'':28}" + "".join(f"{attacker:>12}" for attacker in ATTACKERS) + "  gain (four last)  loss  two  s"
             )
         mean = {attacker: float(np.mean([one[attacker] for one in f])) for attacker in ATTACKERS}
-        gain = [(mean[attacker] - mean["chance"]) / (1 - mean["chance"]) for attacker in ATTACKERS[-3:]]
+        gain = [(mean[attacker] - mean["chance"]) / (1 - mean["chance"]) for attacker in ATTACKERS[-4:]]
         losses = [float(one.release.ul.exact / was.release.ul.exact) for one, was in zip(made, plain, strict=True)]
         seconds = np.mean([one.seconds - was.seconds for one, was in zip(made, plain, strict=True)])
         print(
@@ -256,7 +257,7 @@ def report(name: str, results: Iterable[tuple[str, list[Made], list[dict[str, fl
         if made is not plain:
             falls = (
                 f"{name} {' '.join(f'{was[name] - one[name]:.3f}' for one, was in zip(f, before, strict=True))}"
-                for name in ATTACKERS[-3:]
+                for name in ATTACKERS[-4:]
             )
             fit = max(abs(loss - 1) for loss in losses) <= 0.05
             more = any(one.together > was.together for one, was in zip(made, plain, strict=True))

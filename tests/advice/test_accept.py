@@ -137,7 +137,8 @@ def test_a_figure_that_one_repetition_lacks_is_not_measured():
     assert one.holds is True
     (one,) = judged_criteria(config, FormName.DISASSOCIATED, [exposed, {}]).criteria
     assert (one.holds, "UNDEFINED" in one.text) == (None, True)
-    assert judged_criteria({}, FormName.DISASSOCIATED, [exposed]) is None
+    for unknown in ({}, {"accept": 3}, {"accept": ["another <= 1%"]}):  # a store of another version, or a hostile one
+        assert judged_criteria(unknown, FormName.DISASSOCIATED, [exposed]) is None
 
 
 def test_only_drawn_people_have_an_interval():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationError
 
 from decloak.data.forms import FormName
 from decloak.digest import Config
@@ -353,21 +353,24 @@ def judged_criteria(
 ) -> JudgedCriteria | None:
     """Judge the release of a scenario by its criteria, by the means over its `repetitions`.
 
-    `config` is the scenario. Return None if it has no criteria.
+    `config` is the scenario. Return None if it has no criteria, or some that this version does not know.
     """
-    accept = _Judging.model_validate_json(json.dumps({"accept": config.get("accept")})).accept
+    try:
+        accept = _Judging.model_validate_json(json.dumps({"accept": config.get("accept")})).accept
+    except ValidationError:
+        return None
     if accept is None:
         return None
     by, targets = accepted(accept), TARGETS
     for entry in config.get("measure") or ():
-        if isinstance(entry, Mapping) and "exposure" in entry:
-            targets = entry["exposure"].get("targets", TARGETS)
+        settings = entry.get("exposure") if isinstance(entry, Mapping) else None
+        targets = settings.get("targets", TARGETS) if isinstance(settings, Mapping) else targets
     mean = {
         key: PooledFigure(*(_mean([figures[key][part] for figures in repetitions]) for part in range(3)))
         for key in repetitions[0]
         if all(key in figures for figures in repetitions)
     }
-    found = worst_figures(mean, form, None if targets == "all" else int(targets))
+    found = worst_figures(mean, form, targets if isinstance(targets, int) else None)
     return JudgedCriteria(by.name, tuple(criterion.judged(found) for criterion in by.criteria))
 
 
