@@ -10,7 +10,8 @@ Each attacker keeps one member per row. `chance` keeps one at random and `glove`
 from the release. `adaptive` knows the choice of partners: it learns from the other two samples, which are published in
 the same way, and from their originals. Its features are GloVe's distances, the lift in those two samples, and the
 support there. `narrow` has fewer features: of each measure the mean distance, and it minus the means of its row and its
-column. `no lift` is `narrow` without the lift. `reversed` eliminates the closest member instead. The gain is (F - chance) / (1 - chance).
+column. `no lift` is `narrow` without the lift. `reversed` eliminates the closest member instead. The gain is
+(F - chance) / (1 - chance).
 
 The last columns are the loss in units of COAT's own, the records with two members of one label, the choices with
 several partners of the least loss, and the seconds of processor time more than COAT's own. Then come the bars, each
