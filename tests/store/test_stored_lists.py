@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError
-from decloak.store.assigned import read_assigned, read_given
+from decloak.store.assigned import read_assigned
 from decloak.store.distance_tables import read_distances, read_pair_scores, read_pairs
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import json_lists, read_lists, read_numbers, read_references, write_numbers
@@ -205,7 +205,7 @@ def test_views_show_what_the_engine_reads(store, clusters):
             shown = connection.execute(given_rows, (attack,)).fetchall()
             listed = [
                 (a.cluster, str(a.chunk), json.dumps(a.unit, ensure_ascii=False), *a.rows)
-                for a in read_given(connection, attack)
+                for a in read_assigned(connection, attack).by_finding()
             ]
             assert shown == listed != []
         assert connection.execute("select count(*) from cluster_row").fetchone() == (60,)

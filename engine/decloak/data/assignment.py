@@ -82,14 +82,22 @@ class AssignmentList(Sequence[Assignment]):
     """Assignments as arrays, and the rows among which several choices are equally likely.
 
     Assignment i gives the unit `kinds[kind[i]]` of the cluster `cluster[i]` to the rows of list i of `given`. `tied`
-    has the equally likely rows of each; `given` contains a random choice of these, as many as the unit needs.
+    has the equally likely rows of each; `given` contains a random choice of these, as many as the unit needs. `finding`
+    numbers the rows of `given` in the order in which the attack found them.
     """
 
     def __init__(
-        self, cluster: Ints, kind: Ints, kinds: Sequence[Kind], given: RowLists, tied: RowLists | None = None
+        self,
+        cluster: Ints,
+        kind: Ints,
+        kinds: Sequence[Kind],
+        given: RowLists,
+        tied: RowLists | None = None,
+        finding: Ints | None = None,
     ) -> None:
         self.cluster, self.kind, self.kinds, self.given = cluster, kind, kinds, given
         self.tied = tied or RowLists(np.zeros(len(cluster) + 1, np.int64), np.zeros(0, np.int64))
+        self.finding = np.arange(len(given.rows)) if finding is None else finding
 
     @classmethod
     def of(
@@ -136,8 +144,23 @@ class AssignmentList(Sequence[Assignment]):
 
     def select(self, chosen: Ints) -> "AssignmentList":
         """Return the assignments with the indices `chosen`, in that order."""
-        given, tied = self.given.select(chosen), self.tied.select(chosen)
-        return AssignmentList(self.cluster[chosen], self.kind[chosen], self.kinds, given, tied)
+        given, tied, finding = (
+            self.given.select(chosen),
+            self.tied.select(chosen),
+            self.finding[self.given.places(chosen)],
+        )
+        return AssignmentList(self.cluster[chosen], self.kind[chosen], self.kinds, given, tied, finding)
+
+    @property
+    def places(self) -> Ints:
+        """The place in the rows of `given` of each finding."""
+        return np.argsort(self.finding)
+
+    def by_finding(self, chosen: Ints | slice = slice(None)) -> "AssignmentList":
+        """Return the assignments a row at a time, in the order of findings; with `chosen`, of these findings."""
+        place = self.places[chosen]
+        owner, row = self.given.list_of_row[place], self.given.rows[place]
+        return AssignmentList(self.cluster[owner], self.kind[owner], self.kinds, RowLists(np.arange(len(row) + 1), row))
 
     def keys(self, numbers: Mapping[Kind, int]) -> Ints:
         """Return `cluster * len(numbers) + number` of each assignment; -1 for a kind without one of the `numbers`."""

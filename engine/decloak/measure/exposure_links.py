@@ -9,7 +9,6 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.measure.family import POOLED, Attacked, MetricResult
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.store.assigned import read_given
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
@@ -51,9 +50,9 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     behind = attacked.release.with_ground_truth(TrueRows)
     if behind is None:
         return None
-    links = read_given(attacked.connection, attacked.number, chosen)
-    if len(links) != len(chosen):
+    if not attacked.assignments and len(chosen):
         return None  # the findings are facts, which are no links
+    links = attacked.assignments.by_finding(chosen)
     return p[chosen], behind.right_of_equals(links, attacked.assignments), behind.assigned_units(links).row
 
 

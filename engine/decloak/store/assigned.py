@@ -8,7 +8,7 @@ The findings of a unit follow each other. The rows of a cluster follow each othe
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment, AssignmentList, Kind, RowLists
 from decloak.data.pairs import first_occurrences
+from decloak.data.rows import BLOCK
 from decloak.store.inserting import insert_rows, next_number
 from decloak.store.lists import damaged, read_object
 from decloak.store.records import dataset_of, extent
 
-__all__ = ["as_read", "read_assigned", "read_given", "read_places", "read_rows_given", "write_assigned"]
+__all__ = ["as_read", "read_assigned", "read_rows_given", "write_assigned"]
 
 
 def write_assigned(
@@ -31,17 +32,18 @@ def write_assigned(
     `attack` made the `assignments` to rows of `release`. `values` ranked these rows; one that is not finite is unknown.
     """
     owner, rows = assignments.given.list_of_row, assignments.given.rows
-    txns = _starts(connection, release)[assignments.cluster][owner] + rows if len(rows) else rows
-    units = _units(connection, assignments)[owner]
+    starts, units = _starts(connection, release), _units(connection, assignments)
     first = next_number(connection, "finding")
     connection.execute("update attack set first = ?, findings = ? where id = ?", (first, len(rows), attack))
-    ranks: list[float | None] = values.tolist()
-    for place in np.flatnonzero(~np.isfinite(values)).tolist():
-        ranks[place] = None
-    found = zip(range(first, first + len(rows)), repeat(attack), txns.tolist(), units.tolist(), ranks, strict=False)
-    insert_rows(connection, "assigned_unit (finding, attack, txn, unit, value)", found)
-    numbers = assignments.given.start.tolist()
-    sharing = {number: list(tied) for number, tied in zip(numbers, assignments.tied.tuples(), strict=False) if tied}
+    for begin in range(0, len(rows), BLOCK):  # as Python's numbers all of them would take ten times the memory
+        block = slice(begin, begin + BLOCK)
+        txns = starts[assignments.cluster[owner[block]]] + rows[block]
+        ranks = np.where(np.isfinite(values[block]), values[block], np.nan)  # NaN is null in SQLite
+        numbers = range(first + begin, first + begin + len(txns))
+        found = zip(numbers, repeat(attack), txns.tolist(), units[owner[block]].tolist(), ranks.tolist(), strict=False)
+        insert_rows(connection, "assigned_unit (finding, attack, txn, unit, value)", found)
+    firsts = assignments.given.start.tolist()
+    sharing = {number: list(tied) for number, tied in zip(firsts, assignments.tied.tuples(), strict=False) if tied}
     if sharing:
         text = json.dumps(sharing, separators=(",", ":"))
         connection.execute("update attack set ties = ? where id = ?", (text, attack))
@@ -100,8 +102,8 @@ def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
         return None
     rows = connection.execute(
         "select txn, unit from assigned_unit where finding >= ?1 and finding < ?1 + ?2 order by finding", (first, count)
-    ).fetchall()
-    txns, units = np.array(rows, np.int64).reshape(-1, 2).T
+    )
+    txns, units = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 2).T
     starts = _starts(connection, release)
     whole = extent(connection, dataset_of(connection, release))
     if len(txns) and not whole.first <= int(txns.min()) <= int(txns.max()) < whole.first + whole.records:
@@ -148,7 +150,8 @@ def read_assigned(connection: sqlite3.Connection, attack: int) -> AssignmentList
     start = np.flatnonzero(begins)
     kinds, given = findings.kinds(attack), RowLists(np.append(start, len(order)), rows)
     keys = list(zip(clusters[start].tolist(), units[start].tolist(), strict=True))
-    return AssignmentList(clusters[start], units[start], kinds, given, _ties(connection, attack, findings, keys))
+    ties = _ties(connection, attack, findings, keys)
+    return AssignmentList(clusters[start], units[start], kinds, given, ties, order)
 
 
 def _ties(
@@ -164,21 +167,6 @@ def _ties(
         return RowLists.of([rows.get(key, ()) for key in keys])
     except (IndexError, TypeError, ValueError):
         raise damaged(f"the ties of attack {attack} are of no finding") from None
-
-
-def read_places(connection: sqlite3.Connection, attack: int) -> Ints:
-    """Return the place of each finding of `attack` among all rows of its assignments, in the order of `as_read`."""
-    findings = _findings(connection, attack)
-    return np.zeros(0, np.int64) if findings is None else np.argsort(findings.read_order)
-
-
-def read_given(connection: sqlite3.Connection, attack: int, chosen: Ints | None = None) -> AssignmentList:
-    """Return the assignments of `attack`, a row at a time in the order of its findings; with `chosen`, of these."""
-    findings = _findings(connection, attack)
-    if findings is None:
-        return AssignmentList.of()
-    cluster, row, unit = (column if chosen is None else column[chosen] for column in findings[:3])
-    return AssignmentList(cluster, unit, findings.kinds(attack), RowLists(np.arange(len(row) + 1), row))
 
 
 def read_rows_given(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, str, str, int]]:

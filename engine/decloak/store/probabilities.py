@@ -9,7 +9,7 @@ import numpy as np
 
 from decloak.arrays import Floats
 from decloak.data.assignment import Assignment
-from decloak.store.assigned import read_given
+from decloak.store.assigned import read_assigned
 from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
 
 __all__ = [
@@ -80,7 +80,7 @@ def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[Probable
     all_p = probabilities(connection, attack)
     if all_p is None:
         return []
-    gifts = read_given(connection, attack)
+    gifts = read_assigned(connection, attack).by_finding()
     return [
         ProbableGift(gift, p)
         for gift, p in zip(gifts, all_p.tolist(), strict=bool(gifts))  # eliminations assign nothing
