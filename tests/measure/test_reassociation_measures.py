@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_reassociate as naive
-from decloak.data.assignment import Assignment
+from decloak.data.assignment import Assignment, AssignmentList
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
 from decloak.measure.kernels.breakage import KmBreakage, TransactionBreakage, km_breakage_of
@@ -64,6 +64,36 @@ def test_golden_accuracy_and_breakage(case):
         assert broken == TransactionBreakage(metrics["broken_row"], metrics["broken_class"], metrics["records"])
         exposed = km_breakage(release, records, truth, given_rows, k=case["k"], m=case["m"])
         assert exposed == KmBreakage(metrics["km_exposed_row"], metrics["km_exposed_class"], metrics["km_protected"])
+
+
+@settings(max_examples=150)
+@given(attacked(), st.data())
+def test_a_row_among_equals_is_right_as_often_as_they_are(made, data):
+    release, records, truth, assignments = made
+    rows = TrueRows(release, records, truth)
+    every = [range(release.clusters[one.cluster].size) for one in assignments]
+    ties = {
+        one[:3]: tuple(sorted(data.draw(st.sets(st.sampled_from(all_rows)))))
+        for one, all_rows in zip(assignments, every, strict=True)
+    }
+    gifts = [Assignment(*one[:3], (row,)) for one in assignments for row in one.rows]
+    expected = [
+        fmean(share_right(release, records, truth, gift[:3], row) for row in tied)
+        if gift.rows[0] in (tied := ties[gift[:3]])
+        else share_right(release, records, truth, gift[:3], gift.rows[0])
+        for gift in gifts
+    ]
+    assert rows.right_of_equals(gifts, AssignmentList.of(assignments, ties)).tolist() == pytest.approx(expected)
+
+
+def share_right(release, records, truth, unit, row):
+    """The share of the rows with the anchor of a row that truly have a unit."""
+    cluster, chunk, items = unit
+    whole = release.clusters[cluster]
+    anchors = [*whole.record_chunks[0].subrecords, *[()] * whole.size][: whole.size]
+    shown = set(items) if chunk == "T" else set(whole.record_chunks[chunk].items)
+    alike = [at for at, anchor in enumerate(anchors) if anchor == anchors[row]]
+    return fmean(shown & set(records[truth[cluster][at]]) == set(items) for at in alike)
 
 
 @CASES

@@ -2,7 +2,9 @@
 
 import math
 from itertools import combinations
+from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,9 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
+from decloak.rules.reassociate import scores as kernel_scores
 from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.scores import coded_scores
 from decloak.rules.reassociate.strategy import Reassociation
 from disassociated_releases import GOLDEN, release_of, releases, scores, scores_of
 from row_values import row_values
@@ -36,6 +40,19 @@ def test_every_unit_on_its_own_goes_where_the_naive_attack_puts_it(made, known, 
     strategy = Reassociation.build(units=units, combine=combine, give=give)
     expected = naive.attack(release, known, combine, units, give, closer)
     assert reassociate(release, known, strategy, closer=closer) == expected
+
+
+@given(scores())
+def test_scores_are_the_same_in_a_table_and_by_a_search(known):
+    items = sorted({item for pair in known for item in pair} | {"other"})
+    a, b = np.meshgrid(np.arange(-1, len(items)), np.arange(-1, len(items)))
+    found = coded_scores(known, "larger", items, None).of(a, b)
+    with mock.patch.object(kernel_scores, "TABLE", 0):
+        assert np.array_equal(coded_scores(known, "larger", items, None).of(a, b), found, equal_nan=True)
+    for x, y, score in zip(a.flat, b.flat, found.flat, strict=True):
+        pair = (items[x], items[y]) if min(x, y) >= 0 else ()
+        wanted = known.get(pair, known.get(pair[::-1]))
+        assert np.isnan(score) if wanted is None else score == wanted
 
 
 @settings(max_examples=50)

@@ -15,7 +15,7 @@ terms, which have 1 to k-1. Items that every record of a cluster has are left ou
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -154,8 +154,9 @@ def expectation(
     odds = np.nan_to_num(odds)  # a unit that no row can have
     filled = None if ruled_out is None else _EmptyRows.of(batch)
     p = _shares(odds, batch.sizes[batch.owner], targets, batch.chunk, filled)
-    for _ in range(RULINGS if ruled_out else 0):
-        if not _apply_rules(batch, p, odds, ruled_out or {}):
+    limits = [] if ruled_out is None else list(_limits(batch, ruled_out))
+    for _ in range(RULINGS if limits else 0):
+        if not _lower_odds(limits, p, odds):
             break
         p = _shares(odds, batch.sizes[batch.owner], targets, batch.chunk, filled)
     return p
@@ -211,18 +212,30 @@ def _shares(odds: Floats, sizes: Floats, targets: Floats, chunk: Ints, filled: _
     return p
 
 
-def _apply_rules(batch: Batch, p: Floats, odds: Floats, ruled_out: Mapping[int, CoverLimits]) -> bool:
-    """Lower the odds where more rows join a covered item than the algorithm allows; return True if there were such."""
-    broken = False
+class _Limit(NamedTuple):
+    """A rule of the algorithm: at most `high` rows are in these cells of units and anchors of `sizes` rows."""
+
+    cells: tuple[Ints, ...]
+    sizes: Floats
+    high: int
+
+
+def _limits(batch: Batch, ruled_out: Mapping[int, CoverLimits]) -> Iterator[_Limit]:
     for at, (case, units) in enumerate(batch.by_case()):
         for rule in cover_rules(case, ruled_out[case.number]):
             cells = np.ix_(np.flatnonzero(rule.units) + units.start, np.flatnonzero(rule.anchors))
-            sizes = batch.sizes[at, : len(case.rows.anchors)][rule.anchors]
-            joined = float((p[cells] * sizes).sum())
-            if joined > rule.high * (1 + 1e-3):
-                # The factor for odds with which about rule.high of these rows are joined, at most.
-                rows = int(sizes.sum())
-                q, t = min(joined / rows, 1 - CLOSE), min(rule.high / rows, 0.5)
-                odds[cells] *= min(rule.high / joined, t * (1 - q) / (q * (1 - t)))
-                broken = True
+            yield _Limit(cells, batch.sizes[at, : len(case.rows.anchors)][rule.anchors], rule.high)
+
+
+def _lower_odds(limits: Sequence[_Limit], p: Floats, odds: Floats) -> bool:
+    """Lower the odds where more rows join a covered item than the algorithm allows; return True if there were such."""
+    broken = False
+    for cells, sizes, high in limits:
+        joined = float((p[cells] * sizes).sum())
+        if joined > high * (1 + 1e-3):
+            # The factor for odds with which about `high` of these rows are joined, at most.
+            rows = int(sizes.sum())
+            q, t = min(joined / rows, 1 - CLOSE), min(high / rows, 0.5)
+            odds[cells] *= min(high / joined, t * (1 - q) / (q * (1 - t)))
+            broken = True
     return broken

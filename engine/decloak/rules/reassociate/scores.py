@@ -23,6 +23,7 @@ column I is for absent items. NaN is no score.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeVar
@@ -49,17 +50,32 @@ EPSILON = 1e-9
 ODDS = ("bayes", "fitted")
 """Ways to combine that add log odds."""
 
+TABLE = 1 << 24
+"""Scores of all items with all up to which they are looked up in a table: a search takes five times as long."""
+
 AT_ONCE = 1 << 20
 """Numbers in the largest array of a batch, about: bounds the memory."""
 
 
-class Scores(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scores:
     """Scores by pairs of item codes, larger is closer; `neutral` is the score of items with nothing in common."""
 
     code: Mapping[str, int]
     keys: Ints
     values: Floats
     neutral: float
+
+    @cached_property
+    def _table(self) -> Floats | None:
+        """The scores of all items with all, if these are few; the last row and column are for negative codes."""
+        items = len(self.code)
+        if (items + 1) ** 2 > TABLE:
+            return None
+        table = np.full((items + 1, items + 1), np.nan)
+        a, b = np.divmod(self.keys, items)
+        table[a, b] = table[b, a] = self.values
+        return table
 
     def of(self, a: Ints, b: Ints) -> Floats:
         """Return the scores of pairs of `a` and `b`, in either order; NaN where there is none.
@@ -68,6 +84,8 @@ class Scores(NamedTuple):
         """
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
+        if self._table is not None:
+            return self._table[a, b]
         keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
         index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[index] == keys, self.values[index], np.nan)
