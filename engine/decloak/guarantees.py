@@ -33,6 +33,7 @@ from decloak.library.checking import AnyRelease, release_of
 from decloak.library.running import evaluate
 
 __all__ = [
+    "copies_no_record",
     "has_no_cover_problem",
     "keeps_cells",
     "keeps_coat",
@@ -130,6 +131,19 @@ def has_no_cover_problem(release: Disassociated) -> None:
     """Raise an error if a disassociated `release` has a cover problem."""
     if problems := cover_problems(release):
         raise AssertionError(f"{len(problems)} cover problems: {problems[:FEW]}")
+
+
+def copies_no_record(release: AnyForm, original: Records, k: int = 2, size: int = 3) -> None:
+    """Raise an error if a synthetic `release` has exactly the items of 1 to `k` - 1 `original` records.
+
+    Records of fewer than `size` items do not count. A model also draws some records of people by chance, the more the
+    fewer items there are.
+    """
+    held = Counter(frozenset(record) for record in original)
+    found = release_of(release)
+    shown = {frozenset(row) for row in found.transactions} if isinstance(found, Generalised) else set()
+    if copies := sorted(sorted(row) for row in shown if len(row) >= size and 0 < held[row] < k):
+        raise AssertionError(f"copies of fewer than {k} original records: {copies[:FEW]}")
 
 
 def keeps_km_between(earlier: AnyForm, later: AnyForm, k: int, m: int) -> None:

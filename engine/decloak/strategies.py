@@ -18,8 +18,20 @@ from typing import Any, ClassVar, NamedTuple
 
 from decloak import guarantees
 from decloak.anonymisers.registry import anonymise
+from decloak.damages import (
+    IN_CLUSTERS,
+    IN_TABLES,
+    Case,
+    Damage,
+    break_utility,
+    disguise_sensitive,
+    reveal_sensitive,
+    show_member,
+    show_suppressed,
+)
 from decloak.data.forms import FormName, Release
 from decloak.data.hierarchy import Hierarchy
+from decloak.data.published import Published
 from decloak.errors import DecloakError, suggest
 
 try:
@@ -30,37 +42,30 @@ except ModuleNotFoundError:
     message = "decloak.strategies needs the package hypothesis; pip install hypothesis"
     raise ModuleNotFoundError(message, name="hypothesis") from None
 
-__all__ = ["Case", "IncrementalReleases", "Released", "cases", "hierarchies", "items", "releases", "transactions"]
+__all__ = [
+    "Case",
+    "IncrementalReleases",
+    "Released",
+    "cases",
+    "faults",
+    "hierarchies",
+    "items",
+    "releases",
+    "transactions",
+]
 
 Transactions = list[list[str]]
 LONGEST = 6
 """Largest number of items in a transaction."""
 
 
-class Case(NamedTuple):
-    """Transactions with parameters. At least k transactions are not empty, or none.
-
-    The hierarchy is over all items that are not sensitive.
-    """
-
-    transactions: Transactions
-    hierarchy: Hierarchy
-    k: int
-    m: int
-    sensitive: tuple[str, ...] = ()
-
-    @property
-    def items(self) -> list[str]:
-        """The items of the transactions, sorted."""
-        return sorted({item for row in self.transactions for item in row})
-
-
 class Released(NamedTuple):
-    """A case, a release of it, and the method that made the release."""
+    """A case, a release of it, and the method that made the release. A near-valid release has a `fault`."""
 
     case: Case
     release: Any
     method: str
+    fault: str = ""
 
 
 def items(most: int = 8) -> st.SearchStrategy[list[str]]:
@@ -119,16 +124,42 @@ def cases(
 
 
 class _Maker(NamedTuple):
-    """A method as a function of a case and k, and the guarantee of its releases; None if it has none."""
+    """A method as a function of a case, the guarantee of its releases, and ways to damage them."""
 
-    make: Callable[[Case, int], Release]
-    keeps: Callable[[Case, Any], None] | None
+    make: Callable[[st.DrawFn, Case], tuple[Case, Release]]
+    keeps: Callable[[Case, Any], None] | None = None
+    damages: Mapping[str, Damage] = {}
+    bounds: Sequence[str] = ("k", "m")
+    """The parameters that a near-valid release meets only for one less."""
+
+    @property
+    def faults(self) -> list[str]:
+        """The kinds of near-valid releases."""
+        return [*(f"{bound} - 1" for bound in self.bounds if self.keeps), *self.damages]
+
+
+def _draw_sets(draw: st.DrawFn, case: Case) -> tuple[Case, Published]:
+    """Return records of items and sets that may overlap, each record at least k times, and originals for them."""
+    label = st.sets(st.sampled_from(case.items), min_size=1, max_size=3).map(lambda items: tuple(sorted(items)))
+    kinds = draw(st.lists(st.sets(label, min_size=1, max_size=3).map(sorted), min_size=1, max_size=3))
+    shown = [kind for kind in kinds for _ in range(draw(st.integers(case.k, case.k + 1)))]
+    original = [sorted({draw(st.sampled_from(element)) for element in row}) for row in shown]
+    rows = tuple(tuple(element[0] if len(element) == 1 else element for element in row) for row in shown)
+    parameters = {"k": case.k, "m": case.m}
+    ids = tuple(str(number) for number in range(1, len(rows) + 1))
+    return case._replace(transactions=original), Published(rows, ids, method="drawn", parameters=parameters)
+
+
+def _of(make: Callable[[Case], Release]) -> Callable[[st.DrawFn, Case], tuple[Case, Release]]:
+    """Return `make` as a function of a case that draws nothing."""
+    return lambda _, case: (case, make(case))
 
 
 def _km(method: str) -> _Maker:
     return _Maker(
-        lambda case, k: anonymise(case.transactions, method, k=k, m=case.m, hierarchy=case.hierarchy),
+        _of(lambda case: anonymise(case.transactions, method, k=case.k, m=case.m, hierarchy=case.hierarchy)),
         lambda case, release: guarantees.keeps_km(release, case.k, case.m, case.transactions),
+        {"shown item": show_member},
     )
 
 
@@ -137,71 +168,142 @@ def _each(names: Iterable[str]) -> list[list[str]]:
 
 
 _METHODS: dict[str, dict[str, _Maker]] = {
-    FormName.GENERALISED: {name: _km(name) for name in ("cut", "aa", "da", "lra", "vpa")},
+    FormName.GENERALISED: {
+        **{name: _km(name) for name in ("cut", "aa", "da", "lra", "vpa")},
+        "diversity": _Maker(
+            _of(
+                lambda case: anonymise(
+                    case.transactions, "diversity", l=2, m=case.m, sensitive=case.sensitive, hierarchy=case.hierarchy
+                )
+            ),
+            lambda case, release: guarantees.keeps_l_diversity(
+                release, 2, case.m, case.sensitive, case.transactions
+            ),
+            {"revealed sensitive item": reveal_sensitive, "disguised sensitive item": disguise_sensitive},
+            ("m",),
+        ),
+    },
     FormName.SET_GENERALISED: {
         "coat": _Maker(
-            lambda case, k: anonymise(
-                case.transactions, "coat", k=k, privacy=_each(case.items), utility=[case.items]
+            _of(
+                lambda case: anonymise(
+                    case.transactions, "coat", k=case.k, privacy=_each(case.items), utility=[case.items],
+                    order="recorded",
+                )
             ),
             lambda case, release: guarantees.keeps_coat(
                 release, case.k, _each(case.items), [case.items], case.transactions
             ),
+            {"shown item": show_suppressed, "utility": break_utility},
+            ("k",),
         ),
         "suppression": _Maker(
-            lambda case, k: anonymise(case.transactions, "suppression", k=k, m=case.m, suppress="items"),
+            _of(
+                lambda case: anonymise(
+                    case.transactions, "suppression", k=case.k, m=case.m, suppress="items", order="recorded"
+                )
+            ),
             lambda case, release: guarantees.keeps_km(release, case.k, case.m),
+            {"shown item": show_suppressed},
+        ),
+        "drawn": _Maker(
+            _draw_sets,
+            lambda case, release: guarantees.keeps_km(release, case.k, case.m),
+            {"shown item": show_suppressed},
+            ("k",),
         ),
     },
     FormName.DISASSOCIATED: {
         "disassociation": _Maker(
-            lambda case, k: anonymise(case.transactions, "disassociation", k=k, m=case.m),
+            _of(lambda case: anonymise(case.transactions, "disassociation", k=case.k, m=case.m)),
             lambda case, release: guarantees.keeps_disassociation(release, case.k, case.m, case.transactions),
+            IN_CLUSTERS,
         )
     },
     FormName.ITEMSETS: {
         "itemsets": _Maker(
-            lambda case, k: anonymise(case.transactions, "itemsets", k=k, m=case.m),
+            _of(lambda case: anonymise(case.transactions, "itemsets", k=case.k, m=case.m)),
             lambda case, release: guarantees.keeps_cells(release, case.k, "refuse", case.transactions),
+            IN_TABLES,
+            ("k",),
         )
     },
     FormName.SYNTHETIC: {
-        "synthetic": _Maker(lambda case, k: anonymise(case.transactions, "synthetic", parts=2, seed=k), None)
+        "synthetic": _Maker(_of(lambda case: anonymise(case.transactions, "synthetic", parts=2, seed=case.k)))
     },
 }  # fmt: skip
 
 
-def releases(form: str, *, valid: bool = True, skew: float = 0) -> st.SearchStrategy[Released]:
+def faults(form: str) -> list[str]:
+    """Return the kinds of near-valid releases of a published `form`, for `releases(form, fault=KIND)`."""
+    return list(dict.fromkeys(fault for maker in _makers(form).values() for fault in maker.faults))
+
+
+def _makers(form: str) -> Mapping[str, _Maker]:
+    if form not in _METHODS:
+        hint = suggest(form, _METHODS) or f"forms are {', '.join(_METHODS)}"
+        raise DecloakError(f"no releases of the form {form!r}", hint=hint)
+    return _METHODS[form]
+
+
+def releases(
+    form: str, *, valid: bool = True, skew: float = 0, fault: str | None = None
+) -> st.SearchStrategy[Released]:
     """Return a strategy for releases of a published `form`, with their cases.
 
-    `form` is generalised, set-generalised, disassociated, itemset-table or synthetic. A release that is not `valid` is
-    near-valid: it meets its guarantee for k - 1, states k, and violates it. Synthetic records have no guarantee.
-    `skew` is as in `transactions`.
+    - `form`: generalised, set-generalised, disassociated, itemset-table or synthetic.
+    - `valid`: a release that is not valid is near-valid. It violates its guarantee in one way. Synthetic records have
+      no guarantee.
+    - `skew`: as in `transactions`.
+    - `fault`: the kind of near-valid releases, any by default. `faults(form)` lists them. Releases with the fault
+      "k - 1" meet their guarantee for k - 1, and state k.
     """
-    makers = _METHODS.get(form, {})
-    if not makers or not (valid or all(maker.keeps for maker in makers.values())):
-        hint = suggest(form, _METHODS) or f"forms are {', '.join(_METHODS)}"
-        raise DecloakError(f"no {'valid' if valid else 'near-valid'} releases of the form {form!r}", hint=hint)
-    return _released(makers, valid, skew)
+    makers = _makers(form)
+    kinds = [(name, kind) for name, maker in makers.items() for kind in maker.faults if fault in (None, kind)]
+    if valid and fault is None:
+        kinds = [(name, "") for name in makers]
+    if not kinds:
+        hint = suggest(fault or "", faults(form)) or f"faults are {', '.join(faults(form)) or 'none'}"
+        raise DecloakError(f"no near-valid releases of the form {form!r}", hint=hint)
+    return _released(makers, kinds, skew)
 
 
 @st.composite
-def _released(draw: st.DrawFn, makers: Mapping[str, _Maker], valid: bool, skew: float) -> Released:
-    case = draw(cases(skew=skew, least_k=2 if valid else 3))
-    method = draw(st.sampled_from(sorted(makers)))
-    make, keeps = makers[method]
-    release: Any = make(case, case.k if valid else case.k - 1)
+def _released(draw: st.DrawFn, makers: Mapping[str, _Maker], kinds: Sequence[tuple[str, str]], skew: float) -> Released:
+    method, fault = draw(st.sampled_from(kinds))
+    maker = makers[method]
+    case = draw(cases(skew=skew, least_k=3 if fault == "k - 1" else 2, sensitive=method == "diversity"))
+    if fault == "m - 1":
+        case = case._replace(m=draw(st.integers(2, 3)))
+    bound = fault.removesuffix(" - 1") if fault.endswith(" - 1") else None
+    weaker = case if bound is None else case._replace(**{bound: getattr(case, bound) - 1})
+    try:
+        made, release = maker.make(draw, weaker)
+    except DecloakError:  # no release is diverse
+        return reject()
     if not release.ids:  # a table without itemsets, which no file can hold
         return reject()
-    if valid:
-        return Released(case, release, method)
-    stated = {"k": case.k} if hasattr(release, "k") else {}
-    release = replace(release, parameters={**release.parameters, "k": case.k}, **stated)
+    if not fault:
+        return Released(made, release, method)
+    damaged = (made._replace(k=case.k, m=case.m), _stating(release, case)) if bound else None
+    if fault in maker.damages:
+        damaged = maker.damages[fault](lambda options: draw(st.sampled_from(options)), made, release)
+    if damaged is None:
+        return reject()
     try:
-        if keeps is not None:
-            keeps(case, release)
+        if maker.keeps is not None:
+            maker.keeps(*damaged)
     except AssertionError:
-        return Released(case, release, method)
+        return Released(*damaged, method, fault)
     return reject()
+
+
+def _stating(release: Any, case: Case) -> Any:
+    """Return `release` with the k and m of a `case` in place of its own."""
+    bounds = {"k": case.k, "m": case.m}
+    stated = {name: bound for name, bound in bounds.items() if hasattr(release, name)}
+    changed = {name: bound for name, bound in bounds.items() if name in release.parameters}
+    return replace(release, parameters={**release.parameters, **changed}, **stated)
 
 
 class IncrementalReleases(RuleBasedStateMachine):
