@@ -62,14 +62,17 @@ def published(people):
 
 @pytest.fixture(scope="module")
 def split_worlds():
-    """All originals of five records over three items, by their disassociated release, the most possible ones first."""
+    """Originals of five records over three items by release: releases with many originals, and with many anchors."""
     records = [frozenset(part) for size in (1, 2, 3) for part in itertools.combinations("abc", size)]
-    worlds = {}
+    worlds, anchors = {}, {}
     for people in itertools.combinations_with_replacement(records, 5):
         content = published([sorted(person) for person in people])
         if content is not None:
             worlds.setdefault(repr(content), []).append(people)
-    return sorted(worlds.values(), key=lambda same: -len(same))[:12]
+            anchors[repr(content)] = len(set(content[0][0].anchors)) if content[0][0].term_chunk else 0
+    by_worlds = sorted(worlds, key=lambda release: -len(worlds[release]))
+    by_anchors = sorted(worlds, key=lambda release: -anchors[release])
+    return [worlds[release] for release in dict.fromkeys([*by_worlds[:8], *by_anchors[:6]])]
 
 
 def split_sentences(folder, originals, number, attack, **sections):
@@ -108,11 +111,11 @@ def near(a, b):
     return NEAR_PAIRS[min(a, b), max(a, b)]
 
 
-@pytest.mark.parametrize("rule", ["exact", "expectation", "consistent", "assignment", "aba", "mra"])
-def test_some_original_has_each_assigned_part_in_a_record_with_the_anchor(tmp_path, split_worlds, rule):
+@pytest.mark.parametrize("rule", ["exact", "expectation", "consistent", "aba", "mra"])
+def test_an_assigned_part_is_in_a_possible_record_or_in_one_of_the_nearest(tmp_path, split_worlds, rule):
     (tmp_path / "d.csv").write_text("a,b,ngd\n" + "".join(f"{a},{b},{d}\n" for (a, b), d in NEAR_PAIRS.items()))
     scores = {"relate": {"measure": "ngd", "source": "scores", "file": str(tmp_path / "d.csv")}}
-    told = certain = 0
+    told = certain = ranked = 0
     for number, originals in enumerate(split_worlds):
         release = decloak.anonymise(originals[0], "disassociation", k=2, m=2, max_cluster=6)
         (cluster,) = release.sorted_by_content().release.clusters
@@ -125,7 +128,8 @@ def test_some_original_has_each_assigned_part_in_a_record_with_the_anchor(tmp_pa
             rows_of.setdefault(tuple(sorted(unit)), {})[int(row)] = value
             owners = [[person for person in people if person & anchored == anchor] for people in originals]
             having = [[unit <= person for person in same] for same in owners]
-            assert any(map(any, having)), (sentence, originals)
+            if rule in ("exact", "expectation", "consistent"):  # the others ignore how the release was made
+                assert any(map(any, having)), (sentence, originals)
             if rule == "exact" and value == "1.00":
                 certain += 1
                 assert all(map(all, having)), (sentence, originals)
@@ -134,14 +138,16 @@ def test_some_original_has_each_assigned_part_in_a_record_with_the_anchor(tmp_pa
         if rule in ("aba", "mra"):
             combine = min if rule == "mra" else lambda values: sum(values) / len(values)
             for unit, rows in rows_of.items():
-                if len(unit) > 1 or not cluster.term_chunk:
+                if len(unit) > 1 or "none" in rows.values():  # an empty anchor has no distances
                     continue
+                ranked += 1
                 nearness = [combine([near(item, unit[0]) for item in anchor]) if anchor else 9 for anchor in anchors]
                 worst = max(nearness[row] for row in rows)
                 assert all(nearness[row] >= worst for row in set(range(5)) - rows.keys()), "one of the nearest"
                 assert all(float(value) == pytest.approx(-nearness[row], abs=0.006) for row, value in rows.items())
     assert told > 5
     assert rule != "exact" or certain
+    assert rule not in ("aba", "mra") or ranked > 3
 
 
 RARE = re.compile(r"^(.*) has support (\d+): an attacker who knows these items has fewer than k candidates$")
