@@ -5,14 +5,17 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import decloak
 from conftest import DISTANCES
+from decloak.cli import COMMANDS, cli
 from decloak.errors import DecloakError
 
 MODULES = sorted(
@@ -291,3 +294,108 @@ def test_every_method_has_an_overload_with_its_options_and_their_defaults():
         fields = PARTS[name].model_fields
         for key in method.optional & fields.keys():
             assert options[key].default == fields[key].default, (name, key)
+
+
+PRINTED = "Python returns values, which print and convert themselves"
+ANSWERED = "for build servers, which start commands"
+READ = {
+    "--input": "read.format", "--ids": "read.ids", "--separator": "read.separator", "--within": "read.within",
+    "--column": "read.columns", "--fill-down": "read.fill_down", "--header-row": "read.header_row",
+    "--header-line": "read.header", "--repeats": "read.repeats", "--transaction": "read.transaction",
+    "--item": "read.item", "--as-said": "read never doubts the format that it is given",
+}  # fmt: skip
+SHOWN = {"--json": PRINTED, "--format": PRINTED}
+STORED = {"RUN": "Run.read.names", "RUNS": "Run.read.names", "--store": "Run.read.store"}
+IN_PYTHON = {
+    "look": {"FILE": "look.path", **SHOWN},
+    "validate": {"SCENARIOS": "Scenario.check", "--set": "run.overrides", "--key": ANSWERED},
+    "advise": {
+        "DATA": "advise.data", "--accept": "advise.accept", "--hierarchy": "advise.hierarchies",
+        "--constraints": "advise.constraints", "--sensitive": "advise.sensitive", "--control": "advise.control",
+        "--readers": "advise.readers", "--workload": "advise.workload", "--budget": "advise.budget",
+        "--jobs": "advise.jobs", "--seed": "advise.seed", "--store": "advise.store",
+        "--write": "decloak.advice.writing.scenario_text", "--front": "decloak.advice.writing.front_text",
+        "--all": PRINTED, **SHOWN,
+    },
+    "run": {
+        "SCENARIO": "run.scenario", "--store": "run.store", "--set": "run.overrides", "--allow-send": "run.allow_send",
+        "--dry-run": "Scenario.check", "--jobs": "run.jobs", "--memory": "run.memory", "--dask": "run.dask",
+        "-k": "run.only", "--brief": PRINTED, "--verbose": "run.progress", "--figures": "Run.frame",
+        "--against": "compare.run", "--tolerance": ANSWERED, "--junit": ANSWERED, "--sarif": ANSWERED, **SHOWN,
+    },
+    "check": {
+        "FILE": "check.release", **READ, "--k": "check.k", "--m": "check.m", "--whole": "check.kind",
+        "--links": "check.kind", "--negative": "check.kind", "--constraints": "check.constraints",
+        "--most": "check.most", "--junit": ANSWERED, "--sarif": ANSWERED, **SHOWN,
+        "--parts": "data in Python are in memory",
+    },
+    "publish": {
+        "RUN": "publish.run", "FILE": "publish.file", "--original-ids": "publish.original_ids",
+        "--text": "publish.text", "--cut": "publish.cut", "--store": "publish.run",
+    },
+    "show": {**STORED, "--controls": "Run.frame", "--tables": "the table result_by_table, by SQL", **SHOWN},
+    "compare": {"RUNS": "compare.variants", "--store": "compare.run", **SHOWN},
+    "explain": {
+        "RUN": "explain.variant", "TRANSACTION": "explain.record", "ITEM": "explain.item", "--attack": "explain.attack",
+        "--finding": "graph.finding", "--most": "explain.most", "--graph": "graph.finding", "--svg": "graph.finding",
+        "--store": "explain.run", **SHOWN,
+    },
+    "report": {
+        **STORED, "--output": "Run.report.path", "--with-evidence": "Run.report.evidence",
+        "--with-originals": "Run.report.originals",
+    },
+    "plot": {
+        **STORED, "--of": "Run.plot.figure", "--x": "Run.plot.x", "--y": "Run.plot.figure", "--by": "Run.plot.by",
+        "--output": "the result writes itself",
+    },
+    "graph": {
+        "--store": "graph.run", "--run": "graph.variant", "--cluster": "graph.cluster", "--finding": "graph.finding",
+        "--knows": "graph.knows", "--format": "networkx writes the result", "--around": "networkx selects nodes",
+        "--hops": "networkx selects nodes", "--originals": "graph.originals", "--output": "networkx writes the result",
+    },
+}  # fmt: skip
+"""For each option of a command with a function in Python: the parameter or method that takes its place, or the reason
+why there is none."""
+
+
+def names_of(command: str) -> set[str]:
+    found = cli.get_command(click.Context(cli), command).params
+    return {max(one.opts, key=len) if isinstance(one, click.Option) else one.name.upper() for one in found}
+
+
+def test_every_command_has_a_function_in_python_or_a_documented_reason():
+    text = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `decloak ([a-z]+)` ", text, re.MULTILINE)) == set(COMMANDS)
+    alone = text.partition("These commands have no function:")[2].partition("\n\nAn error")[0]
+    assert set(re.findall(r"^\| `decloak ([a-z]+)` ", alone, re.MULTILINE)) == COMMANDS.keys() - IN_PYTHON.keys()
+
+
+@pytest.mark.parametrize("command", IN_PYTHON)
+def test_every_option_of_a_command_has_a_place_in_python_or_a_reason(command):
+    taken = IN_PYTHON[command]
+    assert names_of(command) <= taken.keys(), names_of(command) - taken.keys()
+    for place in taken.values():
+        parts = place.split(".")
+        if " " in place or parts[0] not in decloak.__all__:
+            continue
+        value = getattr(decloak, parts.pop(0))
+        while parts:
+            name = parts.pop(0)
+            if hasattr(value, name):
+                value = getattr(value, name)
+            else:
+                assert name in inspect.signature(value).parameters, place
+
+
+def test_stored_results_are_read_without_the_scenario_and_its_data(example, tmp_path):
+    done = decloak.run(str(example / "scenario.yaml"), store=tmp_path / "s.db")
+    shutil.rmtree(example)
+    again = decloak.Run.read(tmp_path / "s.db")
+    assert str(again.verdict) == str(done.verdict)
+    assert again.measures == done.measures
+    assert again.exposure.rows == done.exposure.rows
+    assert (again.report(tmp_path / "page.html")).read_text().startswith("<!")
+    assert decloak.explain(again).rows == decloak.explain(done).rows
+    assert decloak.Run.read(tmp_path / "s.db", "base").variants[0].run == 1
+    with pytest.raises(DecloakError, match="no run 'bose'; did you mean 'base'"):
+        decloak.Run.read(tmp_path / "s.db", "bose")

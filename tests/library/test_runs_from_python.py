@@ -258,3 +258,8 @@ def test_advice_prints_shortly_with_a_table_of_all_candidates():
     assert html.count("<tr>") == len(advice.tried) + 1
     assert "Result" in html
     assert advice.table.to_frame().leads.sum() == 1
+
+
+def test_an_error_about_data_in_memory_names_no_file():
+    with pytest.raises(DecloakError, match=r"^60 records are too few to advise; add records"):
+        decloak.advise([["a", "b"], ["c"]] * 30)

@@ -78,7 +78,8 @@ def advise(
         records = len(original.transactions)
         if records < FEWEST:
             hint = f"add records until there are {FEWEST}, or compare releases by `decloak run`"
-            raise DecloakError(f"{records} records are too few to advise", original.origin, hint)
+            place = original.origin if isinstance(data, str | Path) else None  # not the copy of data in memory
+            raise DecloakError(f"{records} records are too few to advise", place, hint)
         scenario = Path(folder) / "advice.yaml"
         parts = {"scenario": "advice", "anonymise": PLACEHOLDER, **base}
         write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in parts.items()), scenario)

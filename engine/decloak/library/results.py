@@ -12,12 +12,14 @@ from decloak.data.representation import Table, counted, html_lines, html_text, s
 from decloak.errors import DecloakError, escape_control, quote, suggest
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline import run as pipeline
+from decloak.pipeline.run import over_repetitions
 from decloak.report.account import Account, account_of
+from decloak.report.compare.previous import stored_variant
 from decloak.report.risk_card import ROWS
 from decloak.report.study import ATTACK, Study, setting
 from decloak.report.verdict_lines import Conclusion
 from decloak.store.opening import connect_readonly
-from decloak.store.results import read_runs
+from decloak.store.results import chosen_runs, read_runs
 
 __all__ = ["Plot", "Run", "Verdict"]
 
@@ -83,6 +85,18 @@ class Run(pipeline.Run):
     def of(cls, run: pipeline.Run) -> "Run":
         """Return the results of the pipeline with the methods for people."""
         return cls(**{field.name: getattr(run, field.name) for field in fields(pipeline.Run)})
+
+    @classmethod
+    def read(cls, store: str | Path = "store.db", *names: str | int) -> "Run":
+        """Return the results of runs in `store`, without the scenario and its data.
+
+        `names` are numbers of runs or names of variants, by default the last run. One name stands for all runs of its
+        sweep. `verdicts` is empty, because a store has no expectations.
+        """
+        with closing(connect_readonly(store)) as connection:
+            runs = chosen_runs(connection, [str(name) for name in names or ("last",)])
+            variants = tuple(stored_variant(connection, run) for run in runs)
+        return cls(runs[0].scenario, Path(store), variants, tuple(over_repetitions(variants)), ())
 
     @cached_property
     def _account(self) -> Account:

@@ -19,9 +19,9 @@ from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.run import Measure, RunVariant, over_repetitions
 from decloak.report.wording import count, percent
 from decloak.store.opening import connect_readonly
-from decloak.store.results import StudyRun, attacks_of, chosen_runs, pooled_figures
+from decloak.store.results import StudyRun, attacks_of, chosen_runs, notes_of, pooled_figures
 
-__all__ = ["Comparison", "WorseFigure", "earlier_figures", "figures_text", "not_worse"]
+__all__ = ["Comparison", "WorseFigure", "earlier_figures", "figures_text", "not_worse", "stored_variant"]
 
 ROUNDING = 1e-9
 """A change within the rounding of a float."""
@@ -76,13 +76,16 @@ def earlier_figures(name: str, store: Path) -> list[Measure]:
         return list(_read(Path(name)))
     with closing(connect_readonly(store)) as connection:
         runs = sorted(chosen_runs(connection, [name]), key=lambda run: run.variant)
-        return list(over_repetitions(_ran(connection, run) for run in runs))
+        return list(over_repetitions(stored_variant(connection, run) for run in runs))
 
 
-def _ran(connection: sqlite3.Connection, run: StudyRun) -> RunVariant:
+def stored_variant(connection: sqlite3.Connection, run: StudyRun) -> RunVariant:
+    """Return a `run` of the store with its figures and notes."""
     figures = pooled_figures(connection, run.run)
     knows = {attack.label: attack.knows for attack in attacks_of(connection, run.run)}
-    return RunVariant(run.run, run.variant, run.repetition, run.seed, False, figures, (), knows)
+    return RunVariant(
+        run.run, run.variant, run.repetition, run.seed, False, figures, tuple(notes_of(connection, run.run)), knows
+    )
 
 
 def _read(path: Path) -> Iterator[Measure]:
