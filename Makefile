@@ -74,6 +74,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_selftrained.py
 	$(BIN)/python benchmarks/bench_store.py
 	$(BIN)/python benchmarks/bench_whole.py $(if $(REAL),--data $(REAL)) --write
+	$(BIN)/python benchmarks/bench_parts.py 10 --write
 
 # Fails where a whole run takes a quarter more than benchmarks/results.md says, in units that machines have in common.
 bench-check: $(VENV)/benched

@@ -2,8 +2,8 @@
 
 `python benchmarks/bench_parts.py 10 --jobs 2` generates 10 million records once, in the folder of `--folder`. Half of
 the draws of a record come from one of 80 topics. Items are unsorted and may repeat. `--write` puts the line into
-results.md. CPU is user and system time of all processes. Memory is the largest sum of proportional set sizes, looked at
-five times a second.
+results_parts.md. CPU is user and system time of all processes. Memory is the largest sum of proportional set sizes,
+looked at five times a second.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from decloak.data.formats.blocks import ITEMS
 from decloak.data.formats.tables_extra import import_extra
 
 ITEM_COUNT, TOPICS, MILLION = 2_000, 80, 1_000_000
-RESULTS = Path(__file__).with_name("results.md")
+RESULTS = Path(__file__).with_name("results_parts.md")
 HEAD = "| records in parts | jobs | CPU s | seconds | memory MB | release MB | store MB | stages |"
 SCENARIO = """\
 scenario: How many people does a cut of a large file expose?
@@ -97,10 +97,12 @@ def measure(file: Path, millions: int, arguments: list[str], jobs: int) -> str:
 
 
 def write(line: str) -> None:
-    """Put `line` under the heading of results.md, in place of the line for the same work."""
-    text, key = RESULTS.read_text(), line.split("|")[1:3]
+    """Put `line` into results_parts.md, in place of the line for the same work."""
+    text, key = RESULTS.read_text() if RESULTS.exists() else "", line.split("|")[1:3]
     if HEAD not in text:
-        text += f"\n## Records that stay in files (`bench_parts.py`)\n\n{HEAD}\n|{'---|' * HEAD[1:].count('|')}\n"
+        text += (
+            f"# Runs over records that stay in files (`bench_parts.py`)\n\n{HEAD}\n|{'---|' * HEAD[1:].count('|')}\n"
+        )
     before, _, after = text.partition(HEAD)
     lines = [one for one in after.splitlines() if one.split("|")[1:3] != key]
     while lines and not lines[-1]:
@@ -113,7 +115,7 @@ def main() -> None:
     parser.add_argument("millions", type=int, nargs="?", default=10, help="millions of records")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="the folder of the file")
-    parser.add_argument("--write", action="store_true", help="put the line into results.md")
+    parser.add_argument("--write", action="store_true", help="put the line into results_parts.md")
     chosen = parser.parse_args()
     file = chosen.folder.resolve() / f"decloak-records-{chosen.millions}.parquet"
     if not file.exists():
