@@ -10,7 +10,7 @@ gain from any number of processes. The last walk of VPA over all items is not in
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -38,16 +38,17 @@ class Warm:
         self.threads, self.seconds = processes, list[float]()
         self._pool = ProcessPoolExecutor(processes, get_context("spawn")) if processes > 1 else None
         # Sleeping tasks keep all processes busy, so that each of them starts and imports decloak.
-        self.map(time.sleep, [(1.0,)] * processes if self._pool else [])
+        list(self.results(time.sleep, [(1.0,)] * processes if self._pool else []))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
-    def map(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def results(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         run = self._pool.map if self._pool else map
-        found = list(run(timed, [function] * len(tasks), tasks))
-        self.seconds = [seconds for _, seconds in found]
-        return [result for result, _ in found]
+        self.seconds = []
+        for result, seconds in run(timed, [function] * len(tasks), tasks):
+            self.seconds.append(seconds)
+            yield result
 
     def close(self) -> None:
         if self._pool:
@@ -70,12 +71,12 @@ def main() -> None:
             with tasks_on(cluster):
                 for method in (lra, vpa):
                     taken, largest = [], 0.0
-                    for _ in range(arguments.repeats):
+                    for _ in range(arguments.repeats + 1):
                         start = time.perf_counter()
                         method(tree, records, K, M, parts=PARTS)
                         taken.append(time.perf_counter() - start)
                         largest = max(cluster.seconds) / sum(cluster.seconds)
-                    mean, low, high, *_ = interval(taken)
+                    mean, low, high, *_ = interval(taken[1:])  # the first loads compiled loops
                     between = "" if low is None or high is None else f"{low:.1f} to {high:.1f}"
                     print(f"| {method.__name__} | {processes} | {mean:.1f} | {between} | {largest:.0%} |", flush=True)
         finally:
