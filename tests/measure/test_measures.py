@@ -61,7 +61,7 @@ def test_a_family_has_a_title_and_a_line_of_help_for_each_of_its_figures_and_yie
         "measure: [{loss: {optimum: true}}, {cost: {built: true}}, mining]\n"
     )
     decloak.run("sets.yaml", store="s.db")
-    decloak.run("sets.yaml", store="s.db", overrides=["anonymise.method=aa"])
+    decloak.run("sets.yaml", store="s.db", overrides=["anonymise.method=vpa"])
     Path("exposure.yaml").write_text(
         "scenario: x\ndata: {generate: clinic, transactions: 160, seed: 1}\nattack: [ra]\n"
         "measure: [{exposure: {control: held_out}}]\nanonymise: {method: sets, size: 3}\n"
