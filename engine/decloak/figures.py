@@ -284,7 +284,7 @@ DICTIONARY: tuple[Metric, ...] = (
            _COSTS, ("cost",), column=True),
     Metric("built_nodes", "built nodes", "nodes", "nodes of that tree as the papers build it, for itemsets of m",
            _COSTS, ("cost",), column=True),
-    Metric("part_nodes", "part nodes", "nodes", "nodes of the largest tree that vpa builds for a part of the items",
+    Metric("part_nodes", "part nodes", "nodes", "nodes of the largest tree that vpa builds for a part",
            _COSTS, ("cost",), column=True),
     Metric("ml2", "ML2", "share", "frequent itemsets that are lost, at all levels", _LOSES, ("mining",), column=True),
     Metric("dml2", "dML2", "levels", "levels higher at which they are found", _LOSES, ("mining",), column=True),
