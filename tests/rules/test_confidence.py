@@ -17,7 +17,7 @@ import decloak
 from conftest import ROOT
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attacker.logistic import isotonic
-from decloak.attacker.selftrained import calibration_tables
+from decloak.attacker.selftrained import TrainingTable, calibration_tables
 from decloak.attacker.tables import tables
 from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, PairScores
@@ -231,18 +231,21 @@ def in_columns(weights, columns=1):
     return tables
 
 
-def recalibrated(weights, right, attacked, columns=(1, 1)):
+def recalibrated(weights, right, attacked, columns=(1, 1), items=None):
     """The probabilities of eliminations with the weights `attacked`, tried on some that are `right` or not.
 
-    `columns` are those of each table that was tried, and of each attacked one.
+    `columns` are those of each table that was tried, and of each attacked one. `items` is the number of items that the
+    tried tables are of: each column has one of its own, if it is None.
     """
     tried, done = in_columns(weights, columns[0]), in_columns(attacked, columns[1])
-    meant = []
-    for table, of_table in zip(tried, np.asarray(right, float), strict=True):
+    training = []
+    for number, (table, of_table) in enumerate(zip(tried, np.asarray(right, float), strict=True)):
         cells = np.zeros(table.kept.shape)
         cells[table.steps.row, table.steps.col] = 1 - of_table
-        meant.append(cells)
-    return recalibrate(dict(enumerate(done)), tried, meant)
+        names = (number * columns[0] + column for column in range(columns[0]))
+        members = tuple(f"i{name if items is None else name % items}" for name in names)
+        training.append(TrainingTable(cells, cells, members))
+    return recalibrate(dict(enumerate(done)), tried, training)
 
 
 def test_an_elimination_has_the_share_that_is_right_where_the_truth_is_known():
@@ -255,15 +258,25 @@ def test_an_elimination_has_the_share_that_is_right_where_the_truth_is_known():
 
 def test_errors_that_a_column_has_in_common_leave_no_probability():
     rng = np.random.default_rng(1)
-    weights = rng.uniform(0.45, 0.55, (200, 20))
-    alone, together = rng.random((200, 20)) < 0.5, np.repeat(rng.random(200) < 0.5, 20).reshape(200, 20)
+    weights = rng.uniform(0.45, 0.55, (1_000, 20))
+    alone, together = rng.random((1_000, 20)) < 0.5, np.repeat(rng.random(1_000) < 0.5, 20).reshape(1_000, 20)
     few = weights[:5]
     assert np.isfinite(recalibrated(weights, alone, few).p).all()
     withheld = recalibrated(weights, together, few)
     assert withheld.p is None
     assert withheld.reason.startswith("100 of 100 eliminations have no probability: those of one member are often")
-    # With enough tables their errors cancel.
+    # With enough members their errors cancel.
     many = rng.uniform(0.45, 0.55, (4_000, 2))
+    assert np.isfinite(recalibrated(weights, together, many).p).all()
+
+
+def test_few_published_items_behind_an_estimate_leave_no_probability():
+    """Errors that an item has in all tables do not cancel, however many tables have it."""
+    rng = np.random.default_rng(4)
+    weights, many = rng.uniform(0.45, 0.55, (400, 20)), rng.uniform(0.45, 0.55, (4_000, 2))
+    of_item = rng.random(20) < 0.5
+    together = np.repeat(of_item[np.arange(400) % 20], 20).reshape(400, 20)
+    assert recalibrated(weights, together, many, items=20).p is None
     assert np.isfinite(recalibrated(weights, together, many).p).all()
 
 
@@ -284,16 +297,22 @@ def test_the_surest_eliminations_always_have_a_probability_and_a_reason_tells_of
     assert confidence.reason.startswith("60 of 120 eliminations have no probability")
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0.1, 0.9), st.booleans()), min_size=1))
-def test_covariances_are_means_over_all_pairs(cells):
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0.1, 0.9), st.booleans()), min_size=1, max_size=9
+    ),
+    st.booleans(),
+)
+def test_covariances_are_means_over_all_pairs(cells, apart):
     table, column, p, right = map(np.array, zip(*cells, strict=True))
-    places = _Places(table, 3 * table + column)
+    # A column of every table is of one item, or of an item of its own.
+    item = 3 * table + column if apart else column
+    places = _Places(table, 3 * table + column, item)
     found = _covariance_of(p, right.astype(float), places)
     error = (right - p) / np.sqrt(p * (1 - p))
-    same, other = [], []
-    for one, two in product(range(len(cells)), repeat=2):
-        if one != two and table[one] == table[two]:
-            (same if column[one] == column[two] else other).append(error[one] * error[two])
+    two = [(one, other) for one, other in product(range(len(cells)), repeat=2) if one != other]
+    same = [error[a] * error[b] for a, b in two if item[a] == item[b]]
+    other = [error[a] * error[b] for a, b in two if table[a] == table[b] and column[a] != column[b]]
     assert found == pytest.approx((np.mean(same or [0]), np.mean(other or [0])), abs=1e-9)
     expected = np.mean(p * (1 - p)) * (found.same * len(same) + found.other * len(other)) / len(cells) ** 2
     assert _shared_error(p, places, found) == pytest.approx(np.sqrt(max(0, expected)), abs=1e-9)

@@ -82,11 +82,12 @@ Relate = Callable[[Sequence[Pair]], Sequence[Mapping[Pair, float | None]]]
 class TrainingTable(NamedTuple):
     """A table of plain items: the probability of every cell that its member was added, and which members are original.
 
-    The probabilities are learned from tables of the other half.
+    The probabilities are learned from tables of the other half. `members` has a name for each column.
     """
 
     added: Floats
     meant: Floats
+    members: tuple[str, ...]
 
 
 class Learned(NamedTuple):
@@ -209,7 +210,7 @@ def _learn(
     held_out = _split_cells(calibrated.held_out, [kind.shape for kind in kinds])
     return Learned(
         _split_cells(calibrated.probability(asked), [shape[::-1] for shape in shapes]),
-        list(map(TrainingTable, held_out, kinds)),
+        list(map(TrainingTable, held_out, kinds, (table.members for table in training))),
     )
 
 

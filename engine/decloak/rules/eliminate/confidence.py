@@ -12,13 +12,14 @@ probabilities, each with the probabilities from the other half of them. An elimi
 eliminations with its probability there.
 
 The eliminations of one member are often right or wrong together: an attack that takes the rarer of two members for the
-more frequent one is wrong in most rows. With few members, the share that is right can be far from any estimate. The
-tables of plain items show the covariance of two errors, in one column and in two columns of one table. So the standard
-error of the share is known. Where it is too large, decloak states no probability.
+more frequent one is wrong in most rows. With few members, the share that is right can be far from any estimate. With
+few plain items, the estimate itself is uncertain. The tables of plain items show the covariance of two errors of one
+item, and of two columns of one table. So the standard error of both shares is known. Where it is too large, decloak
+states no probability.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.attacker.logistic import curve, learn_calibrated
 from decloak.rules.coverage import Confidence
 from decloak.rules.eliminate.kernel import Elimination
+
+if TYPE_CHECKING:
+    from decloak.attacker.selftrained import TrainingTable
 
 __all__ = ["FEWEST", "estimate_confidence", "recalibrate"]
 
@@ -36,24 +40,39 @@ FEWEST = 30
 WIDTH = 7
 """Features of an elimination."""
 
-MOST_ERROR = 0.03
-"""The standard error of the share of right eliminations, from errors in common, above which a tenth of probability is
-not stated.
+MOST_ERROR = 0.035
+"""The standard error, from errors in common, of the stated share minus the right one; a tenth of probability with more
+is not stated.
 """
 
 
 class _Places(NamedTuple):
-    """The number of the table of each elimination, and of its column among the columns of all tables."""
+    """The numbers of the table, the column and the item of each elimination, counted over all tables."""
 
     table: Ints
     column: Ints
+    item: Ints
 
 
 class _Covariance(NamedTuple):
-    """The mean product of two standardised errors: of one column, and of two columns of one table."""
+    """The mean product of two standardised errors: of one item, and of two columns of one table."""
 
     same: float
     other: float
+
+
+class _Share(NamedTuple):
+    """Eliminations with their probabilities and places, and the covariance of their errors."""
+
+    p: Floats
+    places: _Places
+    covariance: _Covariance
+
+    def error(self, tenth: float) -> float:
+        """Return the standard error of the share that is right in a tenth; of all if none is in it."""
+        within = np.floor(10 * self.p) == tenth
+        within = within if within.any() else ~within
+        return _shared_error(self.p[within], _Places(*(part[within] for part in self.places)), self.covariance)
 
 
 def estimate_confidence(
@@ -80,23 +99,29 @@ def estimate_confidence(
     return Confidence.of(classifier.probability(_features(list(done.values()))))
 
 
-def recalibrate(done: Mapping[int, Elimination], tried: Sequence[Elimination], meant: Sequence[Floats]) -> Confidence:
+def recalibrate(
+    done: Mapping[int, Elimination], tried: Sequence[Elimination], training: Sequence["TrainingTable"]
+) -> Confidence:
     """Return the probability of every elimination in `done`, table after table, for a rule that weighs by probability.
 
-    `tried` are the eliminations of the rule in tables with the original members `meant`. If there are none, an
-    elimination has the probability of its cell. A probability is NaN where errors in common leave it unknown.
+    `tried` are the eliminations of the rule in the tables `training`. If there are none, an elimination has the
+    probability of its cell. A probability is NaN where errors in common leave it unknown.
     """
     p = _weights(done.values())
     right = np.concatenate(
-        [np.zeros(0), *(1 - kind[t.steps.row, t.steps.col] for t, kind in zip(tried, meant, strict=True))]
+        [np.zeros(0), *(1 - table.meant[t.steps.row, t.steps.col] for t, table in zip(tried, training, strict=True))]
     )
     if not len(right):
         return Confidence.of(p)
     weights = _weights(tried)
     shares = curve(weights, right, levelled=True)
-    p = shares.of(p)
-    covariance = _covariance_of(shares.of(weights), right, _places(tried))
-    unknown = _is_unknown(p, _places(list(done.values())), covariance)
+    p, known = shares.of(p), shares.of(weights)
+    places = _places(tried)
+    own = _Share(p, _places(list(done.values())), _covariance_of(known, right, places))
+    numbers: dict[str, int] = {}
+    of_column = [numbers.setdefault(member, len(numbers)) for table in training for member in table.members]
+    places = places._replace(item=np.array(of_column, np.int64)[places.column])
+    unknown = _is_unknown(own, _Share(known, places, _covariance_of(known, right, places)))
     if not unknown.any():
         return Confidence.of(p)
     reason = (
@@ -108,15 +133,14 @@ def recalibrate(done: Mapping[int, Elimination], tried: Sequence[Elimination], m
 
 def _covariance_of(p: Floats, right: Floats, places: _Places) -> _Covariance:
     """Return the covariance of errors at `places`, with the probabilities `p`; `right` is 1 where one is right."""
-    error = (right - p) / np.sqrt(np.clip(p * (1 - p), 1e-4, None))
-    same, all_products = _pairs(places.column, error), _pairs(places.table, error)
-    count, all_count = _count_pairs(places)
-    return _Covariance(same / max(1.0, count), (all_products - same) / max(1.0, all_count - count))
+    same, other = _sums(places, (right - p) / np.sqrt(np.clip(p * (1 - p), 1e-4, None)))
+    counts = _sums(places, np.ones(len(p)))
+    return _Covariance(same / max(1.0, counts[0]), other / max(1.0, counts[1]))
 
 
-def _count_pairs(places: _Places) -> tuple[float, float]:
-    ones = np.ones(len(places.table))
-    return _pairs(places.column, ones), _pairs(places.table, ones)
+def _sums(places: _Places, values: Floats) -> tuple[float, float]:
+    """Return the sum of the products of all pairs of one item, and of those in two columns of one table."""
+    return _pairs(places.item, values), _pairs(places.table, values) - _pairs(places.column, values)
 
 
 def _pairs(group: Ints, values: Floats) -> float:
@@ -124,23 +148,22 @@ def _pairs(group: Ints, values: Floats) -> float:
     return float((np.bincount(group, values) ** 2 - np.bincount(group, values**2)).sum())
 
 
-def _is_unknown(p: Floats, places: _Places, covariance: _Covariance) -> Mask:
-    """Return for each elimination whether errors in common leave the share of its tenth unknown.
+def _is_unknown(own: _Share, tried: _Share) -> Mask:
+    """Return for each elimination of `own` whether errors in common leave the share of its tenth unknown.
 
-    The surest tenth is never unknown: a certain link must not be missed.
+    `tried` are the eliminations behind the estimate. The surest tenth is never unknown: a certain link must not be
+    missed.
     """
-    tenth, unknown = np.floor(10 * p), np.zeros(len(p), bool)
+    tenth, unknown = np.floor(10 * own.p), np.zeros(len(own.p), bool)
     for number in np.unique(tenth[tenth < 9]):
-        within = tenth == number
-        inside = _Places(places.table[within], places.column[within])
-        unknown[within] = _shared_error(p[within], inside, covariance) > MOST_ERROR
+        unknown[tenth == number] = np.hypot(own.error(number), tried.error(number)) > MOST_ERROR
     return unknown
 
 
 def _shared_error(p: Floats, places: _Places, covariance: _Covariance) -> float:
     """Return the standard error of the share of right eliminations that errors in common cause."""
-    same, pairs = _count_pairs(places)
-    sum_of_products = covariance.same * same + covariance.other * (pairs - same)
+    same, other = _sums(places, np.ones(len(p)))
+    sum_of_products = covariance.same * same + covariance.other * other
     return float(np.sqrt(np.mean(p * (1 - p)) * max(0.0, sum_of_products))) / len(p)
 
 
@@ -154,10 +177,11 @@ def _tables(done: Sequence[Elimination]) -> Ints:
 
 
 def _places(done: Sequence[Elimination]) -> _Places:
-    """Return the table and the column of each elimination, table after table."""
+    """Return the table and the column of each elimination, table after table; each column is an item of its own."""
     table = _tables(done)
     first = np.cumsum([0, *(each.kept.shape[1] for each in done)])
-    return _Places(table, first[table] + np.concatenate([np.zeros(0, np.int64), *(each.steps.col for each in done)]))
+    column = first[table] + np.concatenate([np.zeros(0, np.int64), *(each.steps.col for each in done)])
+    return _Places(table, column, column)
 
 
 def _features(done: Sequence[Elimination]) -> Floats:

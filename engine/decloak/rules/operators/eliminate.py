@@ -208,7 +208,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
         if rule.traits.ranks_by_probability:
             training = view.training_tables(settings.control)
             tried = _eliminate_in_training(rule, result, training, settings)
-            return recalibrate(result.tables, tried, [table.meant for table in training])
+            return recalibrate(result.tables, tried, training)
         if rule.model.learn is not None or rule.reads - {"distance"}:
             return Confidence.unavailable(
                 "the rule needs more than distances, and tables of published items have only distances"
