@@ -364,3 +364,24 @@ def test_each_of_several_measures_is_asked_once(folder, monkeypatch):
     path.write_text(text.replace("scenario: s", "scenario: of what is kept\nmeasure: [accuracy, calibration]"))
     again = decloak.run(path, store="store.db").variants[0].measures
     assert again["accuracy", "expectation"] == first["accuracy", "expectation"]
+
+
+def test_a_list_of_one_measure_is_accepted_and_attacks_like_the_measure_alone(tmp_path):
+    """Standardised distances have the order of the distances, so the farthest cell of a table is the same."""
+    found = []
+    measure = {"measure": "ngd", "source": "clinic-counts"}
+    for number, relate in enumerate((measure, [measure])):
+        scenario = {
+            "scenario": "one measure",
+            "data": {"generate": "clinic", "transactions": 60, "seed": 7},
+            "anonymise": {"method": "sets", "size": 2},
+            "relate": relate,
+            "attack": ["mda"],
+            "measure": ["recovery"],
+        }
+        run = decloak.run(scenario, store=tmp_path / f"{number}.db")
+        assert run.ok
+        with closing(connect_readonly(tmp_path / f"{number}.db")) as connection:
+            found.append(connection.execute('select "table", row, col from eliminated order by 1, 2, 3').fetchall())
+    assert found[0]
+    assert found[0] == found[1]
