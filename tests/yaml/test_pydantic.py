@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, ValidationError, field_validator
 from pydantic_core.core_schema import ErrorType
 
-from decloak.rules.load import _RuleFile
+from decloak.rules.load import rule_file_model
 from decloak.rules.model import RuleTest
 from decloak.scenario.model import Scenario
 
@@ -55,7 +55,7 @@ def schemas(core: Any) -> Iterator[dict[str, Any]]:
         yield from schemas(value)
 
 
-@pytest.mark.parametrize("model", [Scenario, _RuleFile, RuleTest])
+@pytest.mark.parametrize("model", [Scenario, rule_file_model(), RuleTest])
 def test_core_schemas_are_laid_out_as_the_wording_reads_them(model: type[BaseModel]) -> None:
     model.model_rebuild()
     kinds = set()

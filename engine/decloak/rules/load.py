@@ -34,6 +34,7 @@ __all__ = [
     "checked",
     "dependency_order",
     "parse_rule",
+    "rule_file_model",
     "rule_files",
     "rule_names",
     "rule_schema",
@@ -47,15 +48,21 @@ else:
     AnyModel = Annotated[reduce(or_, (operator.model for operator in OPERATORS.values())), Field(discriminator="form")]
 
 
-class _RuleFile(RootModel[AnyModel]):
-    """A rule file of any form."""
+@cache
+def rule_file_model() -> type[RootModel[AnyModel]]:
+    """Return the model of a rule file of any form. Making it takes longer than reading a rule."""
 
-    model_config = ConfigDict(defer_build=True)
+    class RuleFile(RootModel[AnyModel]):
+        """A rule file of any form."""
+
+        model_config = ConfigDict(defer_build=True)
+
+    return RuleFile
 
 
 def rule_schema() -> JsonObject:
     """Return the JSON Schema of rule files of all forms, for editors."""
-    schema = _RuleFile.model_json_schema(by_alias=True)
+    schema = rule_file_model().model_json_schema(by_alias=True)
     for part in schema["$defs"].values():
         if "because" in part.get("properties", {}):  # these keys may lack only in the rule texts of a store
             part["required"] += REQUIRED
@@ -84,7 +91,7 @@ def parse_rule(text: str, path: str = "rule") -> Rule:
     # The model of one form names its keys in errors; the union of all forms would list every key of every form.
     operator = _operator_of(source)
     # The model of all forms takes long to build. It only serves to name a fault of the key form.
-    model = check(source, operator.model) if operator else check(source, _RuleFile).root
+    model = check(source, operator.model) if operator else check(source, rule_file_model()).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
     return Rule(operator, model, source, lines, path, operator.derives(model, source))

@@ -47,6 +47,8 @@ def split_by_form(variants: Sequence[Source], folder: Folder) -> list[Source]:
     """Return each of `variants` without entries that apply only to the form of others; unchanged if all have one form.
     Rules are in `folder`.
     """
+    if len(variants) < 2:
+        return list(variants)
     forms = [_form(variant, folder) for variant in variants]
     there = {form for form in forms if form is not None}
     # One form needs no split, and a faulty variant has no form yet.

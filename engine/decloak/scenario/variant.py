@@ -10,13 +10,11 @@ The random parts of a repetition. Without any, every repetition has the same rel
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import zip_longest
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from decloak.anonymisers.method import Method
-from decloak.anonymisers.registry import AnyMethod
+from decloak.anonymisers.registry import PARTS
 from decloak.digest import Config, digest
 from decloak.errors import DecloakError
 from decloak.scenario.document import Document
@@ -161,17 +159,14 @@ def is_random(config: Config) -> bool:
     held_out = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
     if held_out or attacker.get("model") in DRAWING:
         return True
+    settings = config.get("anonymise")
+    entry = PARTS.get(settings.get("method", "")) if isinstance(settings, Mapping) else None
     try:
-        method = _methods().validate_json(json.dumps(config.get("anonymise")))
+        method = entry and entry.model_validate_json(json.dumps(settings))
     # A store may contain configurations of older versions that no longer parse.
     except (ValidationError, DecloakError):  # of an older version: no advice to repeat it
         return False
     return method is not None and method.is_random
-
-
-@cache
-def _methods() -> TypeAdapter[Method | None]:
-    return TypeAdapter(AnyMethod | None)
 
 
 def identical_repetitions(document: Document) -> Iterable[str]:

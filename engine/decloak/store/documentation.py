@@ -103,7 +103,9 @@ def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, 
 
     `words` add to the description of a column, given as "table.column", facts that schema.sql lacks.
     """
-    return tuple(table._replace(columns=tuple(_completed(table, words or {}))) for table in _tables())
+    if not words:
+        return _tables()
+    return tuple(table._replace(columns=tuple(_completed(table, words))) for table in _tables())
 
 
 @cache
