@@ -72,6 +72,14 @@ path, k, m = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 """
 
 
+WAIT = """
+import os, subprocess, sys
+_, status, usage = os.wait4(subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL).pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
+"""A small process that starts another: memory begins at that of the process that starts it."""
+
+
 class Ran(NamedTuple):
     """CPU seconds and megabytes of a process, and the number that it found; None if it failed."""
 
@@ -82,15 +90,11 @@ class Ran(NamedTuple):
 
 def ran(command: list[str]) -> Ran:
     """Run a program that prints the number of itemsets last."""
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, stderr=said)
-        _, status, usage = os.wait4(process.pid, 0)  # unlike `wait`, it tells what this one process has used
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        numbers = re.findall(r"^([\d,]+)(?: violations.*)?$", said.read().decode(), re.MULTILINE)
-    ended = process.returncode in (0, EXIT_EXPECTATION) and numbers
-    found = int(numbers[-1].replace(",", "")) if ended else None
-    return Ran(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, found)
+    done = subprocess.run([sys.executable, "-c", WAIT, sys.executable, *command], capture_output=True, text=True)
+    status, seconds, kilobytes = done.stdout.split()
+    numbers = re.findall(r"^([\d,]+)(?: violations.*)?$", done.stderr, re.MULTILINE)
+    ended = int(status) in (0, EXIT_EXPECTATION) and numbers
+    return Ran(float(seconds), int(kilobytes) / 1024, int(numbers[-1].replace(",", "")) if ended else None)
 
 
 def decloak(path: Path, m: int) -> list[str]:
@@ -161,11 +165,11 @@ def main() -> int:
             for m in SIZES:
                 rows.append(row(path, m, tiny, chosen.turns, not (chosen.no_peers or chosen.check)))
                 print(rows[-1], flush=True)
-        if "retail" in chosen.only:
-            ours, scipy, memory = times_scipy(read(folder / "retail.dat", "spmf", repeats=True).rows)
-            cells = [f"{3 * scipy:.2f}", f"{ours / scipy / 3:.2f}", *["–"] * len(PEERS)]
-            rows.append(line("distances of all pairs of retail", ours, memory, *cells))
-            print(rows[-1], flush=True)
+            if data == "retail":
+                ours, scipy, memory = times_scipy(read(path, "spmf", repeats=True).rows)
+                cells = [f"{3 * scipy:.2f}", f"{ours / scipy / 3:.2f}", *["–"] * len(PEERS)]
+                rows.append(line(f"distances of all pairs of {path.stem}", ours, memory, *cells))
+                print(rows[-1], flush=True)
     if chosen.write:
         TABLE.write_text(page(rows), encoding="utf-8")
     before = ratios(TABLE.read_text(encoding="utf-8")) if chosen.check else {}

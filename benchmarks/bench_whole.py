@@ -5,8 +5,8 @@
 Each work is a scenario run into a new store, in a process of its own; all that a user waits for is in it, from the
 start of Python on (Linux alone tells the memory). A unit is a fixed work of Python, numpy and SQLite, measured before
 and after: CPU in units can be compared between machines. Without a choice every work is run, which takes some minutes
-of CPU; `--works` takes those whose names hold all of the words. `--data` names a folder with the files of `REAL`;
-a work without its file is left out.
+of CPU; `--works` takes those whose names hold all of the words. `--data` names a folder with the files of
+`shaped.py`; in place of those that it lacks records like theirs are generated, and the work is called "like" them.
 
 `--write` puts the results into results.md, those of works that were not run stay. `--check` runs the works of
 results.md that take less than FEW units there, and fails where one takes 25% more units than it did, the best of two.
@@ -33,6 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shaped import SHAPES
+
 RESULTS = Path(__file__).with_name("results.md")
 WORSE = 1.25
 FEW = 60
@@ -43,17 +45,13 @@ EXPOSURE = "attack: [%s]\nrelate: {measure: ngd, source: release}\nmeasure: [{ex
 CHUNKS = "relate: {measure: ngd, source: release}\nattack: [random, aba, rga, mra, cover]\nmeasure: [accuracy]"
 METHODS = {
     "cut, m = 3": ("{method: cut, k: 5, m: 3, hierarchy: {by: names}}", KM, (1_000, 10_000, 100_000, 515_597)),
-    "disassociation": (
-        "{method: disassociation, k: 3, m: 2, max_cluster: 50}",
-        CHUNKS,
-        (1_000, 10_000, 100_000, 500_000),
-    ),
-    "sets of 16, six attacks": ("{method: sets, size: 16}", SIX, (1_000, 5_000, 20_000, 60_000)),
-    "exposure, sets of 16": ("{method: sets, size: 16}", EXPOSURE % "ra", (1_000, 5_000, 20_000)),
+    "disassociation": ("{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS, (1_000, 10_000, 100_000)),
+    "sets of 16, six attacks": ("{method: sets, size: 16}", SIX, (1_000, 5_000, 20_000)),
+    "exposure, sets of 16": ("{method: sets, size: 16}", EXPOSURE % "ra", (1_000, 5_000)),
     "exposure, disassociation": (
         "{method: disassociation, k: 3, m: 2, max_cluster: 50}",
         EXPOSURE % "random",
-        (1_000, 5_000, 20_000),
+        (1_000, 5_000),
     ),
 }
 """What is done to baskets of 1,657 items of the shape of BMS-POS, and for how many records."""
@@ -61,10 +59,6 @@ LARGE = {
     "cut, m = 3, 1,000,000 × 20,000": (
         "{generate: baskets, transactions: 1000000, items: 20000, length: 8}",
         "{method: cut, k: 5, m: 3, hierarchy: {by: names}}",
-    ),
-    "cut, m = 2, 10,000,000 × 2,000": (
-        "{generate: baskets, transactions: 10000000, items: 2000, length: 6.5}",
-        "{method: cut, k: 5, m: 2, hierarchy: {by: names}}",
     ),
 }
 LONG = "{generate: baskets, transactions: 2000, items: 2000, length: 200}"
@@ -84,25 +78,29 @@ measure: [recovery]
 vary: {anonymise.k: [3, 4, 5, 6, 8, 10, 12, 14, 17, 20]}
 repeat: {times: 4, seed: 1}
 """
+CUT = "{method: %s, k: 5, m: %d, hierarchy: {by: names}}"
+ONE = "relate: {measure: ngd, source: release}\nattack: [mda]\nmeasure: [recovery]"
 REAL = {
-    "retail, sets of 16, one attack": (
-        "retail.dat.gz",
-        "{method: sets, size: 16}",
-        "relate: {measure: ngd, source: release}\nattack: [mda]\nmeasure: [recovery]",
-    ),
-    "kosarak, cut, m = 3": ("kosarak_100k_subset.dat.gz", "{method: cut, k: 5, m: 3, hierarchy: {by: names}}", KM),
-    "retail, aa, m = 3": ("retail.dat.gz", "{method: aa, k: 5, m: 3, hierarchy: {by: names}}", KM),
-    "T10I4D100K, cut, m = 3": ("T10I4D100K.dat.gz", "{method: cut, k: 5, m: 3, hierarchy: {by: names}}", KM),
-    "bms_pos, cut, m = 4": ("bms_pos_100k_subset.dat.gz", "{method: cut, k: 5, m: 4, hierarchy: {by: names}}", KM),
-    "bms_webview2, disassociation": (
-        "bms_webview2.dat.gz", "{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS,
-    ),
-    "bms_webview1, aa, m = 3": ("bms_webview1.dat.gz", "{method: aa, k: 5, m: 3, hierarchy: {by: names}}", KM),
-    "bms_webview2, aa, m = 3": ("bms_webview2.dat.gz", "{method: aa, k: 5, m: 3, hierarchy: {by: names}}", KM),
+    "kosarak, cut, m = 3": ("kosarak", CUT % ("cut", 3), KM),
+    "retail, sets of 16, one attack": ("retail", "{method: sets, size: 16}", ONE),
+    "retail, aa, m = 3": ("retail", CUT % ("aa", 3), KM),
+    "T10I4D100K, cut, m = 3": ("T10I4D100K", CUT % ("cut", 3), KM),
+    "recipes, cut, m = 3": ("recipes", CUT % ("cut", 3), KM),
+    "bms_pos, cut, m = 4": ("bms_pos", CUT % ("cut", 4), KM),
+    "bms_webview1, aa, m = 3": ("bms_webview1", CUT % ("aa", 3), KM),
+    "bms_webview2, aa, m = 3": ("bms_webview2", CUT % ("aa", 3), KM),
     "bms_webview1, disassociation": (
-        "bms_webview1.dat.gz", "{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS,
+        "bms_webview1", "{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS,
+    ),
+    "bms_webview2, disassociation": (
+        "bms_webview2", "{method: disassociation, k: 3, m: 2, max_cluster: 50}", CHUNKS,
     ),
 }  # fmt: skip
+"""What is done to real records or generated ones like them, and to generated ones with independent items."""
+LIKE, INDEPENDENT, MOST = "like ", ", independent items", 3
+"""The beginning of the name of a work with records like real ones, the end of that with independent items of equal
+occurrences, and how many times the latter the former should take at most.
+"""
 RUN = """
 import json, sys, time
 from decloak.cli import configure_process
@@ -159,11 +157,23 @@ def works(data: Path | None) -> Iterator[tuple[str, str]]:
         yield name, scenario(baskets, method, KM)
     for name, (method, rest) in LONG_RECORDS.items():
         yield name, scenario(LONG, method, rest)
-    for name, (file, method, rest) in REAL.items():
-        if data is None or (data != Path() and not (data / file).exists()):
-            continue
-        path = json.dumps(str((data / file).absolute()))
-        yield name, scenario(f'{{file: {path}, format: basket, separator: " "}}', method, rest)
+    for name, (of, method, rest) in REAL.items():
+        shape = SHAPES[of]
+        path = None if data is None else (data / shape.file).absolute()
+        if path is not None and path.exists():
+            form = 'ids: true, separator: "\\t", within: "|"' if ".tsv" in shape.file else 'separator: " "'
+            yield name, scenario(f"{{file: {json.dumps(str(path))}, format: basket, {form}}}", method, rest)
+        else:
+            yield LIKE + name, scenario(shape.generator(), method, rest)
+        yield name + INDEPENDENT, scenario(shape.generator(independent=True), method, rest)
+
+
+def order() -> Iterator[str]:
+    """The names of all works, with and without the files of real records."""
+    for name in dict(works(None)):
+        if name.startswith(LIKE):
+            yield name.removeprefix(LIKE)
+        yield name
 
 
 def scenario(data: str, method: str, rest: str) -> str:
@@ -270,6 +280,15 @@ def growth(rows: Mapping[str, str]) -> Iterator[str]:
             yield f"- {method}, {fewer:,} to {more:,} records: n^{np.log(ratio) / np.log(more / fewer):.2f}"
 
 
+def against_independent(rows: Mapping[str, str]) -> Iterator[str]:
+    """How many times the CPU of independent items, of equal occurrences, the real ones take."""
+    for name in order():
+        independent = name.removeprefix(LIKE) + INDEPENDENT
+        if name in rows and independent in rows:
+            times = units_of(rows[name]) / units_of(rows[independent])
+            yield f"- {name}: {times:.1f} times{', too many' if times > MOST else ''}"
+
+
 def page(rows: Mapping[str, str], order: Iterable[str]) -> str:
     ordered = [rows[name] for name in order if name in rows]
     head = "| work | CPU s | units | MB of memory | MB of store | stages |\n|---|---|---|---|---|---|"
@@ -281,6 +300,8 @@ def page(rows: Mapping[str, str], order: Iterable[str]) -> str:
         + "\n".join([head, *ordered])
         + "\n\nGrowth of CPU, start-up included:\n\n"
         + "\n".join(growth(rows))
+        + f"\n\nCPU beside independent items of equal occurrences, at most {MOST} times:\n\n"
+        + "\n".join(against_independent(rows))
         + "\n"
     )
 
@@ -316,12 +337,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.jobs is not None:
         compare_jobs(chosen, options.jobs)
         return 0
-    rows = read_lines(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    rows, others = read_lines(text), "".join(re.findall(r"\n## Records that stay .*", text, re.DOTALL))
     for name, text in chosen.items():
         rows[name] = line(name, measured(text))
         print(rows[name], flush=True)
         if options.write:
-            RESULTS.write_text(page(rows, dict(works(Path()))), encoding="utf-8")
+            RESULTS.write_text(page(rows, order()) + others, encoding="utf-8")
     return 0
 
 

@@ -54,6 +54,7 @@ def lists_of(name: str, data: Path | None, folder: Path) -> Path:
     if data is not None and (data / shape.file).exists():
         path.write_bytes(gzip.decompress((data / shape.file).read_bytes()))
     else:
+        path = folder / f"like {name}.dat"
         records = generate(shape.records, shape.items, shape.length, habit=shape.habit, classes=shape.classes)
         path.write_text("".join(f"{' '.join(item.split()[1] for item in row)}\n" for row in lists(records) if row))
     return path
