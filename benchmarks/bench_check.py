@@ -31,7 +31,7 @@ from timing import cpu
 
 TABLE = Path(__file__).with_name("checks.md")
 CHECKED = ("bms_webview2", "bms_pos", "T10I4D100K", "retail")
-K, SIZES, WORSE, LIMIT = 5, (2, 3), 1.25, 20
+K, SIZES, WORSE, LIMIT, LONG = 5, (2, 3), 1.25, 15, 3
 PEERS = {"DuckDB": ("duckdb", """
 import duckdb
 base = duckdb.connect()
@@ -111,7 +111,7 @@ def row(path: Path, m: int, tiny: Path, turns: int, peers: bool) -> str:
     best: dict[str, Ran] = {}
     for _ in range(turns):
         for name, command in programs.items():
-            if name not in best or best[name].found is not None:  # a tool that took too long would again
+            if name not in PEERS or name not in best or best[name].seconds < LONG:
                 best[name] = min(ran(command), best.get(name, Ran(1e9, 0, 0)))
     ours = best["decloak"]
     assert all(one.found in (ours.found, None) for name, one in best.items() if name != "start")
