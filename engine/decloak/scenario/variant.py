@@ -161,12 +161,13 @@ def is_random(config: Config) -> bool:
         return True
     settings = config.get("anonymise")
     entry = PARTS.get(settings.get("method", "")) if isinstance(settings, Mapping) else None
+    if entry is None:
+        return False
     try:
-        method = entry and entry.model_validate_json(json.dumps(settings))
+        return entry.model_validate_json(json.dumps(settings)).is_random
     # A store may contain configurations of older versions that no longer parse.
     except (ValidationError, DecloakError):  # of an older version: no advice to repeat it
         return False
-    return method is not None and method.is_random
 
 
 def identical_repetitions(document: Document) -> Iterable[str]:
