@@ -86,7 +86,7 @@ def relational_form(name: str, strategy: Reassociation) -> RelationalForm:
     relation `draw`, and a rule that learns reads the relation `learned`.
     """
     if strategy.by_probability or strategy.give == "expected":
-        message = "the rule solves for probabilities, and its solver has no relational form"
+        message = "the rule takes records of equal probability in a hashed order, and SQLite has no such hash"
         raise DecloakError(message, hint="show it without --sql")
     counted = "1" if strategy.give == "multiplicity" else "min(size, k - 1)"
     steps = dict(_UNITS)
