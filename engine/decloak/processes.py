@@ -98,7 +98,7 @@ def local_pool(number: int) -> Iterator[None]:
 
     They are forked now: later this process has the connection to a store, which no other may have.
     """
-    if number < 2 or not can_fork():
+    if not can_fork():
         yield
         return
     with forked_processes(number, gc.collect) as processes, using(processes, number):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,6 @@ from decloak.pipeline.progress import Progress, ProgressReporter, RunVariant
 from decloak.pipeline.scheduler import run_plans
 from decloak.pipeline.validate import plans, selected
 from decloak.pipeline.workspace import Workspace
-from decloak.processes import local_pool
 from decloak.relate.sending import allow_hosts
 from decloak.scenario.criteria import PRESETS, judged_criteria
 from decloak.scenario.document import Document, load
@@ -158,7 +158,7 @@ def run(
     if parted and memory is not None:
         message = "a run over records in parts keeps no more than a block of each process in memory"
         raise DecloakError(message, "--memory", "leave it out, or use fewer --jobs")
-    with local_pool(jobs if parted and dask is None else 1), open_store(store) as opened:
+    with _processes(jobs if parted and dask is None else 1), open_store(store) as opened:
         # Stages that the store already has need no service, so fewer hosts are asked for than the plans name.
         requests = tuple(outgoing_requests(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
         with allow_hosts(allowed_hosts(place, requests, allow_send)), cluster_at(dask, allow_send) as cluster:
@@ -168,6 +168,15 @@ def run(
             runs, missing = _executed(planned, workspace, listener, 1 if requests or parted else jobs, memory)
         _note_run(opened, [variant.run for variant in runs])
     return _summed_up(document, Path(store), planned, runs, missing, whole=only is None)
+
+
+def _processes(number: int) -> AbstractContextManager[None]:
+    """Return a block in which tasks over records in files have `number` processes."""
+    if number < 2:
+        return nullcontext()
+    from decloak.processes import local_pool  # takes time to import, and most runs need no processes
+
+    return local_pool(number)
 
 
 def _note_run(store: Store, runs: Sequence[int]) -> None:
