@@ -109,7 +109,7 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
                 copy = making / Path(file).name
                 shutil.copyfile(file, copy)
                 digests[copy.name] = digest_of_file(copy)
-                if digests[copy.name] != part.sha256:
+                if digests[copy.name] != part.digest:
                     hint = "run the scenario into another store"
                     raise DecloakError(f"{copy.name} is not as it was counted", hint=hint)
             labels = sorted((label, item) for items, label in held.published.names.items() for item in items)

@@ -71,21 +71,25 @@ def _rename_figures(database: "Database") -> None:
     connection.execute("update measurement set family = 'calibration' where family = 'certain'")
 
 
-def _make_itemset_tables(database: "Database") -> None:
-    """Make the table of published itemsets in `database`, and its view, unless it has them."""
+def _make_tables(database: "Database") -> None:
+    """Make the tables of published itemsets and of files with records in `database`, unless it has them.
+
+    Their views are made again.
+    """
     from decloak.store.documentation import schema_statements
 
-    statement = dict(schema_statements("TABLE"))["published_itemset"]
-    database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
-    database.conn.execute("drop view if exists published_itemset_item")
-    database.conn.execute(dict(schema_statements("VIEW"))["published_itemset_item"])
+    tables, views = dict(schema_statements("TABLE")), dict(schema_statements("VIEW"))
+    for table, view in (("published_itemset", "published_itemset_item"), ("part", "records_in_files")):
+        database.conn.execute(tables[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        database.conn.execute(f"drop view if exists {view}")
+        database.conn.execute(views[view])
 
 
 def _add_itemset_tables(database: "Database") -> None:
     """Add the table of published itemsets to `database`, and note checksums of releases that include it."""
     from decloak.store.seals import seal_new
 
-    _make_itemset_tables(database)
+    _make_tables(database)
     database.conn.execute("delete from seal where kind = 'release'")
     seal_new(database.conn)
 
@@ -96,7 +100,7 @@ def _seal_stages(database: "Database") -> None:
     from decloak.store.seals import seal_new
 
     _rename_figures(database)
-    _make_itemset_tables(database)  # checksums of releases read it
+    _make_tables(database)  # checksums read them
     statement = dict(schema_statements("TABLE"))["seal"]
     database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
     seal_new(database.conn)
@@ -119,7 +123,7 @@ def _seal_findings(database: "Database") -> None:
     """Note checksums in `database` that include what rules derived, and those of items and numbers."""
     from decloak.store.seals import seal_new
 
-    _make_itemset_tables(database)  # checksums of releases read it
+    _make_tables(database)  # checksums read them
     database.conn.execute("delete from seal where kind = 'attack'")
     seal_new(database.conn)
 
@@ -138,13 +142,9 @@ def _answer_questions(database: "Database") -> None:
 
 def _catalogue_files(database: "Database") -> None:
     """Add the catalogue of files to `database`, and note checksums of data sets that include it."""
-    from decloak.store.documentation import schema_statements
     from decloak.store.seals import seal_new
 
-    statement = dict(schema_statements("TABLE"))["part"]
-    database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
-    database.conn.execute("drop view if exists records_in_files")
-    database.conn.execute(dict(schema_statements("VIEW"))["records_in_files"])
+    _make_tables(database)
     database.conn.execute("delete from seal where kind = 'dataset'")
     seal_new(database.conn)
 

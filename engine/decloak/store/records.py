@@ -75,13 +75,13 @@ def write_records(
 
 def write_parts(connection: sqlite3.Connection, dataset: int, parts: Iterable[Part]) -> None:
     """Write the catalogue of the files that have the records of `dataset`."""
-    into = "part (dataset, path, row_groups, records, elements, bytes, sha256)"
+    into = "part (dataset, path, row_groups, records, elements, bytes, digest)"
     insert_rows(connection, into, ((dataset, *part) for part in parts))
 
 
 def read_parts(connection: sqlite3.Connection, dataset: int) -> list[Part]:
     """Return the catalogue of `dataset`; empty if the store has its records."""
-    columns = "path, row_groups, records, elements, bytes, sha256"
+    columns = "path, row_groups, records, elements, bytes, digest"
     rows = connection.execute(f"select {columns} from part where dataset = ? order by id", (dataset,))
     return [Part(*row) for row in rows]
 

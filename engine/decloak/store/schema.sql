@@ -31,7 +31,7 @@ CREATE TABLE record (
   elements TEXT NOT NULL         -- its elements in order, as a JSON list: an item by its number, a generalised item by minus its number
 ) STRICT;
 
--- [node] A file with records of a data set, which are not in the store: the catalogue of data larger than memory.
+-- A file with records of a data set, which are not in the store: the catalogue of data larger than memory.
 CREATE TABLE part (
   id INTEGER PRIMARY KEY,        -- number of the file
   dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- the data set it belongs to
@@ -40,7 +40,7 @@ CREATE TABLE part (
   records INTEGER NOT NULL,      -- number of its records
   elements INTEGER NOT NULL,     -- number of item occurrences in its records
   bytes INTEGER NOT NULL,        -- its size
-  sha256 TEXT NOT NULL,          -- the digest of its content
+  digest TEXT NOT NULL,          -- the SHA-256 digest of its content
   UNIQUE (dataset, path)
 ) STRICT;
 

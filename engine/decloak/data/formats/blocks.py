@@ -61,7 +61,7 @@ class Part(NamedTuple):
     records: int
     elements: int
     bytes: int
-    sha256: str
+    digest: str
 
     @classmethod
     def of(cls, path: Path, folder: Path, row_groups: int, records: int, elements: int) -> "Part":
