@@ -289,9 +289,10 @@ def test_errors_of_two_columns_of_a_table_that_cancel_leave_the_probability():
     assert recalibrated(weights, opposite, weights[:5], columns=(2, 1)).p is None  # one of the two only
 
 
-def test_the_surest_eliminations_always_have_a_probability_and_a_reason_tells_of_the_others():
-    weights = np.concatenate([np.full((100, 20), 0.96), np.full((100, 20), 0.5)])
-    together = np.repeat(np.random.default_rng(3).random(200) < np.repeat((0.96, 0.5), 100), 20).reshape(200, 20)
+@pytest.mark.parametrize("less_sure", [0.5, 0.85])
+def test_the_surest_eliminations_always_have_a_probability_and_a_reason_tells_of_the_others(less_sure):
+    weights = np.concatenate([np.full((100, 20), 0.96), np.full((100, 20), less_sure)])
+    together = np.repeat(np.random.default_rng(3).random(200) < np.repeat((0.96, less_sure), 100), 20).reshape(200, 20)
     confidence = recalibrated(weights, together, weights[97:103])
     assert np.isfinite(confidence.p).tolist() == [True] * 60 + [False] * 60
     assert confidence.reason.startswith("60 of 120 eliminations have no probability")
