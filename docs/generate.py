@@ -34,9 +34,11 @@ COMPLETION = """\
 
 | shell | command |
 |---|---|
-| bash, from 4.4 on | `decloak completion bash > ~/.local/share/bash-completion/completions/decloak` |
-| zsh | `decloak completion zsh > "${fpath[1]}/_decloak"` |
-| fish | `decloak completion fish > ~/.config/fish/completions/decloak.fish` |
+| bash, from 4.4 on | `mkdir -p ~/.local/share/bash-completion/completions && \
+decloak completion bash > ~/.local/share/bash-completion/completions/decloak` |
+| zsh | `mkdir -p ~/.zfunc && decloak completion zsh > ~/.zfunc/_decloak`, \
+and `fpath+=~/.zfunc` before `compinit` in `~/.zshrc` |
+| fish | `mkdir -p ~/.config/fish/completions && decloak completion fish > ~/.config/fish/completions/decloak.fish` |
 
 These variables of the environment change a command:
 

@@ -109,6 +109,21 @@ def test_a_completion_script_is_printed_for_each_shell(shell, call):
     assert f"decloak completion {shell} > " in page("commands")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the lines are for the shells of Unix")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_line_that_installs_a_completion_works_in_an_empty_home(shell, tmp_path):
+    line = re.search(rf"^\| {shell}.*? \| `(.+?)`", page("commands"), re.MULTILINE)[1]
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "decloak"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m decloak "$@"\n')
+    command.chmod(0o755)
+    (tmp_path / "home").mkdir()
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["sh", "-c", line], env=os.environ | {"HOME": str(tmp_path / "home"), "PATH": path}, check=True)
+    place = Path(line.rpartition("> ~/")[2])
+    assert f"_DECLOAK_COMPLETE={shell}_complete" in (tmp_path / "home" / place).read_text(encoding="utf-8")
+
+
 def test_the_script_of_bash_completes_commands(tmp_path):
     completed = {"COMP_WORDS": "decloak ser", "COMP_CWORD": "1", "_DECLOAK_COMPLETE": "bash_complete"}
     command = [sys.executable, "-m", "decloak"]

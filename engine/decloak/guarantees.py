@@ -115,7 +115,7 @@ def keeps_disassociation(release: AnyForm, k: int, m: int, original: Records | N
 
 
 def keeps_cells(release: AnyForm, k: int, zeros: str = "refuse", original: Records | None = None) -> None:
-    """Raise an error if a difference of supports in an itemset table is from 1 to `k` - 1 records.
+    """Raise an error if a difference of supports in an itemset table is below `k` records.
 
     `zeros` is `refuse` if empty cells are violations too, else `allow`. With `original`, the supports must be right.
     """

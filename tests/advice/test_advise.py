@@ -160,7 +160,8 @@ def test_all_candidates_are_tried_and_the_lead_is_attacked_and_not_dominated(sma
 def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(small, monkeypatch, call):
     folder, found = small
     monkeypatch.chdir(folder)
-    Path("mine.yaml").write_text(scenario_text(found, folder))
+    assert found.write("mine.yaml") == Path("mine.yaml")
+    assert Path("mine.yaml").read_text() == scenario_text(found, folder)
     again = decloak.run("mine.yaml", store="s.db").variants[0]
     for key, figure in found.lead.figures.items():
         values = [one for (name, _), one in again.figures.items() if name == key and one.value is not None]
@@ -251,6 +252,26 @@ def test_records_in_python_and_scenarios_are_data_too(tmp_path):
     )
 
 
+def test_the_advice_on_data_in_memory_is_written_and_run_on_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = records(300)
+    found = advise(rows, accept="exposed_3 <= 40%", readers="counts", budget=1)
+    found.write("mine.yaml")
+    assert 'data: {"file": "data.jsonl", "format": "jsonl"' in Path("mine.yaml").read_text()
+    again = decloak.run("mine.yaml", data=rows, store="s.db").variants[0]
+    errors = {figure.value for (key, _), figure in again.figures.items() if key == "count_error"}
+    assert errors == {found.written.error}
+
+
+def test_an_advice_is_written_once_and_only_if_a_candidate_shows_anything(tmp_path):
+    with pytest.raises(DecloakError, match="no candidate shows anything"):
+        SCREENS["shows-nothing"].write(tmp_path / "mine.yaml")
+    assert not list(tmp_path.iterdir())
+    SCREENS["passes"].write(tmp_path / "mine.yaml")
+    with pytest.raises(DecloakError, match="there is something already"):
+        SCREENS["passes"].write(tmp_path / "mine.yaml", front=True)
+
+
 def test_wrong_arguments_are_named(tmp_path, call):
     (tmp_path / "visits.txt").write_text("\n".join(map(", ".join, records(300))))
     assert "write such as 60s" in call("advise", tmp_path / "visits.txt", "--budget", "soon").err
@@ -265,7 +286,7 @@ def test_the_front_is_a_scenario_whose_page_plots_exposure_and_error(small, monk
     pytest.importorskip("vl_convert")
     folder, found = small
     monkeypatch.chdir(folder)
-    Path("front.yaml").write_text(front_text(found, folder))
+    found.write("front.yaml", front=True)
     done = decloak.run("front.yaml", store="front.db")
     assert len(done.variants) == len(found.front) > 1
     for one, ran in zip(found.front, done.variants, strict=True):

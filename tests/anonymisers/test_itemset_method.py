@@ -2,6 +2,7 @@
 
 import json
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import naive_table as naive
 from decloak.counting.table_cells import small_cells
 from decloak.data.itemset_table import ItemsetTable, read_itemset_table
 from decloak.errors import DecloakError
+from decloak.guarantees import keeps_cells
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.releases.public_store import read_store
 from decloak.store.opening import connect_readonly
@@ -121,6 +123,47 @@ def test_a_run_measures_publishes_checks_and_reads_it_back(folder, call):
     assert own["implied_release"] == figures["implied_release"]
     assert call("init", "--from", "t.jsonl", "i.yaml").code == 0
     assert call("validate", "i.yaml").code == 0
+
+
+@pytest.fixture
+def implying(folder):
+    """A file of a table with an empty cell, which says nothing of empty cells: nobody has bread without tea."""
+    release = decloak.anonymise([["bread", "tea"]] * 4 + [["tea"]] * 4, "itemsets", k=3, m=2, zeros="allow")
+    release.write("t.jsonl")
+    return release
+
+
+def test_a_check_refuses_empty_cells_like_the_method_unless_they_are_allowed(implying, call):
+    found = decloak.check("t.jsonl")
+    assert not found
+    assert ("bread",) in {has for has, _, records in found.violations.rows if records == 0}
+    assert decloak.check("t.jsonl", zeros="allow")
+    assert decloak.check(implying), "the release in memory says that they are allowed"
+    assert not decloak.check(implying, zeros="refuse")
+    with pytest.raises(AssertionError):
+        keeps_cells("t.jsonl", 3)
+    assert call("check", "t.jsonl").code == 3
+    assert call("check", "t.jsonl", "--zeros", "allow").code == 0
+
+
+def test_a_published_table_says_that_empty_cells_are_allowed(folder, call):
+    (folder / "rows.txt").write_text("bread, tea\n" * 4 + "tea\n" * 4)
+    decloak.run("s.yaml", store="s.db")
+    for name in ("t.jsonl", "t.db"):
+        call("publish", "last", name, "--store", "s.db")
+        assert decloak.check(name)
+        assert call("check", name).code == 0
+        assert call("check", name, "--zeros", "refuse").code == 3
+
+
+def test_zeros_is_only_for_the_cells_of_a_table(implying, call):
+    with pytest.raises(DecloakError, match="zeros is only for the cells of an itemset table; leave zeros out"):
+        decloak.check([["a"]] * 3, 2, 1, zeros="allow")
+    Path("c.yaml").write_text("{method: itemsets, k: 3, zeros: allow}")
+    assert call("check", "t.jsonl", "--constraints", "c.yaml").code == 0
+    assert "leave --zeros out" in call("check", "t.jsonl", "--constraints", "c.yaml", "--zeros", "allow").err
+    with pytest.raises(DecloakError, match="zeros is 'none'; give refuse or allow"):
+        decloak.check("t.jsonl", zeros="none")
 
 
 @settings(max_examples=40)

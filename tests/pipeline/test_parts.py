@@ -340,6 +340,20 @@ def test_a_check_in_parts_lists_the_violations_of_a_check_in_memory(tmp_path, ca
     whole, in_parts = call(*check), call(*check, "--parts")
     assert in_parts == whole
     assert in_parts.out.count("item") > 5
+    listed = decloak.check(tmp_path / "records.txt", 5, int(m), parts=True, most=500)
+    assert not listed
+    assert listed.violations.rows == decloak.check(rows, 5, int(m), most=500).violations.rows
+
+
+def test_a_check_in_parts_in_python_takes_a_folder_and_no_other_check(both, tmp_path, call):
+    call("publish", "last", str(tmp_path / "release"), "--store", both[0] / "parts.db")
+    assert decloak.check(tmp_path / "release", 4, 2, parts=True)
+    assert decloak.check(tmp_path / "release", 40, 2, parts=True).number
+    with pytest.raises(DecloakError, match="only a file is read in parts; leave parts out, or give the path of a file"):
+        decloak.check([["a"]], 4, 2, parts=True)
+    for other in ({}, {"m": 2, "kind": "whole"}, {"m": 2, "zeros": "allow"}):
+        with pytest.raises(DecloakError, match="sets of up to 2 items; give k and m, and no other check"):
+            decloak.check(tmp_path / "release", 4, parts=True, **other)
 
 
 def test_no_order_of_a_part_shows_the_order_of_supports(tmp_path):

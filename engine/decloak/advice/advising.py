@@ -96,6 +96,8 @@ def advise(
         session.search(candidates_for(records, inputs))
         lead, passes = session.settle(counts=readers == "counts")
         counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
+        if not isinstance(data, str | Path):  # a copy that goes with the folder
+            base = {**base, "data": {**base["data"], "file": "data.jsonl"}}
         held_out = round(control_share(records) * records) if control is None else 0
         untried = (*not_applicable(records, inputs), *session.left, *session.refused)
         return Advice(

@@ -7,14 +7,13 @@ before the leading candidate.
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from decloak.advice.candidates import Untried
-from decloak.advice.decision import Tried, nearest_changes, undominated
+from decloak.advice.decision import Tried, nearest_changes
+from decloak.advice.writing import Advised
 from decloak.data.representation import Table, html_lines, shorten
-from decloak.digest import Config, JsonObject
+from decloak.digest import JsonObject
 from decloak.errors import escape_control, quote
-from decloak.scenario.criteria import RISK, Accepted, Criterion, Ranged
+from decloak.scenario.criteria import RISK, Criterion, Ranged
 
 __all__ = ["Advice", "listing"]
 
@@ -28,49 +27,8 @@ SOURCES = (
 END = "Releases are measured without the control group. This is no proof of safety."
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The candidates that were tried by some criteria, and the one to lead with: it passes, or it is nearest.
-
-    `records` and `items` describe the published part, `control` is the number of people held out, 0 if a file names
-    them. `ended` says why not all candidates were tried, None where all were. `base` has the sections of a scenario of
-    the same data, with absolute paths.
-    """
-
-    records: int
-    items: int
-    control: int
-    by: Accepted
-    tried: tuple[Tried, ...]
-    untried: tuple[Untried, ...]
-    lead: Tried | None
-    passes: bool
-    ended: str | None
-    base: Config
-    drawn_from: int | None = None
-    """The number of records of which these were drawn, None if they are all."""
-    counts: Tried | None = None
-    """The leading candidate for readers who only count, None where there is none."""
-    counts_pass: bool = False
-    """True if `counts` meets all criteria."""
-    digest: str = ""
-    """The digest of the data."""
-
-    @property
-    def written(self) -> Tried | None:
-        """The candidate to write a scenario of: the lead, or that for counts if it alone passes."""
-        return self.counts if self.counts_pass and not self.passes else self.lead
-
-    @property
-    def criteria(self) -> tuple[Criterion, ...]:
-        return self.by.criteria
-
-    @property
-    def front(self) -> list[Tried]:
-        """The candidates that no other one of their class dominates, the lowest error first."""
-        classes = ([one for one in self.tried if one.candidate.of_counts == counts] for counts in (False, True))
-        front = [one for tried in classes for one in undominated(tried, self.criteria)]
-        return sorted(front, key=lambda one: (one.error, one.candidate.name))
+class Advice(Advised):
+    """The result of `advise`: it prints the screen, shows a table in a notebook, and writes a scenario."""
 
     def __str__(self) -> str:
         """Return the screen."""

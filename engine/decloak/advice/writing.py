@@ -1,20 +1,27 @@
-"""The scenario of an advice: a run of it gives the figures again, and fails where a criterion no longer holds."""
+"""The result of an advice, and its scenario.
+
+A run of the scenario gives the figures again, and fails where a criterion no longer holds.
+"""
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from decloak.advice.decision import Tried
-from decloak.advice.screen import Advice
+from decloak.advice.candidates import Untried
+from decloak.advice.decision import Tried, undominated
 from decloak.advice.trial import OF_ATTACKS
+from decloak.data.formats.lines import location
+from decloak.data.formats.writing import check_new, write_text
 from decloak.digest import Config, JsonObject
-from decloak.errors import escape_control
+from decloak.errors import DecloakError, escape_control
+from decloak.scenario.criteria import Accepted, Criterion
 from decloak.version import __version__
 
-__all__ = ["front_text", "scenario_text"]
+__all__ = ["Advised", "front_text", "scenario_text"]
 
 IN_SHORT = ("count_error", "exposed_3", "exposed_3_release", "inference_advantage", "inference_advantage_at_1")
 
@@ -24,7 +31,65 @@ SHOWN = ("exposed_", "inference_advantage", "membership_auc", "implied", "certai
 """The beginnings of the figures that are written as comments."""
 
 
-def front_text(advice: Advice, folder: Path) -> str:
+@dataclass(frozen=True)
+class Advised:
+    """The candidates that were tried by some criteria, and the one to lead with: it passes, or it is nearest.
+
+    `records` and `items` describe the published part, `control` is the number of people held out, 0 if a file names
+    them. `ended` says why not all candidates were tried, None where all were. `base` has the sections of a scenario of
+    the same data, with absolute paths.
+    """
+
+    records: int
+    items: int
+    control: int
+    by: Accepted
+    tried: tuple[Tried, ...]
+    untried: tuple[Untried, ...]
+    lead: Tried | None
+    passes: bool
+    ended: str | None
+    base: Config
+    drawn_from: int | None = None
+    """The number of records of which these were drawn, None if they are all."""
+    counts: Tried | None = None
+    """The leading candidate for readers who only count, None where there is none."""
+    counts_pass: bool = False
+    """True if `counts` meets all criteria."""
+    digest: str = ""
+    """The digest of the data."""
+
+    @property
+    def written(self) -> Tried | None:
+        """The candidate to write a scenario of: the lead, or that for counts if it alone passes."""
+        return self.counts if self.counts_pass and not self.passes else self.lead
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        return self.by.criteria
+
+    @property
+    def front(self) -> list[Tried]:
+        """The candidates that no other one of their class dominates, the lowest error first."""
+        classes = ([one for one in self.tried if one.candidate.of_counts == counts] for counts in (False, True))
+        front = [one for tried in classes for one in undominated(tried, self.criteria)]
+        return sorted(front, key=lambda one: (one.error, one.candidate.name))
+
+    def write(self, path: str | Path, *, front: bool = False) -> Path:
+        """Write a scenario that repeats the figures of the leading candidate to `path`, and return the path.
+
+        With `front` it repeats those of all candidates that no other one dominates. Run it with `data=` if the advice
+        was about data in memory.
+        """
+        if self.written is None:
+            raise DecloakError("no candidate shows anything", location(path), "advise on more records")
+        check_new(path)
+        goal = Path(path)
+        write_text((front_text if front else scenario_text)(self, goal.resolve().parent), goal)
+        return goal
+
+
+def front_text(advice: Advised, folder: Path) -> str:
     """Return the scenario of the candidates that no other one dominates, for a file in a folder.
 
     Its page plots their exposure against their error.
@@ -40,14 +105,14 @@ def front_text(advice: Advice, folder: Path) -> str:
     return _text(head, _parts(advice, "the candidates that no other one dominates", parts, folder))
 
 
-def _origin(advice: Advice) -> Iterator[str]:
+def _origin(advice: Advised) -> Iterator[str]:
     """Yield comments: the version, the date, the data and the criteria."""
     yield f"# Written by decloak {__version__} on {date.today().isoformat()}. This is no proof of safety."
     yield f"# Data: {advice.records + advice.control:,} records with the digest {advice.digest}."
     yield f"# Criteria: {escape_control(advice.by.name)}."
 
 
-def _front_lines(advice: Advice) -> Iterator[str]:
+def _front_lines(advice: Advised) -> Iterator[str]:
     """Yield comments: the candidates that no other one dominates, with figures."""
     yield "# No other candidate dominates these. The lowest error is first."
     for one in advice.front:
@@ -55,7 +120,7 @@ def _front_lines(advice: Advice) -> Iterator[str]:
         yield f"#   {escape_control(one.candidate.name)}: {', '.join(shown)}"
 
 
-def _parts(advice: Advice, title: str, parts: Config, folder: Path) -> JsonObject:
+def _parts(advice: Advised, title: str, parts: Config, folder: Path) -> JsonObject:
     """Return the sections of a scenario for a file in `folder`; `parts` are those of one kind of scenario."""
     sections = {**advice.base, **parts}
     return {"scenario": f"Advice: {title}", **{key: _beside(value, folder) for key, value in sections.items()}}
@@ -65,7 +130,7 @@ def _text(head: Iterable[str], parts: Config, foot: Iterable[str] = ()) -> str:
     return "\n".join([*head, *(f"{key}: {json.dumps(value)}" for key, value in parts.items()), *foot]) + "\n"
 
 
-def scenario_text(advice: Advice, folder: Path) -> str:
+def scenario_text(advice: Advised, folder: Path) -> str:
     """Return the scenario of the leading candidate, for a file in a folder.
 
     Its figures are comments. The criteria that it meets are lines of `expect`.
@@ -95,7 +160,7 @@ def _beside(value: Any, folder: Path) -> Any:
     }
 
 
-def _expected(advice: Advice, lead: Tried) -> Iterator[str]:
+def _expected(advice: Advised, lead: Tried) -> Iterator[str]:
     """Yield `expect` with a line for each criterion that is met; the others are comments."""
     states = lead.states(advice.criteria)
     split = lead.candidate.kind == "disassociation"

@@ -9,27 +9,23 @@ from pydantic import Field
 from decloak.anonymisers.kernels.itemset_table import publishable_sets
 from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
-from decloak.counting.guarantees import CellSupports
+from decloak.counting.guarantees import ZEROS, CellSupports
 from decloak.counting.itemsets import coded_items, itemset_supports, sizes
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.itemset_file import LARGEST
 from decloak.data.forms import FormName
 from decloak.data.itemset_table import ItemsetTable
-from decloak.errors import DecloakError, quote, suggest
+from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["ItemsetsMethod"]
 
-ZEROS = ("refuse", "allow")
-"""What may happen to itemsets with an empty cell; the first is the default."""
-
 
 def _make(data: Dataset, options: MethodOptions) -> ItemsetTable:
     k, m, zeros = options.get("k", 11), options.get("m", LARGEST), options.get("zeros", ZEROS[0])
-    if zeros not in ZEROS:
-        raise DecloakError(f"zeros is {quote(zeros)}", hint=suggest(str(zeros), ZEROS) or "give refuse or allow")
+    CellSupports(k, zeros)  # which refuses other values
     if isinstance(m, int) and m > LARGEST:
         raise DecloakError(f"m is {m}", hint=f"give at most {LARGEST}")
     place = {item: number for number, item in enumerate(data.items)}

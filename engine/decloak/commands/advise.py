@@ -112,13 +112,10 @@ def advise_command(
 
 def _write(advice: "Advice", path: Path, *, front: bool) -> None:
     """Write the scenario of the leading candidate, or of the whole front, to `path`."""
-    from decloak.advice.writing import front_text, scenario_text
-    from decloak.data.formats.writing import write_text
-
     if advice.written is None:
         say(f"note: {path} was not written, because no candidate shows anything", err=True)
         return
-    write_text((front_text if front else scenario_text)(advice, path.resolve().parent), path)
+    advice.write(path, front=front)
     then = (
         f"`decloak run {path}` and `decloak report last` plot exposure and error"
         if front

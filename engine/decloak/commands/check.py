@@ -18,9 +18,9 @@ from decloak.commands.options import (
     reading_of,
     reading_options,
 )
+from decloak.counting.guarantees import ZEROS
 from decloak.data.formats.lines import location
 from decloak.data.formats.plain_files import FORMATS
-from decloak.data.formats.record import Options
 from decloak.data.generalised import Generalised
 from decloak.data.repeats import RepeatedRecords, check_written_once
 from decloak.errors import DecloakError
@@ -58,6 +58,11 @@ KINDS = ("release (a release file)", "store (that publish wrote)", "published", 
     type=click.Path(path_type=Path),
     help="Scenario, or its anonymise section: check the guarantee of its method.",
 )
+@click.option(
+    "--zeros",
+    type=click.Choice(ZEROS),
+    help="Empty cells of an itemset table.  [default: from the release, else refuse]",
+)
 @click.option("--links", is_flag=True, help="List the pairs of items that find a record with a probability above 1/k.")
 @click.option("--negative", is_flag=True, help="Include items that the attacker knows to be absent.")
 @click.option(
@@ -73,6 +78,7 @@ def check_command(
     parts: bool,
     whole: bool,
     constraints: Path | None,
+    zeros: str | None,
     links: bool,
     negative: bool,
     most: int,
@@ -86,7 +92,8 @@ def check_command(
 
     In a data file, every itemset of up to M items must be in no record or in at least K records. A generalised item, or
     a label of a generalised release, is one item. A disassociated release needs K sub-records in each chunk and in the
-    possible records of a cluster. In an itemset table, no difference of supports may be from 1 to K - 1.
+    possible records of a cluster. In an itemset table, no difference of supports may be below K. With
+    --zeros allow it may be 0.
 
     --links lists the pairs of items that find a record too surely. --negative includes absent items. --constraints
     checks the guarantee of another method, for example:
@@ -102,17 +109,18 @@ def check_command(
 
     Exit codes: 0 the guarantee is met; 2 invalid input; 3 the guarantee is violated.
     """
-    from decloak.library.checking import fitting_guarantee, read_any_release
+    from decloak.library.checking import check_parts, fitting_guarantee, needs_look, read_any_release
 
     chosen = {"whole": whole, "links": links, "negative": negative}
     _refuse_several(chosen, constraints, m)
     if parts:
-        if any(chosen.values()) or constraints is not None or k is None or m is None:
-            raise DecloakError("--parts checks sets of up to 2 items", hint="give --k and --m, and no other check")
-        guarantee, first = _check_parts(file, kind, plain_options(reading), k, m, most)
-        rows = _print_verdict(guarantee, first, _listed(None), form)
+        alone, options = not any(chosen.values()) and constraints is None and zeros is None, plain_options(reading)
+        if kind is None and needs_look(file):
+            _, kind, options = reading_of(file, None, options, "--input")
+        parted, first = check_parts(file, kind or "parquet", options, k, m, most, alone=alone)
+        rows = _print_verdict(parted, first, _listed(None), form)
         said = "no violation" if not rows else _counted(first)
-        judged = [Expected(guarantee.statement, not rows, said, file.as_posix())]
+        judged = [Expected(parted.statement, not rows, said, file.as_posix())]
         write_ci(file.name, [], judged, junit, sarif)
         return EXIT_EXPECTATION if rows else 0
     if kind is None and is_store(file):
@@ -121,7 +129,7 @@ def check_command(
     checked = "the guarantee"
     try:
         release = read_any_release(source, kind, options, partial(say, err=True), as_said=as_said)
-        guarantee = fitting_guarantee(release, source, chosen, constraints, k=k, m=m)
+        guarantee = fitting_guarantee(release, source, chosen, constraints, zeros=zeros, k=k, m=m)
         checked = guarantee.statement
         for note in guarantee.notes(release):
             say(f"note: {note}", err=True)
@@ -145,20 +153,6 @@ def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int
         raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
     if chosen["whole"] and m is not None:
         raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
-
-
-def _check_parts(
-    file: Path, kind: str | None, options: Options, k: int, m: int, most: int
-) -> "tuple[AnyGuarantee, FirstViolations]":
-    """Return the guarantee, and the first `most` violations in the records of `file`, which are read in blocks."""
-    from decloak.counting.blocks import rare_in_parts
-    from decloak.counting.guarantees import KmAnonymity
-    from decloak.data.formats.blocks import Blocks, PartedData
-
-    if kind is None and not file.is_dir() and file.suffix != ".parquet":
-        _, kind, options = reading_of(file, None, options, "--input")
-    data = PartedData.of_blocks(Blocks.of(file, kind or "parquet", options), str(file))
-    return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
 
 
 def _print_verdict(

@@ -15,9 +15,13 @@ def completion_command(context: click.Context, shell: str) -> None:
     """Print the completion script of SHELL.
 
     \b
-    bash  decloak completion bash > ~/.local/share/bash-completion/completions/decloak
-    zsh   decloak completion zsh > "${fpath[1]}/_decloak"
-    fish  decloak completion fish > ~/.config/fish/completions/decloak.fish
+    bash  mkdir -p ~/.local/share/bash-completion/completions
+          decloak completion bash > ~/.local/share/bash-completion/completions/decloak
+    zsh   mkdir -p ~/.zfunc
+          decloak completion zsh > ~/.zfunc/_decloak
+          and the line fpath+=~/.zfunc before compinit in ~/.zshrc
+    fish  mkdir -p ~/.config/fish/completions
+          decloak completion fish > ~/.config/fish/completions/decloak.fish
     """
     script = get_completion_class(shell)
     assert script is not None

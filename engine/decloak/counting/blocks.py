@@ -154,7 +154,7 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     names = sorted(scan(data).supports)
     if m > 2 or len(names) > NODES:
         message = f"sets of {m} items" if m > 2 else f"{len(names):,} items: parts can have {NODES:,}"
-        raise DecloakError(f"records in parts are not checked for {message}", hint="leave out --parts")
+        raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
     table, blocks = np.zeros((len(names), len(names)), np.int32), data.blocks
     tasks = [(blocks, numbers, names) for numbers in split(len(blocks))]
     merge_tasks(count_pairs, tasks, lambda counts: np.add(table, counts, out=table))

@@ -25,6 +25,7 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.errors import DecloakError, quote
 
 __all__ = [
+    "ZEROS",
     "AnyGuarantee",
     "CellSupports",
     "CoatConstraints",
@@ -43,6 +44,8 @@ __all__ = [
 FEW = 3
 """Largest number of names in a note."""
 NOTHING = "no record has any item"
+ZEROS = ("refuse", "allow")
+"""Treatments of empty cells in an itemset table. The first is the default."""
 
 ReleaseT = TypeVar("ReleaseT", bound=Release)
 Row = tuple[object, ...]
@@ -319,7 +322,7 @@ class Disassociation(_OfItemsets[Disassociated]):
 
 @dataclass(frozen=True)
 class CellSupports(Guarantee[ItemsetTable]):
-    """The guarantee of an itemset table: no difference of its supports is from 1 to k - 1 records.
+    """The guarantee of an itemset table: every cell of an itemset has `k` records, or none where `zeros` allows it.
 
     A cell of an itemset has the records with some of its items and without the others. Its size follows from the
     supports of all subsets.
@@ -329,11 +332,13 @@ class CellSupports(Guarantee[ItemsetTable]):
     columns: ClassVar = ("has", "has not", "records")
 
     k: int
-    zeros: str = "allow"
+    zeros: str = ZEROS[0]
     """`refuse` if cells without records violate the guarantee, `allow` otherwise."""
 
     def __post_init__(self) -> None:
         check_whole(1, k=self.k)
+        if self.zeros not in ZEROS:
+            raise DecloakError(f"zeros is {quote(self.zeros)}", hint="give refuse or allow")
 
     @property
     def statement(self) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from decloak.attacker.written_order import order_notes
 from decloak.counting.guarantees import (
+    ZEROS,
     AnyGuarantee,
     CellSupports,
     Disassociation,
@@ -45,6 +46,7 @@ RELEASES = ("release", STORE_KIND, "disassociated", "generalised", "itemset-tabl
 MOST = 20
 """Violations that a check lists."""
 Kind = Literal["links", "negative", "whole"]
+Zeros = Literal["refuse", "allow"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -99,6 +101,8 @@ def check(
     *,
     kind: Kind | None = None,
     constraints: str | Path | None = None,
+    zeros: Zeros | None = None,
+    parts: bool = False,
     most: int = MOST,
 ) -> Check:
     """Check the guarantee of a `release`, of records, or of a file of either, and return the result.
@@ -107,18 +111,30 @@ def check(
     - `kind`: `whole` compares complete records. `negative` includes absent items. `links` looks for pairs of items
       that find a record with a probability above 1/k.
     - `constraints`: a file with the guarantee of another method, as for `decloak check`.
+    - `zeros`: `allow` accepts empty cells in an itemset table. By default the release states it, else they are refused.
+    - `parts`: read the records of a file in blocks, for files larger than memory: `m` up to 2.
     - `most`: the largest number of violations to list.
     """
     warnings: list[str] = []
     file = release if isinstance(release, str | Path) else None
+    alone = kind is None and constraints is None and zeros is None
+    if parts:
+        if file is None:
+            raise DecloakError("only a file is read in parts", hint="leave parts out, or give the path of a file")
+        path, form, options = Path(file), "parquet", Options()
+        if needs_look(path):
+            reading = look(path, contents=False).sure_reading("decloak.read(path, format=...)")
+            form, options = reading.format, reading.options
+        parted, first = check_parts(path, form, options, k, m, most, alone=alone, flag="")
+        return Check(parted.statement, (), parted.columns, first)
     found = release_of(release, warnings.append)
     chosen = {name: name == kind for name in ("whole", "links", "negative")}
     if kind is not None and not any(chosen.values()):
         raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(chosen)}")
-    made_here = file is None and constraints is None and kind is None and isinstance(release, Release)
+    made_here = file is None and alone and isinstance(release, Release)
     guarantee = _stated(release, k, m) if made_here else None  # type: ignore[arg-type]
     if guarantee is None or guarantee.form != found.form:
-        guarantee = fitting_guarantee(found, file, chosen, constraints, flag="", k=k, m=m)
+        guarantee = fitting_guarantee(found, file, chosen, constraints, flag="", zeros=zeros, k=k, m=m)
     warnings += [*guarantee.notes(found), *order_notes(found)]
     return Check(guarantee.statement, tuple(warnings), guarantee.columns, guarantee.first(found, most))
 
@@ -158,14 +174,18 @@ def fitting_guarantee(
     constraints: str | Path | None,
     *,
     flag: str = "--",
+    zeros: str | None = None,
     **bounds: int | None,
 ) -> AnyGuarantee:
     """Return the guarantee to check in `release`, which was read from `file`; raise an error if it does not fit.
 
     It is that of a file of `constraints`, or of `bounds` k and m, given or stated by the release, or of the manifest
-    beside the file. `chosen` names the checks that were asked for. `flag` is what errors put before k and m.
+    beside the file. `chosen` names the checks that were asked for. `flag` is what errors put before k and m. `zeros`
+    replaces the treatment of empty cells that an itemset table states.
     """
-    guarantee = _guarantee(release, file, chosen, constraints, flag, bounds)
+    if zeros is not None and (release.form != FormName.ITEMSETS or constraints is not None or any(chosen.values())):
+        raise DecloakError(f"{flag}zeros is only for the cells of an itemset table", hint=f"leave {flag}zeros out")
+    guarantee = _guarantee(release, file, chosen, constraints, flag, zeros, bounds)
     with nullcontext() if file is None else at_location(location(file)):
         guarantee.check_fits(release)
     return guarantee
@@ -177,6 +197,7 @@ def _guarantee(
     chosen: Mapping[str, bool],
     constraints: str | Path | None,
     flag: str,
+    zeros: str | None,
     bounds: Mapping[str, int | None],
 ) -> AnyGuarantee:
     from decloak.anonymisers.registry import guarantee_of
@@ -188,7 +209,7 @@ def _guarantee(
         return guarantee_in(Path(constraints), **bounds)
     stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
     if release.form == FormName.ITEMSETS and not any(chosen.values()):
-        return _of_table(release, file, stated["k"], flag)
+        return _of_table(release, file, stated["k"], zeros, flag)
     manifest = None
     if file is not None and not any(chosen.values()) and None in stated.values():
         manifest = read_manifest(file)
@@ -207,15 +228,37 @@ def _guarantee(
     return (NegativeKnowledge if chosen["negative"] else KmAnonymity)(**km)
 
 
-def _of_table(release: AnyRelease, file: FilePath | None, k: int | None, flag: str) -> CellSupports:
-    """Return the guarantee of an itemset table; its manifest says how it treats empty cells."""
+def _of_table(release: AnyRelease, file: FilePath | None, k: int | None, zeros: str | None, flag: str) -> CellSupports:
+    """Return the guarantee of an itemset table; its manifest says how it treats empty cells, unless `zeros` does."""
     from decloak.data.formats.manifest_file import read_manifest
 
     if k is None:
         raise _unknown_bounds(release, flag, whole=True)
     manifest = None if file is None else read_manifest(file)
     stated = release.parameters if manifest is None else manifest.parameters
-    return CellSupports(k, str(stated.get("zeros", "allow")))
+    return CellSupports(k, str(zeros or stated.get("zeros", ZEROS[0])))
+
+
+def needs_look(file: Path) -> bool:
+    """Return True if `file` is read in parts in a format that must be detected: it is no folder and no Parquet file."""
+    return not file.is_dir() and file.suffix != ".parquet"
+
+
+def check_parts(
+    file: Path, form: str, options: Options, k: int | None, m: int | None, most: int, *, alone: bool, flag: str = "--"
+) -> tuple[KmAnonymity, FirstViolations]:
+    """Return the guarantee, and the first `most` violations in the records of `file`, which are read in blocks.
+
+    `form` and `options` say how the file is read. It is an error if the check is not `alone`, or has no `k` and `m`.
+    """
+    from decloak.counting.blocks import rare_in_parts
+    from decloak.data.formats.blocks import Blocks, PartedData
+
+    if not alone or k is None or m is None:
+        hint = f"give {flag}k and {flag}m, and no other check"
+        raise DecloakError(f"{flag}parts checks sets of up to 2 items", hint=hint)
+    data = PartedData.of_blocks(Blocks.of(file, form, options), str(file))
+    return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
 
 
 def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError:
