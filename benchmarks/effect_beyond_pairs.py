@@ -44,7 +44,7 @@ from decloak.rules.reassociate.consistent import cover_limits
 from decloak.rules.reassociate.expected import TermRows, expectation, term_counts, term_supports
 from decloak.rules.reassociate.fitted import fitted_scores
 from decloak.rules.reassociate.match import best_rows
-from decloak.rules.reassociate.scores import Batch, ClusterCase, SplitRelease, values
+from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, SplitRelease, values
 from effect_clusters import by_clusters
 from effect_reassociate import Records, cell, load
 
@@ -59,7 +59,7 @@ Triple = tuple[str, str, str]
 class Examined(NamedTuple):
     """Clusters attacked together: the value of every unit and anchor by pairs, its number of rows, what is added."""
 
-    clusters: Batch
+    clusters: ClusterBatch
     values: Floats
     targets: Floats
     added: dict[str, Floats]

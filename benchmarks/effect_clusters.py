@@ -20,6 +20,7 @@ many of them truly do, and of how many records. They are pooled over the seeds.
 
 import argparse
 import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -27,6 +28,9 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from attacked_clusters import AttackedCluster, attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, PairScores
@@ -37,7 +41,6 @@ from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clusters import item_vectors
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate.kernel import AttackedCluster, attack
 from effect_reassociate import Records, asked, cell, knowledge, load
 
 EDGES = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.001)

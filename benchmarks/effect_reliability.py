@@ -15,6 +15,7 @@ how many eliminations have a probability, of all.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import product
@@ -25,13 +26,15 @@ from unittest.mock import patch
 import numpy as np
 import yaml
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
 import decloak
+from attacked_clusters import attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.itemsets import among
 from decloak.measure.kernels.certainty import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate.kernel import attack
 from decloak.store.opening import connect_readonly
 from decloak.store.probabilities import findings_count
 from decloak.store.results import sureness_of

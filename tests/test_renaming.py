@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import decloak
+from attacked_clusters import attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.assignment import Assignment, AssignmentList, PairScores
 from decloak.data.disassociated import Chunk, Cluster
@@ -16,7 +17,6 @@ from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakag
 from decloak.measure.kernels.reassociation import accuracy_of
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
-from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.posterior import posterior
 from decloak.rules.reassociate.scores import SplitRelease
 from decloak.store.assigned import read_assigned

@@ -26,7 +26,7 @@ COMPILING = "compiling loops, "
 def compiled(function: Function) -> Function:
     """Return `function` compiled to machine code. numba must be installed."""
     _watched()
-    jit: Any = import_module("numba").njit
+    jit = import_module("numba").njit
     try:
         kernel: Function = jit(cache=True)(function)
     except RuntimeError:  # no folder for the cache can be written

@@ -6,9 +6,11 @@ A function gets `choose`, which returns one of several options, a case, and a va
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from decloak.anonymisers.kernels.coat import Coat
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
@@ -27,9 +29,16 @@ __all__ = [
 ]
 
 Row = TypeVar("Row")
-Choose = Callable[[Sequence[Any]], Any]
+Option = TypeVar("Option")
 RARE = "rare"
 """An item that no case has."""
+
+
+class Choose(Protocol):
+    """A function that chooses."""
+
+    def __call__(self, options: Sequence[Option], /) -> Option:
+        """Return one of several `options`."""
 
 
 class Case(NamedTuple):
@@ -50,7 +59,7 @@ class Case(NamedTuple):
         return sorted({item for row in self.transactions for item in row})
 
 
-Damaged = tuple[Case, Any] | None
+Damaged = tuple[Case, Release] | None
 """A case with a release that violates its guarantee; None if the release cannot be damaged in this way."""
 Damage = Callable[[Choose, Case, Any], Damaged]
 
@@ -73,18 +82,18 @@ def show_member(choose: Choose, case: Case, release: Generalised) -> Damaged:
     return case, replace(release, transactions=_with(release.transactions, number, tuple(row)), members=members)
 
 
-def show_suppressed(choose: Choose, case: Case, release: Any) -> Damaged:
+def show_suppressed(choose: Choose, case: Case, release: Published | Coat) -> Damaged:
     """Show in one record an item that only one record has, and that the release suppresses."""
-    published: Published = getattr(release, "published", release)
+    published = release.published if isinstance(release, Coat) else release
     number = choose(range(len(published.transactions)))
     rows = _with(published.transactions, number, (*published.transactions[number], RARE))
     original = _with(case.transactions, number, [*case.transactions[number], RARE])
     return case._replace(transactions=list(original)), replace(published, transactions=rows)
 
 
-def break_utility(choose: Choose, case: Case, release: Any) -> Damaged:
+def break_utility(choose: Choose, case: Case, release: Published | Coat) -> Damaged:
     """Generalise an item together with one of no utility constraint."""
-    published: Published = getattr(release, "published", release)
+    published = release.published if isinstance(release, Coat) else release
     elements = [element for row in published.transactions for element in row]
     if not elements:
         return None

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from decloak import ending
 from decloak.errors import DecloakError
@@ -37,10 +37,10 @@ class Cluster(Protocol):
     def threads(self) -> int:
         """Return how many calls the cluster works on at a time."""
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Return what `function` returns for `arguments` on some worker."""
 
-    def results(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    def results(self, function: Callable[..., Result], tasks: Sequence[tuple[object, ...]]) -> Iterator[Result]:
         """Yield what `function` returns for the arguments of each task, in their order."""
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ OFTEN = 0.1
 class Workers(Protocol):
     """Local processes that compute tasks."""
 
-    def submit(self, function: Callable[..., Result], /, *arguments: Any) -> "Future[Result]":
+    def submit(self, function: Callable[..., Result], /, *arguments: object) -> "Future[Result]":
         """Let a process call `function` with its arguments."""
 
     def check(self) -> None:
@@ -142,7 +142,7 @@ def workers() -> int:
 
 
 def merge_tasks(
-    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], merge: Callable[[Result], object]
+    function: Callable[..., Result], tasks: Sequence[tuple[object, ...]], merge: Callable[[Result], object]
 ) -> None:
     """Call `merge` once for the result of `function` for each of `tasks`, in any order: a sum may not take one twice.
 
@@ -163,7 +163,7 @@ def merge_tasks(
 
 
 def _merge_from(
-    pool: Pool, function: Callable[..., Result], left: dict[int, tuple[Any, ...]], merge: Callable[[Result], object]
+    pool: Pool, function: Callable[..., Result], left: dict[int, tuple[object, ...]], merge: Callable[[Result], object]
 ) -> None:
     """Merge results of processes, and take each merged task out of `left`."""
     from concurrent.futures.process import BrokenProcessPool
@@ -186,7 +186,7 @@ def _merge_from(
         pool.processes = None
 
 
-def map_tasks(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> list[Result]:
+def map_tasks(function: Callable[..., Result], tasks: Sequence[tuple[object, ...]], processes: int) -> list[Result]:
     """Return what a function of a module returns for the arguments of each task, in their order.
 
     The cluster of `tasks_on` calls it, else `processes` local processes, else this process.

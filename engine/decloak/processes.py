@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from multiprocessing import active_children, get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from decloak import ending
 from decloak.errors import DecloakError
 from decloak.memory import data_bytes
-from decloak.parallel import can_fork, using
+from decloak.parallel import Result, can_fork, using
 
 __all__ = ["ForkedProcesses", "forked_processes", "local_pool"]
 
@@ -32,7 +31,7 @@ class ForkedProcesses(ProcessPoolExecutor):
 
     workers: Sequence[BaseProcess] = ()
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> "Future[Any]":
+    def submit(self, function: Callable[..., Result], /, *arguments: object, **named: object) -> "Future[Result]":
         """Let a process call `function` with its arguments."""
         return super().submit(_work, function, *arguments, **named)
 
@@ -140,7 +139,7 @@ def _die_with(home: int) -> None:
         os._exit(ending.EXIT_INTERRUPTED)
 
 
-def _work(function: Callable[..., object], *arguments: object) -> object:
+def _work(function: Callable[..., Result], /, *arguments: object, **named: object) -> Result:
     """Call a function in a worker, which ends where the function can be left if it is asked to end meanwhile.
 
     A worker that waits for a task ends immediately. It has no handler then: Python would run the handler too late if
@@ -148,7 +147,7 @@ def _work(function: Callable[..., object], *arguments: object) -> object:
     """
     try:
         signal.signal(signal.SIGTERM, ending.request)
-        return function(*arguments)
+        return function(*arguments, **named)
     except KeyboardInterrupt:
         os._exit(ending.EXIT_INTERRUPTED)  # nothing of the home is tidied up here: its files, its store
     finally:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
+from attacked_clusters import attack
 from decloak.attacker.cell_features import Occurrences, cell_features
 from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
 from decloak.measure.kernels.advantage import ClaimCounts
@@ -17,8 +18,7 @@ from decloak.report.compare.attacks import _survives
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted
 from decloak.rules.reassociate.fitted import NegativeControl
-from decloak.rules.reassociate.kernel import attack
-from decloak.rules.reassociate.scores import Batch, coded_scores
+from decloak.rules.reassociate.scores import ClusterBatch, coded_scores
 from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
 from decloak.store.results import attacks_of
@@ -171,7 +171,7 @@ def test_spoilt_contexts_are_those_of_other_rows_of_the_cluster(made, known, see
     cases = [case for case in cases if case.units]
     width = max((len(case.rows.anchors) for case in cases), default=1)
     values = np.arange(float(sum(len(case.units) for case in cases) * width)).reshape(-1, width)
-    spoilt = NegativeControl("contexts", seed).values(Batch(cases), values)
+    spoilt = NegativeControl("contexts", seed).values(ClusterBatch(cases), values)
     first = 0
     for case in cases:
         units, anchors = slice(first, first + len(case.units)), len(case.rows.anchors)

@@ -22,14 +22,14 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.itemset_table import ItemsetTable
 from decloak.errors import DecloakError
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.classify import class_of, classified, joint_counts
+from decloak.measure.kernels.estimate.classify import class_counts, class_of, classified
 from decloak.measure.kernels.estimate.counts import (
     count_errors,
     drawn_queries,
     errors_differ,
     estimates_of,
-    frequent_itemsets,
     kept_itemsets,
+    most_frequent_itemsets,
     plain_records,
     signatures,
 )
@@ -70,7 +70,7 @@ def test_golden_estimates_and_errors(case):
 
 def check_twin(records, top, bound, off):
     matrix, items = coded_items(records)
-    found = frequent_itemsets(matrix, 4 * top)
+    found = most_frequent_itemsets(matrix, 4 * top)
     order = np.argsort(np.concatenate([one.places for one in found]))
     sets = [tuple(items[code] for code in one) for part in found for one in part.itemsets.T.tolist()]
     sets, counts = [sets[at] for at in order], np.concatenate([one.counts for one in found])[order]
@@ -153,7 +153,7 @@ def test_every_form_has_the_same_figures(tmp_path, monkeypatch):
 @given(RECORDS.filter(lambda records: len(set().union(*records)) > 2), RECORDS, st.integers(1, 2))
 def test_classification_equals_the_naive_twin(records, others, classes):
     matrix, items = coded_items(records)
-    counted = joint_counts(plain_records(matrix), np.arange(len(items)), range(classes), len(records))
+    counted = class_counts(plain_records(matrix), np.arange(len(items)), range(classes), len(records))
     known = [[items.index(item) for item in record if item in items] for record in others]
     row = [at for at, record in enumerate(known) for _ in record]
     column = [item for record in known for item in record]

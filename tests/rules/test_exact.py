@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_exact as naive
+from attacked_clusters import attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.generators.clinic import generate
@@ -16,7 +17,6 @@ from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import exact as kernel
 from decloak.rules.reassociate.exact import exact_posterior
-from decloak.rules.reassociate.kernel import attack
 from decloak.rules.reassociate.scores import ClusterCase
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import rows_of_cluster, units_of

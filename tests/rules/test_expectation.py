@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_expectation as naive
+from attacked_clusters import attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
@@ -21,8 +22,8 @@ from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import expected, fitted
 from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores, softmax_weights
-from decloak.rules.reassociate.kernel import attack, reassociate
-from decloak.rules.reassociate.scores import Batch, ClusterCase, coded_scores
+from decloak.rules.reassociate.kernel import reassociate
+from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, coded_scores
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
@@ -259,14 +260,14 @@ def test_shares_add_up_and_are_those_of_the_naive_scaling(drawn):
     full = {chunk: sum(u.times for u, c in zip(case.units, chunks, strict=True) if c == chunk) for chunk in chunks}
     assume(all(total < len(case.rows.of_row) for total in full.values()))  # a full chunk is met in the limit only
     targets = np.array([unit.times for unit in case.units], float)
-    p = expectation(Batch([case]), values, targets)
+    p = expectation(ClusterBatch([case]), values, targets)
     assert p @ sizes == pytest.approx(targets, rel=1e-4)
     assert p == pytest.approx(np.array(naive.shares(values, sizes, targets, chunks)), abs=1e-4)
 
 
 def test_a_full_chunk_leaves_no_row_without_it():
     case = ClusterCase(0, AnchoredRows((("a",), ("b",)), (0, 1)), [Unit(1, ("x",), 1), Unit(1, ("y",), 1)])
-    p = expectation(Batch([case]), np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))
+    p = expectation(ClusterBatch([case]), np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))
     assert p.sum(axis=0) == pytest.approx([1, 1], abs=0.01)
     assert p[0, 0] > p[0, 1]
 
@@ -284,7 +285,10 @@ def test_probabilities_are_near_the_exact_posterior_of_small_clusters(drawn):
     exact = naive.posterior(rows, chunks, theta)
     assume(exact is not None)
     p = expectation(
-        Batch([case]), values / 3, np.array([unit.times for unit in case.units], float), {0: expected.CoverLimits(9)}
+        ClusterBatch([case]),
+        values / 3,
+        np.array([unit.times for unit in case.units], float),
+        {0: expected.CoverLimits(9)},
     )
     assert np.abs(p[:, list(case.rows.of_row)] - exact).mean() < 0.12
 
@@ -292,8 +296,8 @@ def test_probabilities_are_near_the_exact_posterior_of_small_clusters(drawn):
 def test_a_row_that_shows_nothing_is_likelier_to_have_what_is_left():
     case = ClusterCase(0, AnchoredRows((("a",), ()), (0, 0, 0, 1)), [Unit("T", ("x",), 1), Unit("T", ("y",), 1)])
     targets = np.ones(2)
-    plain = expectation(Batch([case]), np.zeros((2, 2)), targets)
-    aware = expectation(Batch([case]), np.zeros((2, 2)), targets, {0: expected.CoverLimits(1)})
+    plain = expectation(ClusterBatch([case]), np.zeros((2, 2)), targets)
+    aware = expectation(ClusterBatch([case]), np.zeros((2, 2)), targets, {0: expected.CoverLimits(1)})
     assert plain == pytest.approx(np.full((2, 2), 0.25), abs=1e-4)
     assert aware[0, 1] == pytest.approx(4 / 7, abs=0.05)  # of the 7 ways with something on the last row, 4 have x there
 
@@ -301,7 +305,7 @@ def test_a_row_that_shows_nothing_is_likelier_to_have_what_is_left():
 def test_covered_items_are_in_fewer_than_k_records_together():
     case = ClusterCase(0, AnchoredRows((("a",), ("b",)), (0, 0, 0, 0, 1, 1)), [Unit(1, ("x",), 3)])
     p = expectation(
-        Batch([case]), np.array([[3.0, -3.0]]), np.array([3.0]), {0: expected.CoverLimits(2, ((1, "x", "a"),))}
+        ClusterBatch([case]), np.array([[3.0, -3.0]]), np.array([3.0]), {0: expected.CoverLimits(2, ((1, "x", "a"),))}
     )
     assert 4 * p[0, 0] <= 2 * 1.01
 
@@ -418,6 +422,6 @@ def test_published_totals_fix_how_many_rows_have_a_term(seed, k):
             assert sum(item in record for record in records) == total
     for n, cluster in enumerate(release.clusters):
         units = [Unit(1, ("a",), 3), *(Unit("T", (term,), 1) for term in (*cluster.term_chunk, "none"))]
-        batch = Batch([ClusterCase(n, AnchoredRows(((),), (0,) * cluster.size), units)])
+        batch = ClusterBatch([ClusterCase(n, AnchoredRows(((),), (0,) * cluster.size), units)])
         terms = [known.of_term[n, term] for term in cluster.term_chunk]
         assert known.expected(batch).tolist() == [3, *terms, of_size[cluster.size]]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_reassociate as naive
+from attacked_clusters import attack
 from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 from decloak.rules.eliminate import relational as elimination
@@ -22,7 +23,7 @@ from decloak.rules.model import Grid, RuleTest, Settings
 from decloak.rules.operators.eliminate import _threshold_for
 from decloak.rules.operators.operator import AttackerView
 from decloak.rules.reassociate import kernel
-from decloak.rules.reassociate.kernel import attack, reassociate
+from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.match import CHANCE
 from decloak.rules.reassociate.relational import relational_form as reassociation_form
 from decloak.rules.reassociate.strategy import Reassociation
@@ -117,7 +118,7 @@ def tables(draw):
 def test_a_form_eliminates_what_the_kernel_eliminates(name, batch):
     strategy = STRATEGIES[name]
     expected = [cells(done) for done in eliminate(batch, strategy)]
-    assert eliminated(elimination.relational_form("sql", strategy, DISTANCE), batch) == expected
+    assert eliminated(elimination.elimination_form("sql", strategy, DISTANCE), batch) == expected
 
 
 def thousand():
@@ -133,7 +134,7 @@ def thousand():
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_thousand_random_tables_give_the_same_eliminations(name):
     batch, strategy = list(thousand()), STRATEGIES[name]
-    form = elimination.relational_form("sql", strategy, DISTANCE)
+    form = elimination.elimination_form("sql", strategy, DISTANCE)
     for first in range(0, 1000, 50):
         part = batch[first : first + 50]
         assert eliminated(form, part) == [cells(done) for done in eliminate(part, strategy)]
@@ -156,7 +157,7 @@ def draws(tables, seeds):
 def test_a_random_form_eliminates_what_the_kernel_draws(batch, seed):
     seeds = [seed + number for number in range(len(batch))]
     expected = [cells(done) for done in eliminate(batch, ATTACKS["ra"], seeds=seeds)]
-    form = elimination.relational_form("sql", ATTACKS["ra"], DISTANCE)
+    form = elimination.elimination_form("sql", ATTACKS["ra"], DISTANCE)
     assert eliminated(form, batch, draw=list(draws(batch, seeds))) == expected
 
 
@@ -174,7 +175,7 @@ def test_a_form_that_learns_eliminates_by_the_learned_probabilities(precision, d
     scored = np.where(np.isnan(d), np.nan, added)
     threshold = None if precision is None else _threshold_for([scored], precision)
     (done,) = eliminate([d], LEARNED, threshold=threshold, further={"added": [added]})
-    form = elimination.relational_form("sql", LEARNED, DISTANCE, learns=True, precision=precision)
+    form = elimination.elimination_form("sql", LEARNED, DISTANCE, learns=True, precision=precision)
     learned = [row for row in distances([p]) if row[3] is not None]
     assert eliminated(form, [table], learned=learned) == [cells(done)]
 
@@ -183,7 +184,7 @@ def test_a_form_reads_further_columns_of_its_cells():
     strategy = Strategy.build(groups=["table"], weigh="d * fit", suspicion="largest", eliminate="all", columns=["fit"])
     table, fit = [[1.0, 2.0], [3.0, 1.0]], [[9.0, 1.0], [1.0, 1.0]]
     expected = [cells(done) for done in eliminate([table], strategy, further={"fit": [fit]})]
-    form = elimination.relational_form("sql", strategy, "select * from distance join fit using (item_group, row, col)")
+    form = elimination.elimination_form("sql", strategy, "select * from distance join fit using (item_group, row, col)")
     columns = CUT | {"fit": ("item_group", "row", "col", "fit")}
     assert eliminated(form, [table], columns, fit=distances([fit])) == expected
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from decloak.counting import disassociation_guarantee
-from decloak.counting.disassociation_guarantee import TERMS, ReleaseFault, inner_joints, joints_of, published_by
+from decloak.counting.disassociation_guarantee import TERMS, ReleaseFault, inner_joints, items_published_by, joints_of
 from decloak.counting.itemsets import item_sets
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -100,7 +100,7 @@ def _of_clusters(release: Disassociated, members: Sequence[Sequence[frozenset[st
             message = f"no record of cluster {number} holds the term {quote(foreign[0])}"
             yield _unlike(number, TERMS, tuple(foreign), message)
         joints = [release.joints[joint] for joint in memberships.get(number, ())]
-        missing = sorted(held - published_by(number, release.clusters, joints))
+        missing = sorted(held - items_published_by(number, release.clusters, joints))
         if missing:
             message = f"cluster {number} does not publish {quote(missing[0])}, which a record of it holds"
             yield _unlike(number, None, tuple(missing), message)
@@ -112,7 +112,7 @@ def _of_joints(release: Disassociated, members: Sequence[Sequence[frozenset[str]
         parts = [
             record - published
             for cluster in joint.clusters
-            for published in [published_by(cluster, release.clusters, inner[number])]
+            for published in [items_published_by(cluster, release.clusters, inner[number])]
             for record in members[cluster]
         ]
         for position, chunk in enumerate(joint.shared_chunks):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from decloak.rules.reassociate.kernel import attack
+from attacked_clusters import attack
 
 
 class RowValues(NamedTuple):

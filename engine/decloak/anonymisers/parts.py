@@ -27,7 +27,7 @@ from decloak.anonymisers.kernels.fast_cut import cut_by_pairs
 from decloak.anonymisers.kernels.raised_cut import ncp
 from decloak.arrays import Ints
 from decloak.checks import check_enough
-from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, positions, scan, sets_of, split
+from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, positions, scan, sets_of, split_blocks
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
@@ -40,8 +40,8 @@ from decloak.errors import DecloakError, quote
 from decloak.parallel import merge_tasks
 
 __all__ = [
-    "Coding",
     "Counted",
+    "NodeCoding",
     "PartedRelease",
     "catalogue",
     "cut_in_parts",
@@ -74,7 +74,7 @@ class Counted(NamedTuple):
     sums: Signatures
 
 
-class Coding(NamedTuple):
+class NodeCoding(NamedTuple):
     """The items in leaf order with the node of each, and the parents of nodes, as a task needs them."""
 
     items: Sequence[str]
@@ -112,7 +112,9 @@ def hierarchy_by(data: PartedData, by: str, fanout: int, seed: int) -> Hierarchy
     return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
 
-def _count(blocks: Blocks, numbers: range, coding: Coding) -> tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]:
+def _count(
+    blocks: Blocks, numbers: range, coding: NodeCoding
+) -> tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]:
     table = np.zeros((len(coding.parent), len(coding.parent)), np.int32)
     sums, sizes = np.zeros(len(coding.items), np.uint64), []
     for number in numbers:
@@ -123,8 +125,8 @@ def _count(blocks: Blocks, numbers: range, coding: Coding) -> tuple[range, Ints,
     return numbers, *np.array(sizes, np.int64).T, sums, table
 
 
-def _counted(blocks: Blocks, coding: Coding) -> Counted:
-    nodes, tasks = len(coding.parent), [(blocks, numbers, coding) for numbers in split(len(blocks))]
+def _counted(blocks: Blocks, coding: NodeCoding) -> Counted:
+    nodes, tasks = len(coding.parent), [(blocks, numbers, coding) for numbers in split_blocks(len(blocks))]
     counted = Counted(
         np.zeros((nodes, nodes), np.int32),
         np.zeros(len(blocks), np.int64),
@@ -180,7 +182,7 @@ def cut_in_parts(
     if len(tree.labels) > NODES:
         message = f"the hierarchy has {len(tree.labels):,} nodes, and data in parts can have {NODES:,}"
         raise DecloakError(message, hint="leave out rare items, or use parts: false if the records fit into memory")
-    folder, coding = folder_of(store), Coding(tree.items, tree.leaf, tree.parent)
+    folder, coding = folder_of(store), NodeCoding(tree.items, tree.leaf, tree.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
     _sweep(folder)
     counted = read_counts(store, original, tree)
@@ -245,7 +247,7 @@ Segments = tuple[int, Ints, Ints]
 
 
 def _scatter(
-    blocks: Blocks, numbers: range, coding: Coding, of_leaf: NDArray[np.int32], items: Signatures, making: Path,
+    blocks: Blocks, numbers: range, coding: NodeCoding, of_leaf: NDArray[np.int32], items: Signatures, making: Path,
     secret: str,
 ) -> tuple[list[Segments], Signatures]:  # fmt: skip
     """Write the labels of the records of each block, by a random part for each record."""
@@ -285,8 +287,8 @@ def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Seque
 
 
 def _write(
-    blocks: Blocks, coding: Coding, of_leaf: NDArray[np.int32], labels: Sequence[str], counted: Counted, making: Path,
-    secret: str,
+    blocks: Blocks, coding: NodeCoding, of_leaf: NDArray[np.int32], labels: Sequence[str], counted: Counted,
+    making: Path, secret: str,
 ) -> list[Part]:  # fmt: skip
     """Write the files of the release into the folder `making`; add the second sums of signatures to `counted`."""
     segments: list[Segments] = []
@@ -297,7 +299,7 @@ def _write(
         np.add(counted.sums[1], result[1], out=counted.sums[1])
 
     settings = (coding, of_leaf, mixed(counted.sums[0]), making, secret)
-    merge_tasks(_scatter, [(blocks, numbers, *settings) for numbers in split(len(blocks))], merge)
+    merge_tasks(_scatter, [(blocks, numbers, *settings) for numbers in split_blocks(len(blocks))], merge)
     segments.sort(key=lambda segment: segment[0])
     tasks = [
         (part, [(number, records[part : part + 2], codes[part : part + 2]) for number, records, codes in segments])
@@ -315,7 +317,7 @@ def _recount(making: Path, labels: Sequence[str], expected: NDArray[np.int32], k
     table, written = np.zeros((len(labels), len(labels)), np.int32), Blocks.of(making, "parquet")
     merge_tasks(
         count_pairs,
-        [(written, numbers, labels) for numbers in split(len(written))],
+        [(written, numbers, labels) for numbers in split_blocks(len(written))],
         lambda counts: np.add(table, counts, out=table),
     )
     rare, wrong = int(((table > 0) & (table < k)).sum()), int((table != expected).sum())

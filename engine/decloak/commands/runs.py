@@ -19,5 +19,5 @@ __all__ = ["runs_command"]
 def runs_command(store: Path, form: str) -> None:
     """List the runs of a store."""
     with closing(connect_readonly(store)) as connection:
-        rows = results.runs(connection)
+        rows = results.list_runs(connection)
     emit(("run", "scenario", "variant", "repetition", "started", "attacks"), rows, form)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from decloak.arrays import Ints, Mask
 from decloak.compiled import compiled
 
-__all__ = ["add_pairs", "ascending_sets", "search"]
+__all__ = ["add_coded_pairs", "ascending_sets", "search"]
 
 Codes = NDArray[np.int32]
 
@@ -32,7 +32,7 @@ def ascending_sets(start: Ints, codes: Codes, number: Codes) -> tuple[Ints, Code
 
 
 @compiled
-def add_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: Codes) -> None:
+def add_coded_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: Codes) -> None:
     """Add to `table` the records with each pair of nodes: the `leaf` of each of their `codes`, and all nodes above.
 
     `start` has the first code of each record, and `parent` the node above each node, -1 for a root.

@@ -6,7 +6,8 @@ Compiled loops count where numba is installed. Elsewhere products of matrices gi
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ __all__ = [
     "rare_in_parts",
     "scan",
     "sets_of",
-    "split",
+    "split_blocks",
 ]
 
 TASKS = 20
@@ -52,7 +53,7 @@ class Sets(NamedTuple):
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def matrix(self, columns: int) -> Any:
+    def matrix(self, columns: int) -> sparse.csr_array:
         """Return a matrix of records × `columns`, 1 where a record has the code."""
         ones = np.ones(len(self.codes), np.int32)
         return sparse.csr_array((ones, self.codes, narrow(self.start)), (len(self), columns))
@@ -66,7 +67,7 @@ class Scanned(NamedTuple):
     elements: Ints
 
 
-def split(count: int) -> list[range]:
+def split_blocks(count: int) -> list[range]:
     """Return the numbers of `count` blocks in runs, one for each task."""
     most = max(1, count // max(TASKS, 4 * workers()))
     return [range(first, min(first + most, count)) for first in range(0, count, most)]
@@ -83,7 +84,7 @@ def scan(data: PartedData) -> Scanned:
             for name, count in supports.items():
                 scanned.supports[name] = scanned.supports.get(name, 0) + count
 
-        merge_tasks(_scan, [(blocks, numbers) for numbers in split(len(blocks))], merge)
+        merge_tasks(_scan, [(blocks, numbers) for numbers in split_blocks(len(blocks))], merge)
         data.__dict__["scanned"] = scanned
     assert isinstance(data.scanned, Scanned)
     return data.scanned
@@ -103,7 +104,7 @@ def _scan(blocks: Blocks, numbers: range) -> tuple[range, dict[str, int], Ints]:
 
 
 @cache
-def _loops() -> Any:
+def _loops() -> ModuleType | None:
     """Return the compiled loops, None without numba."""
     try:
         return import_module("decloak.counting.block_loops")
@@ -116,7 +117,7 @@ def positions(names: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int
     return np.array([number.get(name, -1) for name in names], np.int32)
 
 
-def sets_of(rows: CodedRows[Any], codes: NDArray[np.int32]) -> Sets:
+def sets_of(rows: CodedRows[object], codes: NDArray[np.int32]) -> Sets:
     """Return `rows` as sets of `codes`, which has the new code of each name."""
     if (loops := _loops()) is not None:
         return Sets(*loops.ascending_sets(rows.start, rows.codes, codes))
@@ -133,7 +134,7 @@ def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) ->
     `leaf` has the node of each code. A set also has the nodes above, as `parent` says, which has -1 for a root.
     """
     if (loops := _loops()) is not None:
-        loops.add_pairs(sets.start, sets.codes, leaf, parent, table)
+        loops.add_coded_pairs(sets.start, sets.codes, leaf, parent, table)
         return
     code, node = [np.arange(len(leaf))], [leaf]
     while (there := parent[node[-1]] >= 0).any():
@@ -156,7 +157,7 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
         message = f"sets of {m} items" if m > 2 else f"{len(names):,} items: parts can have {NODES:,}"
         raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
     table, blocks = np.zeros((len(names), len(names)), np.int32), data.blocks
-    tasks = [(blocks, numbers, names) for numbers in split(len(blocks))]
+    tasks = [(blocks, numbers, names) for numbers in split_blocks(len(blocks))]
     merge_tasks(count_pairs, tasks, lambda counts: np.add(table, counts, out=table))
     supports = np.diagonal(table)
     rare = (table > 0) & (table < k)

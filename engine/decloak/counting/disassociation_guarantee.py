@@ -25,7 +25,7 @@ from decloak.counting.violations import RareSets
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError, quote
 
-__all__ = ["TERMS", "ReleaseFault", "check_release", "inner_joints", "joints_of", "published_by"]
+__all__ = ["TERMS", "ReleaseFault", "check_release", "inner_joints", "items_published_by", "joints_of"]
 
 
 TERMS = "T"
@@ -69,11 +69,11 @@ def inner_joints(joints: Sequence[JointCluster]) -> list[list[JointCluster]]:
     return [[joints[n] for n in numbers if rank[n] < rank[number]] for number, numbers in enumerate(neighbours)]
 
 
-def published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[JointCluster]) -> frozenset[str]:
+def items_published_by(cluster: int, clusters: Sequence[Cluster], joints: Iterable[JointCluster]) -> frozenset[str]:
     """Return the items of cluster number `cluster` of `clusters`, in its own chunks or in the chunks of its `joints`.
 
     >>> cluster = Cluster(2, (Chunk(("a",), (("a",), ("a",))),), ("b",))
-    >>> sorted(published_by(0, [cluster], []))
+    >>> sorted(items_published_by(0, [cluster], []))
     ['a', 'b']
     """
     shared = [chunk.items for joint in joints if cluster in joint.clusters for chunk in joint.shared_chunks]
@@ -145,7 +145,7 @@ def _unplaceable_subrecords(
 ) -> Iterator[ReleaseFault]:
     """Yield sub-records of a shared chunk that fit no row: each cluster publishes one of the items elsewhere."""
     joint = release.joints[number]
-    elsewhere = [published_by(cluster, release.clusters, inner) for cluster in joint.clusters]
+    elsewhere = [items_published_by(cluster, release.clusters, inner) for cluster in joint.clusters]
     for subrecord, count in Counter(joint.shared_chunks[position].subrecords).items():
         if not any(items.isdisjoint(subrecord) for items in elsewhere):
             message = f"no cluster of joint cluster {number} can hold the sub-record {quote(', '.join(subrecord))}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb, prod
 
-from decloak.counting.disassociation_guarantee import ReleaseFault, inner_joints, published_by
+from decloak.counting.disassociation_guarantee import ReleaseFault, inner_joints, items_published_by
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError
 
@@ -46,7 +46,7 @@ def reconstructions(clusters: Sequence[Cluster], joints: Sequence[JointCluster] 
         choice for cluster, rows_here in zip(clusters, rows, strict=True) for choice in _of_cluster(cluster, rows_here)
     ]
     for joint, inner in zip(joints, inner_joints(joints), strict=True):
-        elsewhere = {number: published_by(number, clusters, inner) for number in joint.clusters}
+        elsewhere = {number: items_published_by(number, clusters, inner) for number in joint.clusters}
         choices += [_of_shared(chunk, rows, elsewhere) for chunk in joint.shared_chunks]
     if prod(map(_ways, choices)) > MOST_PLACEMENTS:
         raise DecloakError("too many reconstructions to enumerate", hint="enumerate clusters of a few records only")

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.parts import Coding, Counted, read_counts
+from decloak.anonymisers.parts import Counted, NodeCoding, read_counts
 from decloak.arrays import Ints, Mask
-from decloak.counting.blocks import Queries, positions, sets_of, split
+from decloak.counting.blocks import Queries, positions, sets_of, split_blocks
 from decloak.counting.itemsets import distinct
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.content import Element
@@ -57,7 +57,7 @@ class PartedExposure:
         if counted is None:
             where = quote(str(held.files), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
-        people = _draw(blocks, Coding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
+        people = _draw(blocks, NodeCoding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
         supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
         members = {label: items for items, label in held.published.names.items()}
         label_of = {item: label for label, items in members.items() for item in items}
@@ -121,7 +121,7 @@ def _original_key(held: PartedStored) -> str:
 
 
 def _fetch(
-    blocks: Blocks, numbers: range, coding: Coding, items: Signatures, rows: Sequence[Ints]
+    blocks: Blocks, numbers: range, coding: NodeCoding, items: Signatures, rows: Sequence[Ints]
 ) -> tuple[Signatures, list[tuple[int, Ints, Ints]]]:
     """Return the last sums of signatures over some blocks, and the records of each block at the places `rows`."""
     sums: Signatures = np.zeros(len(items), np.uint64)
@@ -134,7 +134,7 @@ def _fetch(
     return sums, fetched
 
 
-def _draw(blocks: Blocks, coding: Coding, counted: Counted, targets: int, seed: int) -> _People:
+def _draw(blocks: Blocks, coding: NodeCoding, counted: Counted, targets: int, seed: int) -> _People:
     """Draw people, and fetch their records."""
     ends = np.cumsum(counted.records)
     everybody = int(ends[-1])
@@ -151,7 +151,7 @@ def _draw(blocks: Blocks, coding: Coding, counted: Counted, targets: int, seed: 
 
     tasks = [
         (blocks, numbers, coding, before, [of_block[number] - first[number] for number in numbers])
-        for numbers in split(len(blocks))
+        for numbers in split_blocks(len(blocks))
     ]
     merge_tasks(_fetch, tasks, merge)
     fetched.sort(key=lambda block: block[0])
@@ -224,7 +224,7 @@ def _search(form: _Form, sets: Ints, lacks: Mask, most: Ints) -> Ints:
 
     tasks = [
         (form.blocks, range(some.start + 1, some.stop + 1), form.names, sets[rest], lacks[rest], (needed - hits)[rest])
-        for some in split(len(form.blocks) - 1)
+        for some in split_blocks(len(form.blocks) - 1)
     ]
     merge_tasks(_answer, tasks, merge)
     return np.minimum(hits, needed)[place]

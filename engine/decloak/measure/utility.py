@@ -114,7 +114,7 @@ def _of_estimates(
         yield POOLED, "count_error_95", float(np.percentile(every, 95)), None, None
     records, names = coded_items(held.original.rows)
     number = np.array([published.number.get(name, -1) for name in names], np.int64)
-    frequent = counts.frequent_itemsets(records, counts.WIDER * itemsets)
+    frequent = counts.most_frequent_itemsets(records, counts.WIDER * itemsets)
     places = np.concatenate([one.places for one in frequent])
     estimates = np.concatenate([counts.estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
     order = np.argsort(places)
@@ -217,8 +217,8 @@ def _of_classes(
     true, size = classify.class_of(people, at), records.shape[0]
     number = np.array([published.number.get(name, -1) for name in names], np.int64)
     trained = {
-        "_original": classify.joint_counts(counts.plain_records(records), np.arange(len(names)), at, size),
-        "_release": classify.joint_counts(published.estimator, number, at, size),
+        "_original": classify.class_counts(counts.plain_records(records), np.arange(len(names)), at, size),
+        "_release": classify.class_counts(published.estimator, number, at, size),
     }
     right = {way: int((classify.classified(of, people, at) == true).sum()) for way, of in trained.items()}
     right["_baseline"] = int((true == int(np.argmax(trained["_original"][:, 0]))).sum())

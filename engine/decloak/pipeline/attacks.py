@@ -199,7 +199,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
         return _Outcome(result, clock.seconds, Confidence.unavailable(IN_PARTS), None)
     try:
         with material.reporting_compilation("attack"):
-            result, took = remote.attack(rule, view, settings, material.workspace)
+            result, took = remote.attack_on_cluster(rule, view, settings, material.workspace)
             result = result.with_store_ids(rule, database)
             confidence = rule.operator.confidence(rule, result, view, settings)
             # A negative control is no attack, so its coverage is not measured.

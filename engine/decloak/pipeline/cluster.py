@@ -21,7 +21,7 @@ from typing import Any
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.fingerprints import whole_fingerprint
-from decloak.parallel import Cluster, ClusterError
+from decloak.parallel import Cluster, ClusterError, Result
 from decloak.plugins import installed
 from decloak.relate.sending import check_resolved_addresses, is_host_allowed
 from decloak.version import __version__
@@ -68,7 +68,7 @@ class DaskCluster:
 
     def __init__(self, address: str) -> None:
         try:
-            self._dask: Any = import_module("distributed")
+            self._dask = import_module("distributed")
         except ImportError:
             raise ClusterError("a cluster needs dask.distributed", "--dask", install("dask")) from None
         for name in _LOGGERS:
@@ -77,7 +77,7 @@ class DaskCluster:
         # Certificates are read from Dask's own settings.
         security = self._dask.Security() if address.startswith("tls://") else None
         try:
-            self._client: Any = self._dask.Client(address, timeout=PATIENCE, security=security, set_as_default=False)
+            self._client = self._dask.Client(address, timeout=PATIENCE, security=security, set_as_default=False)
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
             if getattr(self, "_client", None) is not None:
@@ -85,7 +85,7 @@ class DaskCluster:
                 raise ClusterError(f"no worker at {address}", "--dask", f"start some: dask worker {address}") from None
             message = f"no scheduler of Dask answers at {quote(address, 200)[1:-1]}: {quote(error, 200)[1:-1]}"
             raise ClusterError(message, "--dask", "start one with `dask scheduler`, or name another") from None
-        self._executor: Any = self._client.get_executor(pure=False)
+        self._executor = self._client.get_executor(pure=False)
         self._closed = False
         # Records and distances are large. Dask would print a warning with advice for its own collections.
         warnings.filterwarnings("ignore", message="Sending large graph")
@@ -95,13 +95,13 @@ class DaskCluster:
         """Return how many calls the cluster works on at a time."""
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Return what `function` returns for `arguments` on some worker."""
         return next(self.results(function, [arguments]))
 
-    def results(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    def results(self, function: Callable[..., Result], tasks: Sequence[tuple[object, ...]]) -> Iterator[Result]:
         """Yield what `function` returns for the arguments of each task, in their order; none is kept here."""
-        cloudpickle: Any = import_module("cloudpickle")  # formulas of rules are functions without a name
+        cloudpickle = import_module("cloudpickle")  # formulas of rules are functions without a name
         versions = _versions()
         calls = [
             self._executor.submit(call_here, versions, cloudpickle.dumps((function, arguments), protocol=5))

@@ -125,7 +125,9 @@ class Pipeline:
     def _anonymise(self, method: Method) -> NewRelease[StoredContent]:
         data, seed = self.material.dataset, self.plan.variant.seed
         with self.material.reporting_compilation("release"):
-            made = remote.publish(method, data, seed, self.workspace, (self.plan.original or "", self.plan.release))
+            made = remote.publish_on_cluster(
+                method, data, seed, self.workspace, (self.plan.original or "", self.plan.release)
+            )
         # The origin names the data and the method. The file of the data may be named after a person.
         release = replace(made.release, origin=f"{made.method} of {data.origin}")
         return replace(made, release=release, notes=(*self.workspace.inputs.copies(self.scenario.data), *made.notes))

@@ -19,12 +19,12 @@ from decloak.rules.model import Settings
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.rules.operators.operator import Result
 
-__all__ = ["attack", "publish"]
+__all__ = ["attack_on_cluster", "publish_on_cluster"]
 
 Took = Mapping[str, float]
 
 
-def publish(
+def publish_on_cluster(
     method: Method, data: Dataset, seed: int, workspace: Workspace, keys: tuple[str, str]
 ) -> NewRelease[StoredContent]:
     """Return what `method` makes of `data`, on the cluster of `workspace` where there is one.
@@ -49,7 +49,7 @@ def _publish(method: Method, data: Dataset, folder: Folder, seed: int) -> NewRel
     return method.publish(data, folder, seed)
 
 
-def attack(rule: Rule, view: AttackerView, settings: Settings, workspace: Workspace) -> tuple[Result, Took]:
+def attack_on_cluster(rule: Rule, view: AttackerView, settings: Settings, workspace: Workspace) -> tuple[Result, Took]:
     """Return what `rule` finds, and how long that took."""
     values = None if workspace.cluster is None else rule.operator.portable_inputs(rule, view)
     if workspace.cluster is None or values is None:

@@ -33,7 +33,7 @@ from decloak.store.reading import read_dataset, read_set_generalised, read_tree
 from decloak.store.record_links import read_cut, read_origins
 from decloak.store.records import dataset_of, read_parts
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
-from decloak.store.releases import read_itemset_table
+from decloak.store.releases import read_stored_itemsets
 
 __all__ = [
     "UNKNOWN",
@@ -242,7 +242,7 @@ class StoredItemsetTable(StoredRelease):
     @cached_property
     def published(self) -> ItemsetTable:
         """The table."""
-        return read_itemset_table(self.connection, self.number)
+        return read_stored_itemsets(self.connection, self.number)
 
 
 class StoredDisassociation(StoredRelease):

@@ -97,7 +97,7 @@ def next_step(conclusion: Conclusion, advice: Sequence[str]) -> str:
     return " ".join([*([f"{best}."] if best else []), NEXT.get(conclusion.outcome, SINGLING)])
 
 
-def facts_of(study: Study, people: int | None) -> list[tuple[str, str]]:
+def facts_of_study(study: Study, people: int | None) -> list[tuple[str, str]]:
     """Return the facts of the runs: data, releases, attacks and the open decision."""
     config = study.runs[-1].config
     size = max((size for size in study.sizes.values() if size), default=None)
@@ -177,7 +177,7 @@ def page_of(
         headline=verdict.headline,
         tone=TONES.get(verdict.outcome, "open"),
         next=next_step(verdict, exposed.advice),
-        facts=facts_of(study, exposed.cards[0].people if exposed.cards else None),
+        facts=facts_of_study(study, exposed.cards[0].people if exposed.cards else None),
         verdict=findings_of(verdict, worst),
         tiles=exposed.tiles,
         expectations=[*_expectations(connection, study), *_criteria(judged)],

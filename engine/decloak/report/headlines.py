@@ -13,11 +13,11 @@ from decloak.report.verdict import (
     LEVEL,
     MOST_ADVANTAGE,
     Advantage,
-    Criterion,
     OnOtherData,
     Outcome,
     People,
     Recovery,
+    VerdictCriterion,
     on_other_data,
     works_here,
 )
@@ -76,7 +76,7 @@ def _revealed(judged: Judged) -> str:
     return f"WARNING: the order of members in generalised items reveals items of {people}."
 
 
-def _decisive(judged: Judged) -> tuple[Criterion, People]:
+def _decisive(judged: Judged) -> tuple[VerdictCriterion, People]:
     """Return the criterion that decided the verdict, and the people of its figure."""
     criterion = judged.decision.criterion
     assert criterion is not None

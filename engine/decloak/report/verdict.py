@@ -20,7 +20,6 @@ __all__ = [
     "MOST_ADVANTAGE",
     "MOST_INFERENCE",
     "Advantage",
-    "Criterion",
     "Decision",
     "Figures",
     "Guarantee",
@@ -29,6 +28,7 @@ __all__ = [
     "People",
     "Recovery",
     "Status",
+    "VerdictCriterion",
     "decide",
 ]
 
@@ -168,7 +168,7 @@ class Figures:
     comparisons: int = 1
 
 
-class Criterion(NamedTuple):
+class VerdictCriterion(NamedTuple):
     """A number of people, the share of all people it may reach, and the outcome where it is more."""
 
     outcome: Outcome
@@ -179,23 +179,23 @@ class Criterion(NamedTuple):
 
 
 CRITERIA = (
-    Criterion(Outcome.IDENTIFIERS, 0, 0.0, lambda figures: figures.identifiers),
-    Criterion(Outcome.ROW_ORDER, 0, 0.0, lambda figures: figures.row_order),
-    Criterion(Outcome.MEMBER_ORDER, 0, 0.0, lambda figures: figures.member_order),
-    Criterion(Outcome.SINGLED_OUT, 2, 0.0, lambda figures: figures.singled_out.get(2, People())),
-    Criterion(Outcome.SINGLED_OUT, 3, 0.0, lambda figures: figures.singled_out.get(3, People())),
-    Criterion(Outcome.EXPOSED, 2, 0.001, lambda figures: figures.exposed.get(2, People())),
-    Criterion(Outcome.EXPOSED, 3, 0.01, lambda figures: figures.exposed.get(3, People())),
-    Criterion(Outcome.IMPLIED, 2, 0.0, lambda figures: figures.implied),
-    Criterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.certain_links),
-    Criterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.covered),
-    Criterion(Outcome.AFTER_ATTACK, 2, 0.0, lambda figures: figures.after_attack.get(2, People())),
-    Criterion(Outcome.AFTER_ATTACK, 3, 0.0, lambda figures: figures.after_attack.get(3, People())),
+    VerdictCriterion(Outcome.IDENTIFIERS, 0, 0.0, lambda figures: figures.identifiers),
+    VerdictCriterion(Outcome.ROW_ORDER, 0, 0.0, lambda figures: figures.row_order),
+    VerdictCriterion(Outcome.MEMBER_ORDER, 0, 0.0, lambda figures: figures.member_order),
+    VerdictCriterion(Outcome.SINGLED_OUT, 2, 0.0, lambda figures: figures.singled_out.get(2, People())),
+    VerdictCriterion(Outcome.SINGLED_OUT, 3, 0.0, lambda figures: figures.singled_out.get(3, People())),
+    VerdictCriterion(Outcome.EXPOSED, 2, 0.001, lambda figures: figures.exposed.get(2, People())),
+    VerdictCriterion(Outcome.EXPOSED, 3, 0.01, lambda figures: figures.exposed.get(3, People())),
+    VerdictCriterion(Outcome.IMPLIED, 2, 0.0, lambda figures: figures.implied),
+    VerdictCriterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.certain_links),
+    VerdictCriterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.covered),
+    VerdictCriterion(Outcome.AFTER_ATTACK, 2, 0.0, lambda figures: figures.after_attack.get(2, People())),
+    VerdictCriterion(Outcome.AFTER_ATTACK, 3, 0.0, lambda figures: figures.after_attack.get(3, People())),
 )
 """The most severe first; 1 in 11 and the shares of people exposed are from the criteria `public`."""
 
 
-def status_of(criterion: Criterion, figures: Figures) -> Status:
+def status_of(criterion: VerdictCriterion, figures: Figures) -> Status:
     """Compare a number of people with its limit."""
     found = criterion.of(figures)
     most = criterion.limit * (figures.people if found.of is None else found.of)
@@ -255,10 +255,10 @@ class Decision(NamedTuple):
     """The outcome, and its reasons."""
 
     outcome: Outcome
-    criterion: Criterion | None
+    criterion: VerdictCriterion | None
     """The limit that was exceeded; None if the outcome does not count people."""
-    exceeded: tuple[Criterion, ...]
-    unknown: tuple[Criterion, ...]
+    exceeded: tuple[VerdictCriterion, ...]
+    unknown: tuple[VerdictCriterion, ...]
     strongest: Recovery | None
     """The attack that recovers most beyond its baseline; one that works before one that does not."""
     untested: tuple[str, ...]
@@ -275,7 +275,7 @@ def decide(figures: Figures) -> Decision:
     return Decision(outcome, first, exceeded, unknown, _strongest(figures), tuple(_untested(figures)))
 
 
-Holds = Callable[[Figures, Sequence[Criterion], Sequence[Criterion]], bool]
+Holds = Callable[[Figures, Sequence[VerdictCriterion], Sequence[VerdictCriterion]], bool]
 
 
 def _exceeds(outcome: Outcome) -> Holds:

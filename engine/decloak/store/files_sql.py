@@ -1,11 +1,10 @@
 """SQL over the records of a store that are in Parquet files, by DuckDB: read-only, and of these files alone."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from decloak.data.formats.blocks import ITEMS, Blocks, Part
 from decloak.data.formats.lines import location
@@ -35,7 +34,7 @@ def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator
         raise DecloakError("SQL over files needs duckdb", "--parts", install("sql")) from None
     with closing(connect_readonly(store)) as connection, closing(duckdb.connect(":memory:")) as memory:
         for table in COPIED:
-            _copy(connection, memory, table)
+            _copy(connection, memory.execute, table)
         lists, files = _lists_of_items(connection, store)
         if not lists:
             raise DecloakError("no records of this store are in Parquet files", location(store), "leave out --parts")
@@ -55,13 +54,13 @@ def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator
             raise DecloakError(f"SQL: {quote(str(error).splitlines()[0], 300)[1:-1]}", hint=hint) from None
 
 
-def _copy(connection: sqlite3.Connection, memory: Any, table: str) -> None:
+def _copy(connection: sqlite3.Connection, execute: Callable[..., object], table: str) -> None:
     rows = connection.execute(f"select * from {table}")
     kinds = {name: kind for _, name, kind, *_ in connection.execute(f"pragma table_info({table})").fetchall()}
-    memory.execute(f"create table {table} ({', '.join(f'{quoted(name)} {TYPES[kinds[name]]}' for name in kinds)})")
+    execute(f"create table {table} ({', '.join(f'{quoted(name)} {TYPES[kinds[name]]}' for name in kinds)})")
     values = [list(column) for column in zip(*rows, strict=True)]
     if values:
-        memory.execute(f"insert into {table} select {', '.join(['unnest(?)'] * len(values))}", values)
+        execute(f"insert into {table} select {', '.join(['unnest(?)'] * len(values))}", values)
 
 
 def _lists_of_items(connection: sqlite3.Connection, store: Path) -> tuple[list[str], list[str]]:

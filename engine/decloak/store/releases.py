@@ -24,7 +24,7 @@ __all__ = [
     "generalised_numbers",
     "mark_originals",
     "mark_suppressed",
-    "read_itemset_table",
+    "read_stored_itemsets",
     "write_itemset_table",
     "write_release",
     "write_tree",
@@ -157,7 +157,7 @@ def write_itemset_table(
     return release
 
 
-def read_itemset_table(connection: sqlite3.Connection, release: int) -> ItemsetTable:
+def read_stored_itemsets(connection: sqlite3.Connection, release: int) -> ItemsetTable:
     """Return the itemset table `release` as it was written."""
     origin, parameters = connection.execute(
         "select d.origin, r.parameters from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)

@@ -28,6 +28,7 @@ __all__ = [
     "find_run",
     "holds_originals",
     "last_requests",
+    "list_runs",
     "measured_families",
     "notes_of",
     "pooled_figures",
@@ -37,7 +38,6 @@ __all__ = [
     "release_of",
     "run_figures",
     "run_title",
-    "runs",
     "sureness_of",
     "sweep_of",
     "times_taken",
@@ -115,8 +115,8 @@ def holds_originals(path: Path) -> bool:
         return bool(connection.execute(sql).fetchone()[0])
 
 
-def runs(connection: sqlite3.Connection) -> list[RunRow]:
-    """Every run, the newest last."""
+def list_runs(connection: sqlite3.Connection) -> list[RunRow]:
+    """List every run, the newest last."""
     return connection.execute(
         "select r.id, r.scenario, r.variant, r.repetition, r.started, group_concat(a.label, ', ' order by a.position) "
         "from run r left join run_attack a on a.run = r.id group by r.id order by r.id"

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from decloak.data.formats.lines import (
     stream_lines,
 )
 from decloak.data.formats.plain_files import find_format
-from decloak.data.formats.record import Options, as_dataset
+from decloak.data.formats.record import Options, Record, as_dataset
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.frames import cell_name
 from decloak.data.rows import CodedRows, RowLabels
@@ -131,7 +132,7 @@ class Blocks(NamedTuple):
                 return _read_group(block, self.column)
         return as_dataset(self._records(block, first=number == 0), location(block.path), repeats=True).rows
 
-    def _records(self, block: Block, *, first: bool) -> Iterable[Any]:
+    def _records(self, block: Block, *, first: bool) -> Iterable[Record]:
         with open_file(block.path) as file:
             file.seek(block.place)
             data = file.read(block.size)
@@ -183,12 +184,13 @@ def _text_blocks(path: Path, options: Options) -> Iterator[Block]:
             begin, line = begin + len(data), line + data.count(b"\n")
 
 
-def _parquet() -> tuple[Any, Any]:
+def _parquet() -> tuple[ModuleType, ModuleType]:
     return import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
 
 
 def _of_parquet(path: Path, options: Options) -> Blocks:
     arrow, parquet = _parquet()
+    kinds = arrow.types
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise DecloakError("no Parquet file in this folder", location(path), "name a file")
@@ -202,7 +204,8 @@ def _of_parquet(path: Path, options: Options) -> Blocks:
         except (arrow.lib.ArrowException, OSError, ValueError) as error:
             raise DecloakError(f"not Parquet: {quote(error)}", location(file), "write the file again") from None
         with at_location(location(file)):
-            columns.add(_list_column(arrow, schema, options))
+            lists = [field.name for field in schema if kinds.is_list(field.type) or kinds.is_large_list(field.type)]
+            columns.add(_list_column(lists, options))
             for group in range(metadata.num_row_groups):
                 if metadata.row_group(group).total_byte_size > LARGEST:
                     size = metadata.row_group(group).total_byte_size
@@ -215,15 +218,13 @@ def _of_parquet(path: Path, options: Options) -> Blocks:
     return Blocks(tuple(blocks), "parquet", options, columns.pop())
 
 
-def _list_column(arrow: Any, schema: Any, options: Options) -> str:
-    """Return the name of the column that has the items of each record as a list."""
-    kinds = arrow.types
-    lists = [field.name for field in schema if kinds.is_list(field.type) or kinds.is_large_list(field.type)]
+def _list_column(lists: list[str], options: Options) -> str:
+    """Return the one of `lists`, columns of lists, that has the items of each record."""
     lists = [options.item] if options.item in lists else lists
     if len(lists) != 1:
         message = f"{len(lists)} columns have a list for each record, and parts need one"
         raise DecloakError(message, hint="write one list of items a row, or read the file whole: parts: false")
-    return str(lists[0])
+    return lists[0]
 
 
 def _read_group(block: Block, column: str) -> CodedRows[str]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from decloak.data.formats.lines import Line, location
 from decloak.data.formats.record import Options, Record
@@ -15,7 +15,7 @@ from decloak.extras import install
 __all__ = ["import_extra", "records_of_columns"]
 
 
-def import_extra(module: str, what: str) -> Any:
+def import_extra(module: str, what: str) -> ModuleType:
     """Import `module` of the extra and return it. The error for a missing one names `what` needs it and the remedy."""
     os.environ.setdefault(ARROW_POOL, SYSTEM_POOL)
     try:

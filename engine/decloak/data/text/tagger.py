@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from decloak.data.text.phrases import Tagged, WordKind
 from decloak.errors import DecloakError
@@ -52,7 +52,7 @@ def english() -> Tagger:
     except ImportError:
         raise DecloakError("telling nouns in text needs the extra text", hint=install("text")) from None
     model = Path(str(module.__file__)).with_name("morphmodel_en.pgz")  # in full: a bare name is first sought here
-    hanta: Any = module.HanoverTagger(str(model))
+    hanta = module.HanoverTagger(str(model))
     hanta.analyze_forward = lru_cache(KEPT)(hanta.analyze_forward)
 
     def tag(sentence: Sequence[str], /) -> list[Tagged]:

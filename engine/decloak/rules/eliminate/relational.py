@@ -17,7 +17,7 @@ from decloak.rules.expression import Expression, is_aggregate, sql_text
 from decloak.rules.relational import RelationalForm
 from decloak.store.relations import Derives
 
-__all__ = ["relational_form"]
+__all__ = ["elimination_form"]
 
 _STATE = ("item_group", "row", "col", "d")
 _GIVEN = {
@@ -26,7 +26,7 @@ _GIVEN = {
 }
 
 
-def relational_form(
+def elimination_form(
     name: str, strategy: Strategy, cells: str, learns: bool = False, precision: float | None = None
 ) -> RelationalForm:
     """Write an eliminate rule as SQL; return the form.

@@ -19,7 +19,7 @@ from decloak.rules.because import transaction_phrase
 from decloak.rules.coverage import Confidence, Count, Coverage, of_scores
 from decloak.rules.eliminate.confidence import estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import Elimination, eliminate
-from decloak.rules.eliminate.relational import relational_form
+from decloak.rules.eliminate.relational import elimination_form
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import GROUP_KINDS, Strategy
 from decloak.rules.model import Formula, Grid, RuleModel, Settings, Sql, TestCase
@@ -246,7 +246,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
 
     def as_query(self, rule: _Rule) -> str:
         model = rule.model
-        form = relational_form(f"{rule.name}_in_sql", rule.compiled, model.cells, bool(model.learn), model.precision)
+        form = elimination_form(f"{rule.name}_in_sql", rule.compiled, model.cells, bool(model.learn), model.precision)
         return form.text(rule.model)
 
     def comparison(self, connection: sqlite3.Connection, derives: Derives, finding: int) -> Comparison:

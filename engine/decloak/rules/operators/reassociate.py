@@ -130,12 +130,12 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
 
     def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import (
-            Attack,
+            ClusterAttack,
             ranked_rows,
         )  # imports scipy.optimize; rules are listed without
 
         split = _split(view)
-        attack = Attack(
+        attack = ClusterAttack(
             split,
             PairScores(view.scores(), view.closer, view.unrelated),
             rule.compiled,

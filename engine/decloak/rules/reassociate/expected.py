@@ -24,7 +24,7 @@ from scipy.special import betaln, gammaln
 from decloak.arrays import Floats, Ints
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
-from decloak.rules.reassociate.scores import Batch
+from decloak.rules.reassociate.scores import ClusterBatch
 
 __all__ = ["TermRows", "expectation", "term_counts", "term_rows", "term_supports"]
 
@@ -51,7 +51,7 @@ class TermRows(NamedTuple):
     of_size: Mapping[int, float]
     of_term: Mapping[tuple[int, str], float]
 
-    def expected(self, batch: Batch) -> Floats:
+    def expected(self, batch: ClusterBatch) -> Floats:
         """Return the expected number of rows of each unit of `batch` that is a term, of others the published one."""
         of_size = np.array([self.of_size[size] for size in batch.records.tolist()])
         rows = np.where(batch.is_term, of_size[batch.owner], batch.times)
@@ -141,7 +141,7 @@ def _chances(logs: Floats) -> Floats:
 
 
 def expectation(
-    batch: Batch, values: Floats, targets: Floats, ruled_out: Mapping[int, CoverLimits] | None = None
+    batch: ClusterBatch, values: Floats, targets: Floats, ruled_out: Mapping[int, CoverLimits] | None = None
 ) -> Floats:
     """Return p of every unit of `batch` and every anchor of its cluster, from `values` and `targets`, the rows of each
     unit.
@@ -173,7 +173,7 @@ class _EmptyRows(NamedTuple):
     case: Ints
 
     @classmethod
-    def of(cls, batch: Batch) -> "_EmptyRows":
+    def of(cls, batch: ClusterBatch) -> "_EmptyRows":
         anchor = batch.empty[batch.owner]
         unit = np.flatnonzero(anchor >= 0)
         first = np.flatnonzero(np.diff(batch.chunk, prepend=-1))
@@ -220,7 +220,7 @@ class _Limit(NamedTuple):
     high: int
 
 
-def _limits(batch: Batch, ruled_out: Mapping[int, CoverLimits]) -> Iterator[_Limit]:
+def _limits(batch: ClusterBatch, ruled_out: Mapping[int, CoverLimits]) -> Iterator[_Limit]:
     for at, (case, units) in enumerate(batch.by_case()):
         for rule in cover_rules(case, ruled_out[case.number]):
             cells = np.ix_(np.flatnonzero(rule.units) + units.start, np.flatnonzero(rule.anchors))

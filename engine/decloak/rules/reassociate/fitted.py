@@ -35,7 +35,7 @@ from decloak.data.assignment import RowLists
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.data.knowledge_levels import Control
 from decloak.rules.reassociate.match import ascending
-from decloak.rules.reassociate.scores import Batch, ClusterCase, Scores, SplitRelease
+from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, Scores, SplitRelease
 from decloak.rules.reassociate.units import AnchoredRows
 
 __all__ = ["NegativeControl", "fitted_scores", "softmax_weights"]
@@ -57,7 +57,7 @@ class NegativeControl:
         """Return the `scores` of pairs, permuted for the control `labels`."""
         return self._rng.permutation(scores) if self.control == "labels" else scores
 
-    def batches(self, split: SplitRelease) -> list[Batch]:
+    def batches(self, split: SplitRelease) -> list[ClusterBatch]:
         """Return the batches of `split`, with the rows of each cluster in another order for the control `order`."""
         if self.control != "order":
             return split.batches
@@ -69,7 +69,7 @@ class NegativeControl:
         of_row = tuple(case.rows.of_row[place] for place in places.tolist())
         return case._replace(rows=AnchoredRows(case.rows.anchors, of_row))
 
-    def restore_order(self, batch: Batch, rows: RowLists) -> RowLists:
+    def restore_order(self, batch: ClusterBatch, rows: RowLists) -> RowLists:
         """Return the `rows` of the units of `batch` by the published order."""
         if not self._places:
             return rows
@@ -77,7 +77,7 @@ class NegativeControl:
         begin = places.start[batch.owner[rows.list_of_row]]
         return ascending(rows._replace(rows=places.rows[begin + rows.rows]))
 
-    def values(self, batch: Batch, values: Floats) -> Floats:
+    def values(self, batch: ClusterBatch, values: Floats) -> Floats:
         """Return the `values` of units and anchors of `batch`, with permuted anchors for the control `contexts`."""
         if self.control != "contexts":
             return values

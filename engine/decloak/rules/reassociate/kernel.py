@@ -21,54 +21,28 @@ from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
-from decloak.rules.reassociate.scores import Batch, ClusterCase, SplitRelease, values
+from decloak.rules.reassociate.scores import ClusterBatch, SplitRelease, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.structure import row_orders, signatures
 
-__all__ = ["Attack", "AttackedBatch", "AttackedCluster", "attack", "ranked_rows", "reassociate"]
-
-
-class AttackedCluster(NamedTuple):
-    """Result of an attack on a cluster.
-
-    `values` has the value of each unit with each anchor, which ranks its rows: larger is closer, -inf is unknown. For
-    an expectation it is the probability. `rows` are the rows of each unit; `exactly`: the probabilities come from all
-    possible reconstructions. `ties` are the rows that share the last places of each unit, none where nothing is shared.
-    """
-
-    case: ClusterCase
-    values: Floats
-    rows: list[tuple[int, ...]]
-    exactly: bool = False
-    ties: Sequence[tuple[int, ...]] = ()
-
-    @property
-    def assignments(self) -> Iterator[Assignment]:
-        """Yield the assignments, without shared units that went only to other clusters."""
-        for unit, rows in zip(self.case.units, self.rows, strict=True):
-            if rows:
-                yield Assignment(self.case.number, unit.chunk, unit.items, rows)
+__all__ = ["AttackedBatch", "ClusterAttack", "ranked_rows", "reassociate"]
 
 
 class AttackedBatch(NamedTuple):
-    """Result of an attack on a batch: the fields of `AttackedCluster` for all its units.
+    """Result of an attack on a batch.
 
-    `ties` is None for an attack without probabilities. `exactly` has the numbers of clusters.
+    `values` has the value of each unit with each anchor, which ranks its rows: larger is closer, -inf is unknown. For
+    an expectation it is the probability. `rows` are the rows of each unit. `ties` are the rows that share the last
+    places of each unit, None for an attack without probabilities. `exactly` has the numbers of the clusters whose
+    probabilities come from all possible reconstructions.
     """
 
-    batch: Batch
+    batch: ClusterBatch
     values: Floats
     rows: RowLists
     ties: RowLists | None = None
     exactly: Set[int] = frozenset()
-
-    def clusters(self) -> Iterator[AttackedCluster]:
-        """Yield the result of each cluster."""
-        rows, ties = self.rows.tuples(), [] if self.ties is None else self.ties.tuples()
-        for case, units in self.batch.by_case():
-            shares = self.values[units, : len(case.rows.anchors)]
-            yield AttackedCluster(case, shares, rows[units], case.number in self.exactly, ties[units])
 
     def values_of_rows(self) -> Floats:
         """Return the value of each of `rows`."""
@@ -132,36 +106,11 @@ def reassociate(
     Assignment(cluster=0, chunk='T', unit=('d',), rows=(2,))
     """
     split = SplitRelease(release)
-    attacked = Attack(split, PairScores(scores, closer, unrelated), strategy, k=k, seed=seed).batches()
+    attacked = ClusterAttack(split, PairScores(scores, closer, unrelated), strategy, k=k, seed=seed).batches()
     return list(ranked_rows(split, attacked)[0])
 
 
-def attack(
-    release: Disassociated,
-    scores: Mapping[Pair, float | None],
-    strategy: Reassociation,
-    *,
-    closer: ScoreDirection = "larger",
-    k: int | None = None,
-    m: int | None = None,
-    seed: int = 0,
-    unrelated: float | None = None,
-    control: Control | None = None,
-    measures: Sequence[PairScores] = (),
-) -> Iterator[AttackedCluster]:
-    """Yield the attacked clusters of `release` with their values, in any order.
-
-    `scores`, `strategy`, `closer`, `k`, `seed` and `unrelated` are as in `reassociate`; `m`, `control` and `measures`
-    are as in `Attack`.
-    """
-    attacked = Attack(
-        SplitRelease(release), PairScores(scores, closer, unrelated), strategy,
-        k=k, m=m, seed=seed, control=control, measures=measures,
-    )  # fmt: skip
-    return (cluster for part in attacked.batches() for cluster in part.clusters())
-
-
-class Attack:
+class ClusterAttack:
     """An attack on the release `split` by `strategy`, with the `scores` of the attacker.
 
     `k` and `m` replace the release's own. `control` spoils the training data. `measures` are the measures behind the
@@ -209,7 +158,7 @@ class Attack:
         if self._strategy.by_probability:
             yield from self.shared_chunks()
 
-    def valued_batches(self) -> Iterator[tuple[Batch, Batch, Floats]]:
+    def valued_batches(self) -> Iterator[tuple[ClusterBatch, ClusterBatch, Floats]]:
         """Yield each batch as published and as attacked, and the values of its units."""
         for published, batch in zip(self._split.batches, self._control.batches(self._split), strict=True):
             if self._strategy.match == "random":
@@ -232,7 +181,7 @@ class Attack:
             for case, shares, rows in joint.split_by_cluster(p, best_rows(batch, p, batch.times)):
                 yield AttackedBatch(batch.with_cases([case]), shares, rows)
 
-    def _times(self, batch: Batch) -> Ints:
+    def _times(self, batch: ClusterBatch) -> Ints:
         """Return the number of rows that each unit is given: of a term as the strategy says."""
         if self._strategy.give == "multiplicity" or not batch.is_term.any():
             return batch.times
@@ -242,11 +191,11 @@ class Attack:
             most = np.full(len(batch.owner), _require_k(self._k) - 1)
         return np.where(batch.is_term, np.minimum(most, batch.records[batch.owner]), batch.times)
 
-    def _targets(self, batch: Batch) -> Floats:
+    def _targets(self, batch: ClusterBatch) -> Floats:
         """Return the number of rows of each unit: for terms the expected number, if the strategy says so."""
         return self._times(batch).astype(np.float64) if self._counts is None else self._counts.expected(batch)
 
-    def _fill_exact_posteriors(self, batch: Batch, values: Floats, p: Floats) -> None:
+    def _fill_exact_posteriors(self, batch: ClusterBatch, values: Floats, p: Floats) -> None:
         """Replace p by the exact posterior in small clusters, and note their numbers."""
         release = self._split.release
         joined = {number for joint in release.joints for number in joint.clusters}
@@ -261,7 +210,7 @@ class Attack:
                 p[place] = share
                 self.exactly.add(case.number)
 
-    def _match_rows(self, batch: Batch, unit_values: Floats, times: Ints) -> RowLists:
+    def _match_rows(self, batch: ClusterBatch, unit_values: Floats, times: Ints) -> RowLists:
         if self._strategy.match == "random":
             return random_rows(batch, times, self._seed)
         if self._strategy.match == "best":

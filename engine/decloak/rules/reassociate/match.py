@@ -20,7 +20,7 @@ from decloak.arrays import Floats, Ints
 from decloak.data.assignment import RowLists
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.flow import by_chunk, capacities, deal_rows, replace_infinities, solve_flow
-from decloak.rules.reassociate.scores import EPSILON, Batch, ClusterCase, padded
+from decloak.rules.reassociate.scores import EPSILON, ClusterBatch, ClusterCase, padded
 
 __all__ = ["ascending", "assign_rows", "best_rows", "random_rows", "tied_rows"]
 
@@ -34,7 +34,7 @@ CHANCE = 1 << 40
 """Upper bound of random ranks: two rows of a unit hardly ever draw the same."""
 
 
-def best_rows(batch: Batch, values: Floats, times: Ints, orders: Sequence[Ints] | None = None) -> RowLists:
+def best_rows(batch: ClusterBatch, values: Floats, times: Ints, orders: Sequence[Ints] | None = None) -> RowLists:
     """Return the best rows of every unit of `batch`, as many as `times` says.
 
     `values` has a column per anchor of the unit's cluster. `orders` has the order in which equal rows of each cluster
@@ -50,7 +50,7 @@ def best_rows(batch: Batch, values: Floats, times: Ints, orders: Sequence[Ints] 
     return ascending(chosen._replace(rows=order[batch.owner[chosen.list_of_row], chosen.rows]))
 
 
-def tied_rows(batch: Batch, values: Floats, times: Ints) -> RowLists:
+def tied_rows(batch: ClusterBatch, values: Floats, times: Ints) -> RowLists:
     """Return the rows of `batch` that share the last of the `times` places of every unit: equal `values` of several
     anchors, more than left.
 
@@ -87,7 +87,7 @@ def _row_levels(values: Floats, of_row: Ints) -> Ints:
     return np.take_along_axis(np.hstack((level, beyond)), of_row, axis=1)
 
 
-def random_rows(batch: Batch, times: Ints, seed: int) -> RowLists:
+def random_rows(batch: ClusterBatch, times: Ints, seed: int) -> RowLists:
     """Return `times` rows drawn at random for every unit of `batch`; they depend on the number of
     the cluster and `seed` only.
     """
@@ -120,7 +120,7 @@ def _lowest(ranks: Ints, counts: Ints) -> RowLists:
     return RowLists(np.append(0, np.cumsum(counts)), np.sort(np.where(within, chosen, width), axis=1)[within])
 
 
-def assign_rows(batch: Batch, values: Floats, times: Ints) -> list[tuple[int, ...]]:
+def assign_rows(batch: ClusterBatch, values: Floats, times: Ints) -> list[tuple[int, ...]]:
     """Return the `times` rows of every unit of `batch` when all sub-records of a chunk are assigned together, by
     `values`.
     """

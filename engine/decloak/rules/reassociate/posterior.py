@@ -12,7 +12,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import places_in
 from decloak.data.assignment import Assignment, AssignmentList, Kind, PairScores
-from decloak.rules.reassociate.kernel import Attack
+from decloak.rules.reassociate.kernel import ClusterAttack
 from decloak.rules.reassociate.scores import SplitRelease
 from decloak.rules.reassociate.strategy import Reassociation
 
@@ -48,7 +48,7 @@ class Posterior(NamedTuple):
 def posterior(split: SplitRelease, measures: Sequence[PairScores]) -> Posterior:
     """Compute the probability of every row of every unit of the release `split` from the scores of `measures`."""
     # The learner weighs the scores itself, so that no combined scores are given.
-    attack = Attack(split, PairScores({}), EXPECTATION, measures=measures)
+    attack = ClusterAttack(split, PairScores({}), EXPECTATION, measures=measures)
     parts = [(published, p) for published, _, p in attack.valued_batches()]
     parts += [(part.batch, part.values) for part in attack.shared_chunks()]
     nothing, end = np.zeros(0, np.int64), 0

@@ -40,7 +40,17 @@ from decloak.errors import DecloakError, quote
 from decloak.rules.reassociate.strategy import Combine, Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster, units_of
 
-__all__ = ["EPSILON", "Batch", "ClusterCase", "Scores", "SplitRelease", "batches", "coded_scores", "padded", "values"]
+__all__ = [
+    "EPSILON",
+    "ClusterBatch",
+    "ClusterCase",
+    "Scores",
+    "SplitRelease",
+    "batches",
+    "coded_scores",
+    "padded",
+    "values",
+]
 
 Number = TypeVar("Number", np.float64, np.int64)
 
@@ -165,7 +175,7 @@ def padded(lists: Sequence[Sequence[float]], fill: Number) -> NDArray[Number]:
     return array
 
 
-class Batch:
+class ClusterBatch:
     """Clusters that are attacked together, with their units and rows as arrays.
 
     Units follow each other cluster after cluster. `code` numbers items and `kinds` units; all batches of a release
@@ -177,9 +187,9 @@ class Batch:
     ) -> None:
         self.cases, self.code, self._kinds = cases, code or {}, Coding[Kind]() if kinds is None else kinds
 
-    def with_cases(self, cases: Sequence[ClusterCase]) -> "Batch":
+    def with_cases(self, cases: Sequence[ClusterCase]) -> "ClusterBatch":
         """Return a batch of other `cases` with the same numbers of items and units."""
-        return Batch(cases, self.code, self._kinds)
+        return ClusterBatch(cases, self.code, self._kinds)
 
     @property
     def units(self) -> Iterator[Unit]:
@@ -323,12 +333,12 @@ class SplitRelease:
         return np.cumsum([0, *(cluster.size for cluster in self.release.clusters)], dtype=np.int64)
 
     @cached_property
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[ClusterBatch]:
         return [self.batch(cases) for cases in batches(self.cases)]
 
-    def batch(self, cases: Sequence[ClusterCase]) -> Batch:
+    def batch(self, cases: Sequence[ClusterCase]) -> ClusterBatch:
         """Return `cases` as a batch with the numbers of this release."""
-        return Batch(cases, self.code, self.kinds)
+        return ClusterBatch(cases, self.code, self.kinds)
 
     def coded(self, scores: PairScores, *, shared: bool) -> Scores:
         """Return `scores` of pairs of items of the clusters' own chunks, and with `shared` of shared chunks too."""
@@ -348,7 +358,7 @@ def _own_items(cluster: Cluster) -> Iterator[str]:
         yield from chain.from_iterable(chunk.subrecords)
 
 
-def values(batch: Batch, strategy: Reassociation, scores: Scores) -> Floats:
+def values(batch: ClusterBatch, strategy: Reassociation, scores: Scores) -> Floats:
     """Return the value of every unit of `batch`, cluster after cluster, with every anchor of its cluster.
 
     `strategy` says how the `scores` are combined.

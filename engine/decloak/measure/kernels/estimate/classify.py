@@ -13,10 +13,10 @@ from decloak.arrays import Floats, Ints
 from decloak.measure.kernels.estimate.counts import estimates_of
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix
 
-__all__ = ["class_of", "classified", "joint_counts"]
+__all__ = ["class_counts", "class_of", "classified"]
 
 
-def joint_counts(estimator: Estimator, number: Ints, classes: Sequence[int], records: int) -> Floats:
+def class_counts(estimator: Estimator, number: Ints, classes: Sequence[int], records: int) -> Floats:
     """Return the estimated records of each class, and with each item: classes × (1 + items).
 
     `number` has the number of each item in the release. `classes` are places in it. `records` is how many there are.

@@ -32,9 +32,9 @@ __all__ = [
     "drawn_queries",
     "errors_differ",
     "estimates_of",
-    "frequent_itemsets",
     "kept_itemsets",
     "known_items",
+    "most_frequent_itemsets",
     "plain_records",
     "signatures",
 ]
@@ -157,7 +157,7 @@ class Frequent(NamedTuple):
     places: Ints
 
 
-def frequent_itemsets(records: Matrix, most: int) -> list[Frequent]:
+def most_frequent_itemsets(records: Matrix, most: int) -> list[Frequent]:
     """Return the `most` most frequent itemsets of 1 to 3 items, by size; items are numbered by name."""
     best: list[tuple[int, int, tuple[int, ...]]] = []
     for size in sizes(records, LARGEST):
