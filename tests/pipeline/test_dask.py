@@ -359,7 +359,7 @@ def test_records_in_files_are_counted_by_a_cluster_as_here(cluster, tmp_path):
         assert done.returncode == 0, done.stderr
         with sqlite3.connect(store) as connection:
             found.append(connection.execute(MEASURED).fetchall())
-            found.append(connection.execute("select sha256 from part order by id").fetchall())
+            found.append(connection.execute("select digest from part order by id").fetchall())
     assert found[:2] == found[2:]
     assert len(found[0]) > 20
 
