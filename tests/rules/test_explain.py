@@ -14,7 +14,7 @@ import decloak
 from conftest import DISTANCES, MEMBERS
 from decloak.errors import DecloakError
 from decloak.rules import because
-from decloak.rules.because import sentence_sql, transaction_phrase
+from decloak.rules.because import record_phrase, sentence_sql
 from decloak.rules.explain import explain, explain_finding, list_findings
 from decloak.store.graph import evidence
 from decloak.store.opening import add_functions, connect_readonly
@@ -36,7 +36,7 @@ def test_the_examples_in_the_docstrings_hold():
 def test_the_sentence_of_a_elimination_tells_rule_round_group_gap_and_threshold(worked):
     (found,) = explain(worked, 1, "3", "icd", "gba")
     assert found.sentence == (
-        "round 1: icd was eliminated from transaction 3, the farthest in the column whose gap 0.80 exceeds 0.45"
+        "round 1: icd was eliminated from record 3, the farthest in the column whose gap 0.80 exceeds 0.45"
     )
     assert found.attack == "gba"
     assert found.d == 2.93
@@ -82,19 +82,20 @@ def test_the_evidence_is_the_transaction_the_member_and_the_context(worked):
     ("template", "label", "expected"),
     [
         ("{item} from {record}", "p01", "x from p01"),
-        ("{item} from {record}", "5", "x from transaction 5"),
-        ("{item} from {record}", "0012", "x from transaction 0012"),
+        ("{item} from {record}", "5", "x from record 5"),
+        ("{item} from {record}", "0012", "x from record 0012"),
         ("{item} from {record}", "5a", "x from 5a"),
         ("{item} from {record}", "٣", "x from ٣"),
         ("{item} from transaction {record}", "5", "x from transaction 5"),
+        ("{item} from record {record}", "5", "x from record 5"),
         ("Transaction {record} lost {item}", "5", "Transaction 5 lost x"),
-        ("{record} lost {item}", "5", "transaction 5 lost x"),
-        ("{n:txn} and {n:txn}", "5", "transaction 5 and transaction 5"),
+        ("{record} lost {item}", "5", "record 5 lost x"),
+        ("{n:txn} and {n:txn}", "5", "record 5 and record 5"),
         ("{n:txn} and {n:txn}", "p01", "p01 and p01"),
         ("transactions: {record}", None, "transactions: none"),
     ],
 )
-def test_a_transaction_that_is_called_by_a_number_is_told_as_one(template, label, expected):
+def test_a_sentence_says_record_before_a_number(template, label, expected):
     with closing(sqlite3.connect(":memory:")) as plain:
         plain.execute("create table txn (id, label)")
         plain.execute("insert into txn values (1, ?)", (label,))
@@ -103,18 +104,18 @@ def test_a_transaction_that_is_called_by_a_number_is_told_as_one(template, label
         sql = sentence_sql(template, ("item", "record", "n"), "x")
         assert plain.execute(f"select {sql} from x").fetchone() == (expected,)
     if template == "{item} from {record}":
-        assert f"x from {transaction_phrase(label)}" == expected
+        assert f"x from {record_phrase(label)}" == expected
 
 
 @pytest.mark.parametrize(
     ("transaction", "item", "label", "expected"),
     [
-        ("9", "icd", None, "run 1 attacked no transaction '9'; "),
+        ("9", "icd", None, "run 1 attacked no record '9'; "),
         ("3", "idc", None, "run 1 hides no item 'idc'; did you mean 'icd'?"),
         ("3", "gangrene", None, "run 1 does not hide 'gangrene', so there is nothing to explain; "),
         ("3", "icd", "gbaa", "run 1 has no attack 'gbaa'; did you mean 'gba'?"),
-        ("3\n\x1b[1m", "icd", None, "run 1 attacked no transaction '3\\x0a\\x1b[1m'; "),
-        ("", "", None, "run 1 attacked no transaction ''; "),
+        ("3\n\x1b[1m", "icd", None, "run 1 attacked no record '3\\x0a\\x1b[1m'; "),
+        ("", "", None, "run 1 attacked no record ''; "),
     ],
 )
 def test_what_is_not_there_is_said(worked, transaction, item, label, expected):
@@ -131,7 +132,7 @@ def test_a_cell_without_a_score_says_so(example, tmp_path):
     decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         (found,) = explain(connection, 1, "3", "icd", "gba")
-    assert found.sentence == "icd was not eliminated from transaction 3: no context item has a score with it"
+    assert found.sentence == "icd was not eliminated from record 3: no context item has a score with it"
     assert found.d is None
     assert json.dumps(found.as_json())
 

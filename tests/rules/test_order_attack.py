@@ -248,7 +248,7 @@ def test_a_elimination_by_place_is_explained_by_transaction_and_item(tmp_path, c
     audited(tmp_path, data, release)
     store = ("--store", tmp_path / "s.db")
     first = call("explain", "last", "--attack", "order", "--most", 1, *store).out.splitlines()[-1]
-    item, transaction = first.split("  ")[-1].split()[0], first.split("transaction ")[1].split(":")[0]
+    item, transaction = first.split("  ")[-1].split()[0], first.split("record ")[1].split(":")[0]
     said = call("explain", "last", transaction, item, "--attack", "order", *store).out
     assert f"{item} is not the original member of" in said
     assert "cannot be between" in said

@@ -247,7 +247,7 @@ def test_findings_and_their_sentences_can_be_read_in_any_sqlite_shell(example, t
     assert ("5", "cough") in found
     assert len(why) == 8
     assert why[0][:3] == (1, "shows", 1)
-    assert why[0][3].startswith("transaction 1 shows heart disease: 100%, it's {said} in round 1 of ")
+    assert why[0][3].startswith("record 1 shows heart disease: 100%, it's {said} in round 1 of ")
     assert why[0][3].endswith(".00")
     assert {"run", "attack", "round", "record", "item", "because"} <= set(names)
 
@@ -260,7 +260,7 @@ def test_a_rule_reads_what_another_derives_which_is_run_for_it(example, tmp_path
     assert run.ok
     with closing(connect_readonly(tmp_path / "s.db")) as connection:
         assert connection.execute("select because from why_pairs").fetchall() == [
-            ("transaction 5 and transaction 6 share an item",)
+            ("record 5 and record 6 share an item",)
         ]
         order = connection.execute("select u.name from attack a join rule u on u.id = a.rule order by a.id").fetchall()
         labels = connection.execute("select label from run_attack order by position").fetchall()

@@ -98,7 +98,7 @@ def test_facts_are_translated_there_and_back(example, tmp_path, monkeypatch, dig
         ]
         run = connection.execute("select max(id) from run").fetchone()[0]
         first = list_findings(connection, run, "hides", 1)[0]
-        assert re.fullmatch(r"transaction 1 hides (.*) in \(blood pressure, icd, limbs, injury\)", first.sentence)
+        assert re.fullmatch(r"record 1 hides (.*) in \(blood pressure, icd, limbs, injury\)", first.sentence)
         explained, (step,) = explain_finding(connection, run, first.finding)
         assert explained == first
         assert step.rows[0][0] == "1"

@@ -1,8 +1,8 @@
 """Sentences that explain findings: a template in the rule file, compiled to one SQL expression.
 
 `{column}` prints a column, `{column:.2f}` with two digits, `{column:item}`, `{column:txn}` and `{column:generalised}`
-the name of the node whose number the column has. `{record}` and `{column:txn}` print a transaction with a number
-as its name as "transaction 5", unless the template has that word just before. As SQL the sentence works in `decloak
+the name of the node whose number the column has. `{record}` and `{column:txn}` print a record with a number as its name
+as "record 5", unless the template has this word or "transaction" just before. As SQL the sentence works in `decloak
 explain` and in any SQLite shell.
 """
 
@@ -13,24 +13,24 @@ from string import Formatter
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.relations import NODES
 
-__all__ = ["column_names", "nodes_named", "sentence_sql", "transaction_phrase"]
+__all__ = ["column_names", "nodes_named", "record_phrase", "sentence_sql"]
 
 _DIGITS = re.compile(r"^\.([0-9])f$")
-_WORD = re.compile(r"\btransaction\s*$", re.IGNORECASE)
+_WORD = re.compile(r"\b(record|transaction)\s*$", re.IGNORECASE)
 
 
-def transaction_phrase(transaction: str) -> str:
-    """Return the name of `transaction` for a sentence.
+def record_phrase(record: str) -> str:
+    """Return the name of `record` for a sentence.
 
-    >>> transaction_phrase("p01"), transaction_phrase("5")
-    ('p01', 'transaction 5')
+    >>> record_phrase("p01"), record_phrase("5")
+    ('p01', 'record 5')
     """
-    return f"transaction {transaction}" if transaction.isascii() and transaction.isdigit() else transaction
+    return f"record {record}" if record.isascii() and record.isdigit() else record
 
 
-def _transaction_phrase_sql(label: str) -> str:
+def _record_phrase_sql(label: str) -> str:
     # SQLite has no isdigit: what matches no other character consists of digits.
-    return f"iif({label} glob '*[^0-9]*', '', 'transaction ') || {label}"
+    return f"iif({label} glob '*[^0-9]*', '', 'record ') || {label}"
 
 
 def sentence_sql(template: str, columns: Collection[str], table: str) -> str:
@@ -86,7 +86,7 @@ def _compiled(
         value = f"iif({value} is null, null, printf('%.{digits[1]}f', {value}))"
     elif spec:
         name = NODES[spec]
-        value = f"(select {_transaction_phrase_sql(name) if worded else name} from {spec} where id = {value})"
+        value = f"(select {_record_phrase_sql(name) if worded else name} from {spec} where id = {value})"
     elif worded:
-        value = _transaction_phrase_sql(value)
+        value = _record_phrase_sql(value)
     return [*parts, f"coalesce(cast({value} as text), 'none')"]

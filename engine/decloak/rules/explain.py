@@ -263,7 +263,7 @@ def _nothing_found_error(connection: sqlite3.Connection, run: int, transaction: 
     labels, members = evidence.attackable(connection, run)
     if transaction not in labels:
         hint = suggest(transaction, labels) or "use the id of a record, or its line number"
-        return DecloakError(f"run {run} attacked no transaction {quote(transaction)}", hint=hint)
+        return DecloakError(f"run {run} attacked no record {quote(transaction)}", hint=hint)
     if item not in members:
         if near := suggest(item, members):
             return DecloakError(f"run {run} hides no item {quote(item)}", hint=near)
@@ -271,6 +271,6 @@ def _nothing_found_error(connection: sqlite3.Connection, run: int, transaction: 
         example = quote(next(iter(sorted(members)), "insulin"), 200)
         return DecloakError(message, hint=f"choose a hidden item, for example {example}")
     return DecloakError(
-        f"no attack of run {run} found anything about {quote(item)} in transaction {quote(transaction)}",
+        f"no attack of run {run} found anything about {quote(item)} in record {quote(transaction)}",
         hint="an attack omits items without a score; `decloak explain RUN` lists the findings",
     )

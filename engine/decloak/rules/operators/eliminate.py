@@ -15,7 +15,7 @@ from decloak.attacker.selftrained import CalibrationTable, TrainingTable
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import CONTROLS, KnowledgeLevel
 from decloak.data.published import Published
-from decloak.rules.because import transaction_phrase
+from decloak.rules.because import record_phrase
 from decloak.rules.coverage import Confidence, Count, Coverage, of_scores
 from decloak.rules.eliminate.confidence import estimate_confidence, recalibrate
 from decloak.rules.eliminate.kernel import Elimination, eliminate
@@ -272,7 +272,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
 
 def _kept_sentence(model: EliminateRule, cell: JudgedCell, transaction: str, item: str) -> str:
     """Return the reason why an attack kept a member: the rule that stopped it at the end."""
-    where = transaction_phrase(transaction)
+    where = record_phrase(transaction)
     kept = f"{item} was not eliminated from {where}"
     if cell.d is None:
         return f"{kept}: no context item has a score with it"

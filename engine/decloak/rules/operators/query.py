@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from decloak.errors import DecloakError, quote, suggest
-from decloak.rules.because import transaction_phrase
+from decloak.rules.because import record_phrase
 from decloak.rules.model import RuleModel, RuleName, Settings, Sql
 from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Explanation, ExplanationRequest, Operator, RuleOf, Value
@@ -134,7 +134,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         if not ELIMINATION_COLUMNS.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # the rule had nothing to read, so that it kept the item means nothing
         for label, finding in evidence.eliminations_named(connection, attack.attack, derives.name, transaction, item):
-            kept = f"{item} was not eliminated from {transaction_phrase(transaction)}: no fact is against it there"
+            kept = f"{item} was not eliminated from {record_phrase(transaction)}: no fact is against it there"
             sentence = kept if finding is None else sentence_of(finding)
             yield Explanation(attack.label, finding, sentence, None, None, label, ())
 
