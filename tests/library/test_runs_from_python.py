@@ -166,7 +166,7 @@ def test_comparing_publishing_checking_and_explaining_need_no_command_line(sweep
 def test_an_item_is_explained_as_on_the_command_line(example, tmp_path):
     done = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
     finding = decloak.explain(done, most=1).rows[0][2]
-    item, record = re.match(r"(.*?) was eliminated from transaction (.*?):", finding).groups()
+    item, record = re.match(r"(.*?) was eliminated from record (.*?):", finding).groups()
     explained = decloak.explain(done, record, item)
     assert finding in [row[2] for row in explained.rows]
     assert explained.columns == ("attack", "finding", "because", "distance", "weight")
