@@ -177,12 +177,12 @@ def test_a_record_that_is_lost_on_the_way_ends_the_run_in_a_line(tmp_path, monke
 
 
 def test_a_table_with_a_task_merged_twice_ends_the_run(tmp_path, monkeypatch):
-    merge = parts.merge_tasks
+    merge = merge_tasks
 
     def twice(function, tasks, merged):
         merge(function, [*tasks, tasks[0]] if function is parts._count else tasks, merged)
 
-    monkeypatch.setattr(parts, "merge_tasks", twice)
+    monkeypatch.setattr("decloak.counting.blocks.merge_tasks", twice)
     with pytest.raises(DecloakError, match=r"and [\d,]+ counts"):
         decloak.run(scenario(written(tmp_path / "r.parquet", drawn(300))), store=tmp_path / "s.db")
 

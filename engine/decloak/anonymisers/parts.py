@@ -27,7 +27,7 @@ from decloak.anonymisers.kernels.fast_cut import cut_by_pairs
 from decloak.anonymisers.kernels.raised_cut import ncp
 from decloak.arrays import Ints
 from decloak.checks import check_enough
-from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, positions, scan, sets_of, split_blocks
+from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, merge_blocks, positions, scan, sets_of
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
@@ -126,7 +126,7 @@ def _count(
 
 
 def _counted(blocks: Blocks, coding: NodeCoding) -> Counted:
-    nodes, tasks = len(coding.parent), [(blocks, numbers, coding) for numbers in split_blocks(len(blocks))]
+    nodes = len(coding.parent)
     counted = Counted(
         np.zeros((nodes, nodes), np.int32),
         np.zeros(len(blocks), np.int64),
@@ -140,7 +140,7 @@ def _counted(blocks: Blocks, coding: NodeCoding) -> Counted:
         np.add(counted.table, table, out=counted.table)
         np.add(counted.sums[0], sums, out=counted.sums[0])
 
-    merge_tasks(_count, tasks, merge)
+    merge_blocks(_count, blocks, (coding,), merge)
     return counted
 
 
@@ -298,8 +298,7 @@ def _write(
         segments.extend(result[0])
         np.add(counted.sums[1], result[1], out=counted.sums[1])
 
-    settings = (coding, of_leaf, mixed(counted.sums[0]), making, secret)
-    merge_tasks(_scatter, [(blocks, numbers, *settings) for numbers in split_blocks(len(blocks))], merge)
+    merge_blocks(_scatter, blocks, (coding, of_leaf, mixed(counted.sums[0]), making, secret), merge)
     segments.sort(key=lambda segment: segment[0])
     tasks = [
         (part, [(number, records[part : part + 2], codes[part : part + 2]) for number, records, codes in segments])
@@ -314,12 +313,7 @@ def _write(
 
 def _recount(making: Path, labels: Sequence[str], expected: NDArray[np.int32], k: int) -> None:
     """Raise an error unless the written files have the `expected` count of each pair of labels, none below `k`."""
-    table, written = np.zeros((len(labels), len(labels)), np.int32), Blocks.of(making, "parquet")
-    merge_tasks(
-        count_pairs,
-        [(written, numbers, labels) for numbers in split_blocks(len(written))],
-        lambda counts: np.add(table, counts, out=table),
-    )
+    table = count_pairs(Blocks.of(making, "parquet"), labels)
     rare, wrong = int(((table > 0) & (table < k)).sum()), int((table != expected).sum())
     if rare or wrong:
         message = f"the written files have {rare:,} rare pairs and {wrong:,} counts that are not those of the data"

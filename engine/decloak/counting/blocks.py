@@ -3,7 +3,7 @@
 Compiled loops count where numba is installed. Elsewhere products of matrices give the same numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -19,7 +19,7 @@ from decloak.data.formats.blocks import Blocks, PartedData
 from decloak.data.rows import CodedRows, narrow
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
-from decloak.parallel import merge_tasks, workers
+from decloak.parallel import Result, merge_tasks, workers
 
 __all__ = [
     "NODES",
@@ -28,6 +28,7 @@ __all__ = [
     "Sets",
     "add_pairs",
     "count_pairs",
+    "merge_blocks",
     "positions",
     "rare_in_parts",
     "scan",
@@ -73,6 +74,13 @@ def split_blocks(count: int) -> list[range]:
     return [range(first, min(first + most, count)) for first in range(0, count, most)]
 
 
+def merge_blocks(
+    function: Callable[..., Result], blocks: Blocks, settings: tuple[object, ...], merge: Callable[[Result], object]
+) -> None:
+    """Call `merge` once for each result of `function`, which gets `blocks`, numbers of some of them, and `settings`."""
+    merge_tasks(function, [(blocks, numbers, *settings) for numbers in split_blocks(len(blocks))], merge)
+
+
 def scan(data: PartedData) -> Scanned:
     """Return the items and sizes of `data`, read once."""
     if data.scanned is None:
@@ -84,7 +92,7 @@ def scan(data: PartedData) -> Scanned:
             for name, count in supports.items():
                 scanned.supports[name] = scanned.supports.get(name, 0) + count
 
-        merge_tasks(_scan, [(blocks, numbers) for numbers in split_blocks(len(blocks))], merge)
+        merge_blocks(_scan, blocks, (), merge)
         data.__dict__["scanned"] = scanned
     assert isinstance(data.scanned, Scanned)
     return data.scanned
@@ -156,9 +164,7 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     if m > 2 or len(names) > NODES:
         message = f"sets of {m} items" if m > 2 else f"{len(names):,} items: parts can have {NODES:,}"
         raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
-    table, blocks = np.zeros((len(names), len(names)), np.int32), data.blocks
-    tasks = [(blocks, numbers, names) for numbers in split_blocks(len(blocks))]
-    merge_tasks(count_pairs, tasks, lambda counts: np.add(table, counts, out=table))
+    table = count_pairs(data.blocks, names)
     supports = np.diagonal(table)
     rare = (table > 0) & (table < k)
     alone, pairs = np.flatnonzero(np.diagonal(rare)), np.argwhere(np.triu(rare, 1)) if m == 2 else np.zeros((0, 2), int)
@@ -171,8 +177,14 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     return FirstViolations(rows, lambda: len(alone) + len(pairs))
 
 
-def count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> NDArray[np.int32]:
-    """Return the number of records of some `blocks`, by their `numbers`, with each pair of `names`, a <= b."""
+def count_pairs(blocks: Blocks, names: Sequence[str]) -> NDArray[np.int32]:
+    """Return the number of records of `blocks` with each pair of `names`, a <= b."""
+    table = np.zeros((len(names), len(names)), np.int32)
+    merge_blocks(_count_pairs, blocks, (names,), lambda counts: np.add(table, counts, out=table))
+    return table
+
+
+def _count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> NDArray[np.int32]:
     table, index = np.zeros((len(names), len(names)), np.int32), np.arange(len(names))
     for number in numbers:
         rows = blocks.read(number)

@@ -4,6 +4,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from decloak.errors import DecloakError
@@ -85,12 +86,12 @@ def _make_tables(database: "Database") -> None:
         database.conn.execute(views[view])
 
 
-def _add_itemset_tables(database: "Database") -> None:
-    """Add the table of published itemsets to `database`, and note checksums of releases that include it."""
+def _add_tables(database: "Database", kind: str) -> None:
+    """Make the missing tables of `database`, and note checksums of the stages of a `kind` that include them."""
     from decloak.store.seals import seal_new
 
     _make_tables(database)
-    database.conn.execute("delete from seal where kind = 'release'")
+    database.conn.execute("delete from seal where kind = ?", (kind,))
     seal_new(database.conn)
 
 
@@ -138,15 +139,6 @@ def _answer_questions(database: "Database") -> None:
         database.conn.execute(views[name])
     for old, new in RULE_KEYS.items():
         database.conn.execute("update rule set text = replace(text, char(10) || ?, char(10) || ?)", (old, new))
-
-
-def _catalogue_files(database: "Database") -> None:
-    """Add the catalogue of files to `database`, and note checksums of data sets that include it."""
-    from decloak.store.seals import seal_new
-
-    _make_tables(database)
-    database.conn.execute("delete from seal where kind = 'dataset'")
-    seal_new(database.conn)
 
 
 RULE_FACTS = ("about", "id", "reference", "status", "wrong_when")
@@ -239,9 +231,9 @@ MIGRATIONS: Mapping[int, Migration] = {
     10: _seal_stages,
     11: _write_dictionary,
     12: _seal_findings,
-    13: _add_itemset_tables,
+    13: partial(_add_tables, kind="release"),
     14: _answer_questions,
-    15: _catalogue_files,
+    15: partial(_add_tables, kind="dataset"),
     16: _rename_columns,
 }
 """By the version they lead to."""
