@@ -184,7 +184,7 @@ def test_a_rare_itemset_has_so_few_candidates_in_every_original(tmp_path, seed):
 
 
 MISPLACED = re.compile(
-    r"^(\w) is not the original member of (\(.*\)) in transaction (\d+): (next to .*, )?it cannot be between "
+    r"^(\w) is not the original member of (\(.*\)) in record (\d+): (next to .*, )?it cannot be between "
     r"(\w+|the beginning) and (\w+|the end) in the order of the alphabet$"
 )
 
