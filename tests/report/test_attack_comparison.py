@@ -3,6 +3,7 @@
 import json
 import math
 from contextlib import closing
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
@@ -10,7 +11,10 @@ from click.testing import CliRunner
 
 import decloak
 from decloak.cli import cli
+from decloak.measure.family import POOLED
+from decloak.measure.kernels.advantage import ClaimCounts
 from decloak.measure.kernels.statistics import Interval, paired_difference
+from decloak.report.compare import attacks
 from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, describe_pairs, pair_table
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
@@ -209,3 +213,67 @@ def test_a_change_that_all_pairs_share_says_why_it_has_no_interval(call, tmp_pat
     said = call("compare", "anonymise.k=2", "anonymise.k=9", "--store", tmp_path / "s.db").out
     assert "– a change without an interval is the same in all pairs" in said
     assert "no change has an interval" not in said
+
+
+def test_the_level_of_an_advantage_counts_all_attacks_and_variants(tmp_path):
+    done = ran(tmp_path, SETS, "vary: {anonymise.size: [3, 4]}\n")
+    with closing(connect_readonly(done.store)) as connection:
+        runs = Study.of(connection, read_runs(connection, [run.run for run in done.variants])).runs
+        advantages = attacks.advantages_of(connection, runs, attacks.attacks_with_baseline(connection, runs))
+    assert [(one.variant, one.attack) for one in advantages] == [
+        (run.name, name) for run in done.variants for name in ("tba", "wba", "rba")
+    ]
+    assert {one.level for one in advantages} == {1 - 0.05 / 6}
+    assert {(one.repeated, one.survived) for one in advantages} == {(False, ())}
+
+
+def release(attack, control, scopes=12):
+    """Give the claims of an attack and its control in one release: of ten in each scope so many are right."""
+    made = {}
+    for label, right in (("rba", attack), ("rba-control", control)):
+        counts = {scope: ClaimCounts(10, right + scope % 2, 5) for scope in range(1, scopes + 1)}
+        made[label] = {POOLED: ClaimCounts(10 * scopes, sum(one.right for one in counts.values()), 5 * scopes)} | counts
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kind", "attack", "control", "survives"),
+    [
+        ("labels", 8, 3, False),  # much better than with permuted labels: the names told it
+        ("labels", 6, 6, True),
+        ("labels", 5, 8, True),
+        ("contexts", 8, 3, False),
+        ("contexts", 6, 6, True),
+        ("order", 8, 3, True),  # better than with another order: the order told it
+        ("order", 6, 6, False),
+        ("order", 5, 8, False),
+        ("nothing", 8, 3, False),
+    ],
+)
+def test_what_an_attack_owes_to_a_control(kind, attack, control, survives):
+    assert attacks._survives([release(attack, control)], "rba", "rba-control", kind) is survives
+
+
+def test_a_control_that_claims_nothing_shows_nothing():
+    made = release(6, 6) | {"rba-control": {POOLED: ClaimCounts(0, 0, 0)}}
+    assert not attacks._survives([made], "rba", "rba-control", "labels")
+    assert not attacks._survives([{"rba": made["rba"]}], "rba", "rba-control", "labels")
+
+
+def test_equal_repetitions_are_one_release_and_different_ones_are_repeated():
+    same, other = release(6, 6)["rba"], release(8, 8)["rba"]
+    once = attacks._interval([same], 0.95)
+    assert (once.n, attacks._interval([same, same], 0.95)) == (12, once)
+    assert attacks._interval([same, other], 0.95).n == 2
+    pooled = [made[POOLED] for made in (same, same, other)]
+    advantage = attacks.AttackAdvantage("base", "rba", tuple(pooled[:2]), once, True, 0.95)
+    assert not advantage.repeated
+    assert replace(advantage, repetitions=tuple(pooled)).repeated
+
+
+def test_intervals_of_several_kinds_are_named_together():
+    one = AttackPair("base", "rba", "wba", Interval(0.1, 0.05, 0.15, 4), 0.95, "4 repetitions of one data set")
+    parts = [replace(one, about=f"{number} parts of this release resampled") for number in (8, 9)]
+    assert "4 repetitions of one data set" in comparison_basis([one])
+    assert comparison_basis(parts[:1]).endswith("one pair compared, 8 parts of this release resampled")
+    assert comparison_basis(parts).endswith("both pairs compared, the parts of a release resampled")
