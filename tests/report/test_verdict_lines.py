@@ -303,7 +303,9 @@ DOMINATED += [(card("a", 300, hidden=0.0), card("b", 300, hidden=0.02), False), 
 
 def advice_failures(v):
     """Return the names of what a changed copy of the comparison gets wrong."""
-    near, far = card("near", 284), card("far", 300)
+    near, far, alike = card("near", 284), card("far", 300), card("a", 80)
+    part = replace(card("b", 80), cells=alike.cells | {"implied": Cell(800, 600.0, reason="unknown")})
+    none = replace(card("b", 80), cells={figure: Cell(800, 600.0, reason="unknown") for figure in alike.cells})
     overlapping, apart = ([_wide("a", 200.0, half), _wide("b", 290.0, half)] for half in (50, 40))
     unknown = replace(card("c", 10), cells=card("c", 10).cells | {"implied": Cell(800, 600.0, reason="unknown")})
     many = [card(name, 100.0 + 100 * at) for at, name in enumerate("abcde")]
@@ -322,6 +324,23 @@ def advice_failures(v):
         ),
         "the best of them at 10%": (str("still" in v.advice([card("a", 80), card("b", 300)])), "False"),
         "the best of them above": (v.advice([card("a", 81), card("b", 300)]), "a still singles out 81 of 800"),
+        "alike in all figures": (
+            v.advice([alike, card("b", 80)]),
+            "measurably in the people they expose. Each singles",
+        ),
+        "alike in some figures": (
+            v.advice([alike, part]),
+            "in people singled out with 2 items and items known or inferred. Not all of them have the other figures.",
+        ),
+        "without a common figure": (v.advice([alike, none]), "measurably in any figure that all have. Not all of them"),
+        "one publishes nothing": (
+            v.advice([card("a", 1, hidden=1.0), card("b", 300)]),
+            "a publishes no item with its record. Check that readers can use it.",
+        ),
+        "two publish nothing": (
+            v.advice([card("a", 1, hidden=1.0), card("b", 300, hidden=1.0), card("c", 300)]),
+            "a and b publish no item with its record. Check that readers can use them.",
+        ),
         "not measured": (v.advice([card("a", 300), unknown]), "2 known items single out 10 of 800 people with c"),
         "one release is no choice": (str(v.advice([card("a", 1)]) == ""), "True"),
         "the same release twice is no choice": (

@@ -54,7 +54,7 @@ class Sets(NamedTuple):
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def matrix(self, columns: int) -> sparse.csr_array:
+    def matrix(self, columns: int) -> "sparse.csr_array":
         """Return a matrix of records × `columns`, 1 where a record has the code."""
         ones = np.ones(len(self.codes), np.int32)
         return sparse.csr_array((ones, self.codes, narrow(self.start)), (len(self), columns))
