@@ -313,7 +313,7 @@ def test_too_little_memory_is_told(monkeypatch, call, stores, tmp_path):
         raise MemoryError
 
     (tmp_path / "s.db").write_bytes(stores["sets"])
-    monkeypatch.setattr("decloak.store.results.runs", greedy)
+    monkeypatch.setattr("decloak.store.results.list_runs", greedy)
     said = call("runs", "--store", tmp_path / "s.db")
     assert (said.code, said.err) == (2, "decloak: there is not enough memory; give it more, or work on less\n")
 
@@ -325,7 +325,7 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, call, stores, tmp_path):
         raise KeyError("x")
 
     (tmp_path / "s.db").write_bytes(stores["sets"])
-    monkeypatch.setattr("decloak.store.results.runs", wrong)
+    monkeypatch.setattr("decloak.store.results.list_runs", wrong)
     said = call("runs", "--store", tmp_path / "s.db")
     assert said.code == 1
     assert "a fault inside decloak: KeyError" in said.err
