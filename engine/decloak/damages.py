@@ -70,13 +70,15 @@ def _with(rows: Sequence[Row], number: int, row: Row) -> tuple[Row, ...]:
 
 
 def show_member(choose: Choose, case: Case, release: Generalised) -> Damaged:
-    """Show in one record an item in place of the label that generalises it."""
+    """Show in one record an item in place of the label that generalises it; no other record shows the item."""
     number = choose(range(len(release.transactions)))
-    wide = [label for label in release.transactions[number] if len(release.members[label]) > 1]
+    shown = {label for row in release.transactions for label in row}
+    hidden = {label: sorted({*release.members[label]} - shown) for label in release.transactions[number]}
+    wide = [label for label, items in hidden.items() if items]
     if not wide:
         return None
     label = choose(wide)
-    item = choose(release.members[label])
+    item = choose(hidden[label])
     row = sorted({*release.transactions[number], item} - {label})
     members = {**release.members, item: (item,)}
     return case, replace(release, transactions=_with(release.transactions, number, tuple(row)), members=members)
