@@ -248,3 +248,21 @@ def test_there_is_no_curve_where_nobody_measured_how_sure_attacks_are(tmp_path, 
     done = call("plot", "--of", "reliability", "-o", tmp_path / "p.svg", "--store", tmp_path / "s.db")
     assert done.code == 2
     assert "the calibration of these attacks was not measured; add calibration to the list under measure" in done.err
+
+
+def test_a_note_names_each_attack_that_gives_some_eliminations_no_probability(tmp_path, monkeypatch):
+    from decloak.measure import calibration
+
+    def some_unknown(connection, attack):
+        stated = probabilities(connection, attack)
+        (name,) = connection.execute(
+            "select rule.name from attack join rule on rule.id = rule where attack.id = ?", (attack,)
+        ).fetchone()
+        return stated if name == "tba" else np.where(np.arange(len(stated)) < 2, np.nan, stated)
+
+    monkeypatch.setattr(calibration, "probabilities", some_unknown)
+    (tmp_path / "s.yaml").write_text(SETS.partition("expect:")[0].replace("rba, selftrained", "tba, rba"))
+    (run,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", jobs=1).variants
+    assert [note.partition(" have no probability")[0] for note in run.notes if "no probability" in note] == [
+        "some eliminations of rba"
+    ]

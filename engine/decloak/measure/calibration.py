@@ -12,6 +12,7 @@ from decloak.store.probabilities import no_probabilities, probabilities
 __all__ = ["FAMILY"]
 
 NOTHING = "calibration cannot be measured: {}"
+PARTLY = "some eliminations of {} have no probability: those of one member are often right or wrong together"
 
 
 def _measure(attacked: Attacked) -> MetricResult:
@@ -30,8 +31,10 @@ def _measure(attacked: Attacked) -> MetricResult:
     for number, findings, sure, truly in reliability_bins(p, right):
         figures.append((number, "tenth_p", sure / findings, sure, findings))
         figures.append((number, "tenth_right", truly / findings, truly, findings))
-    partly = None if np.isfinite(stated).all() else no_probabilities(attacked.connection, attacked.number)
-    return figures, partly
+    if np.isfinite(stated).all():
+        return figures, None
+    query = "select rule.name from attack join rule on rule.id = attack.rule where attack.id = ?"
+    return figures, PARTLY.format(*attacked.connection.execute(query, (attacked.number,)).fetchone())
 
 
 FAMILY = Family(
