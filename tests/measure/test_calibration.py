@@ -266,3 +266,21 @@ def test_a_note_names_each_attack_that_gives_some_eliminations_no_probability(tm
     assert [note.partition(" have no probability")[0] for note in run.notes if "no probability" in note] == [
         "some eliminations of rba"
     ]
+
+
+def test_no_note_on_eliminations_for_assignments_without_a_probability(tmp_path, monkeypatch):
+    from decloak.measure import calibration
+
+    def first_unknown(connection, attack):
+        stated = probabilities(connection, attack)
+        return np.where(np.arange(len(stated)) < 1, np.nan, stated)
+
+    monkeypatch.setattr(calibration, "probabilities", first_unknown)
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
+        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 12}\n"
+        "relate: {measure: ngd, source: clinic-counts}\nattack: [aba]\nmeasure: [calibration]\n"
+    )
+    (run,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", jobs=1).variants
+    assert ("brier", "aba") in run.figures
+    assert not [note for note in run.notes if "probability" in note]

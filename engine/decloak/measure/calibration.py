@@ -33,8 +33,10 @@ def _measure(attacked: Attacked) -> MetricResult:
         figures.append((number, "tenth_right", truly / findings, truly, findings))
     if np.isfinite(stated).all():
         return figures, None
-    query = "select rule.name from attack join rule on rule.id = attack.rule where attack.id = ?"
-    return figures, PARTLY.format(*attacked.connection.execute(query, (attacked.number,)).fetchone())
+    # An assignment can lack a probability for other reasons.
+    query = "select r.name from attack a join rule r on r.id = a.rule where a.id = ? and r.form = 'eliminate'"
+    rule = attacked.connection.execute(query, (attacked.number,)).fetchone()
+    return figures, None if rule is None else PARTLY.format(*rule)
 
 
 FAMILY = Family(
