@@ -30,7 +30,7 @@ from decloak.checks import check_enough
 from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, merge_blocks, positions, scan, sets_of
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.exact_ratio import ExactRatio
-from decloak.data.formats.blocks import Blocks, Part, PartedData, write_part
+from decloak.data.formats.blocks import Blocks, Part, PartedData, parts_folder, write_part
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.data.repeats import KINDS, REPEATS_REMEDY, WARNING, WRITTEN
@@ -45,7 +45,6 @@ __all__ = [
     "PartedRelease",
     "catalogue",
     "cut_in_parts",
-    "folder_of",
     "hierarchy_by",
     "read_counts",
 ]
@@ -147,12 +146,7 @@ def _counted(blocks: Blocks, coding: NodeCoding) -> Counted:
 def _counts_file(store: Path, original: str, tree: Hierarchy) -> Path:
     """Return the file with the counts of the data with the key `original`: beside the store, and as confidential."""
     nodes = hashlib.sha256("\0".join([original, *tree.labels]).encode() + tree.parent.tobytes()).hexdigest()
-    return folder_of(store) / f"counts-{nodes[:16]}.npz"
-
-
-def folder_of(store: Path) -> Path:
-    """Return the folder for the files that belong to `store`."""
-    return store.with_name(f"{store.name}.parts")
+    return parts_folder(store) / f"counts-{nodes[:16]}.npz"
 
 
 def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
@@ -182,7 +176,7 @@ def cut_in_parts(
     if len(tree.labels) > NODES:
         message = f"the hierarchy has {len(tree.labels):,} nodes, and data in parts can have {NODES:,}"
         raise DecloakError(message, hint="leave out rare items, or use parts: false if the records fit into memory")
-    folder, coding = folder_of(store), NodeCoding(tree.items, tree.leaf, tree.parent)
+    folder, coding = parts_folder(store), NodeCoding(tree.items, tree.leaf, tree.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
     _sweep(folder)
     counted = read_counts(store, original, tree)

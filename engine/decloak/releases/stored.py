@@ -19,7 +19,7 @@ import numpy as np
 from decloak.arrays import Mask
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
-from decloak.data.formats.blocks import Blocks, PartedData
+from decloak.data.formats.blocks import Blocks, PartedData, parts_folder
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
@@ -217,7 +217,7 @@ class PartedStored(StoredSetRelease):
     @property
     def files(self) -> Path:
         """The folder of the files that belong to the store."""
-        return self.store.with_name(f"{self.store.name}.parts")
+        return parts_folder(self.store)
 
     @property
     def blocks(self) -> Blocks:

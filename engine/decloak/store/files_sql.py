@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from decloak.data.formats.blocks import ITEMS, Blocks, Part
+from decloak.data.formats.blocks import ITEMS, Blocks, Part, parts_folder
 from decloak.data.formats.lines import location
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
@@ -80,8 +80,7 @@ def _files_of(store: Path, kind: str, parts: Sequence[Part]) -> tuple[list[str],
     """Return the files of a data set, and the column of lists. The store may be from elsewhere, and name any file."""
     folder = store.resolve().parent
     if kind == "published":
-        inside = store.resolve().with_name(f"{store.name}.parts")
-        return list(Blocks.of_parts(folder, inside, parts).files), ITEMS
+        return list(Blocks.of_parts(folder, parts_folder(store.resolve()), parts).files), ITEMS
     paths = [(folder / part.path).resolve() for part in parts]
     for path, part in zip(paths, parts, strict=True):
         if not path.is_file() or path.stat().st_size != part.bytes:

@@ -32,7 +32,7 @@ from decloak.data.frames import cell_name
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["BLOCKED", "Block", "Blocks", "Part", "PartedData", "write_part"]
+__all__ = ["BLOCKED", "Block", "Blocks", "Part", "PartedData", "parts_folder", "write_part"]
 
 BLOCKED = ("parquet", "basket", "jsonl", "spmf")
 """Formats with whole records in each row group, or in each line."""
@@ -157,6 +157,11 @@ class PartedData(Dataset):
         data = cls(CodedRows(np.zeros(1, np.int64), np.zeros(0, np.int32), ()), RowLabels(0), origin)
         data.__dict__.update(blocks=blocks, scanned=None)
         return data
+
+
+def parts_folder(store: Path) -> Path:
+    """Return the folder for the files that belong to `store`."""
+    return store.with_name(f"{store.name}.parts")
 
 
 def _head(path: FilePath, options: Options) -> Line | None:
