@@ -47,9 +47,8 @@ class Material:
     @once
     def dataset(self) -> Dataset:
         """Return the original transactions, from the store where reading their file takes long."""
-        key = self.plan.original
-        in_parts = getattr(self.scenario.data, "parts", False)
-        if not (self.scenario.data.reads_early or in_parts) and key is not None:
+        key, data = self.plan.original, self.scenario.data
+        if not (data.reads_early or data.in_parts) and key is not None:
             number = inserting.find(self.workspace.store, "dataset", key)
             if number is not None:
                 return read_dataset(self.workspace.connection, number)

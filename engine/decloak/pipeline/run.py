@@ -154,7 +154,7 @@ def run(
     if not Path(store).exists():  # before the store is made, so that a fault leaves no empty one behind
         checked.add(_first_possible(planned, inputs).release)
         allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda *_: False)), allow_send)
-    parted = any(getattr(plan.scenario.data, "parts", False) for plan in planned)
+    parted = any(plan.scenario.data.in_parts for plan in planned)
     if parted and memory is not None:
         message = "a run over records in parts keeps no more than a block of each process in memory"
         raise DecloakError(message, "--memory", "leave it out, or use fewer --jobs")

@@ -316,7 +316,7 @@ def run_plans(
     if memory is not None:
         _check_bounded(workspace)
     done, alone, workspace.report = 0, True, reporter.report
-    if any(getattr(plan.scenario.data, "parts", False) for plan in plans):
+    if any(plan.scenario.data.in_parts for plan in plans):
         alone = True  # its tasks take the workers
     elif memory is not None or workspace.cluster is not None:
         alone = not _unfinished(plans, workspace)

@@ -54,7 +54,7 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     scenario = case.scenario
     if scenario.attack != "all":
         return case
-    if getattr(scenario.data, "parts", False):
+    if scenario.data.in_parts:
         return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS,)}))
     rules = [catalogue.rule(name) for name in bundled_names()]
     # The folder of a rule says which form of data it is written for.

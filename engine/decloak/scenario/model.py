@@ -344,7 +344,7 @@ class Scenario(Varying):
         if self.anonymise is None and not self.data.is_published:
             hint = "add it, or name the published file under data"
             yield (), DecloakError("missing key 'anonymise'", hint=hint)
-        if getattr(self.data, "parts", False):
+        if self.data.in_parts:
             yield from self._parts()
         if self.anonymise is not None and self.data.is_published:
             yield ("anonymise",), DecloakError("nothing is left to anonymise in these data", hint="delete it")

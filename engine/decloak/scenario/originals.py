@@ -42,6 +42,11 @@ class DataPart(ConfigSection):
     """The name in the store for the format of originals without another one."""
 
     @property
+    def in_parts(self) -> bool:
+        """True if the records stay in files, and are read in blocks."""
+        return False
+
+    @property
     def form(self) -> FormName:
         """The form of the release."""
         return FormName.SET_GENERALISED
@@ -193,6 +198,10 @@ class Original(_Sampled):
     @property
     def stored_format(self) -> str:  # type: ignore[override]
         return str(self.format)
+
+    @property
+    def in_parts(self) -> bool:
+        return self.parts
 
     @property
     def reads_early(self) -> bool:  # type: ignore[override]
