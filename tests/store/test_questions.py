@@ -107,7 +107,8 @@ def test_no_column_of_a_relation_that_rules_read_or_derive_needs_quotes():
     with closing(sqlite3.connect(":memory:")) as connection:
         for name, columns in relations.items():
             connection.execute(f"create table {name} ({', '.join(columns)})")
-            connection.execute(f"select {', '.join(columns)} from {name}")
+            found = connection.execute(f"select {', '.join(columns)} from {name}")
+            assert [column[0] for column in found.description] == list(columns)
 
 
 def test_the_criteria_of_advise_are_a_table_with_the_source_of_each_limit(store):

@@ -186,9 +186,10 @@ def count_pairs(blocks: Blocks, names: Sequence[str]) -> NDArray[np.int32]:
 
 def _count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> NDArray[np.int32]:
     table, index = np.zeros((len(names), len(names)), np.int32), np.arange(len(names))
+    place = {name: at for at, name in enumerate(names)}
     for number in numbers:
         rows = blocks.read(number)
-        sets = sets_of(rows, positions(rows.names, {name: at for at, name in enumerate(names)}))
+        sets = sets_of(rows, positions(rows.names, place))
         add_pairs(sets, index, np.full(len(names), -1), table)
     return table
 
