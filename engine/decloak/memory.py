@@ -13,7 +13,7 @@ LEAST = 64 << 20
 
 
 def read_size(text: str, place: str = "--memory") -> int:
-    """A number of bytes, such as 4G, 800M or 1.5G.
+    """Return the number of bytes of a text such as 4G, 800M or 1.5G.
 
     >>> read_size("1.5G")
     1610612736

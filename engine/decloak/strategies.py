@@ -1,4 +1,6 @@
-"""Hypothesis strategies for testing an anonymiser or an attack: data, hierarchies and releases of every form::
+"""Hypothesis strategies for testing an anonymiser or an attack: data, hierarchies and releases of every form.
+
+Example::
 
     from hypothesis import given
     from decloak.guarantees import keeps_km

@@ -304,9 +304,9 @@ class CooccurrenceModel:
         return self._sums_over(list(range(len(self.features))))
 
     def _sums_over(self, places: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
-        """Sum over the published items of these columns:
+        """Sum over the published items of these columns.
 
-        T / sqrt(f) in each transaction, T sqrt(f), Y of each with itself, T'T.
+        Return T / sqrt(f) in each transaction, T sqrt(f), Y of each with itself, and T'T.
         """
         occurrences = self.occurrences[:, places]
         support: Floats = np.asarray(occurrences.sum(axis=0)).ravel()

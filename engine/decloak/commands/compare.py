@@ -101,7 +101,7 @@ def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "
 
 
 def _signed(change: "Interval | None") -> str | float | None:
-    """A difference, with its interval rounded outwards where it has one."""
+    """Return a difference as text, with its interval, if any, rounded outwards."""
     if change is None or change.mean is None or change.low is None or change.high is None:
         return None if change is None else change.mean
     digits = 3 if abs(change.mean) < 10 else 1

@@ -111,7 +111,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
 
 
 def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[object, ...]]:
-    """A row for every term and for every pair, as a run would count them."""
+    """Yield a row for every term and for every pair, as a run would count them."""
     from decloak.data.document_counter import Query
     from decloak.relate.counting import CachedCounts
     from decloak.relate.ngd import ngd

@@ -72,7 +72,7 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
 
 
 def scenario_of(seen: "Look", name: str, schema: str) -> str:
-    """The scenario, its comments included; `name` is how the file is called from there."""
+    """Return the text of a scenario with its comments, where `name` is the path of the data file."""
     question = "What does {} give away?" if seen.format in RELEASES else "How well does disassociation hide {}?"
     lines = [
         f"# yaml-language-server: $schema={schema}",
@@ -108,7 +108,7 @@ def _data(seen: "Look", name: str) -> list[tuple[str, str]]:
 
 
 def _text(value: object) -> str:
-    """A value as YAML and JSON both have it."""
+    """Write a value in the notation that YAML and JSON share."""
     return json.dumps(value)
 
 
@@ -164,7 +164,7 @@ def _copy_shipped(source: Path, like: str | None, scenario: Path) -> None:
 
 
 def _shipped(source: Path, name: str) -> Path:
-    """A scenario that needs no file, by its name."""
+    """Return the included scenario `name`, which needs no file."""
     scenarios = {path.stem: path for folder in STANDALONE for path in sorted((source / folder).glob("*.yaml"))}
     if name not in scenarios:
         hint = suggest(name, scenarios) or f"one of {', '.join(scenarios)}"

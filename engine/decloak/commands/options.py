@@ -184,6 +184,7 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def plain_options(parameters: JsonObject) -> Options:
+    """Return the options for reading plain files among the `parameters` of a command."""
     return Options(**{name: value for name, value in parameters.items() if name in Options._fields and value})
 
 

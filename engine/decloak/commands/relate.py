@@ -140,7 +140,7 @@ def _measured(
 
 @contextmanager
 def _cache(part: "Relate", store: Path) -> Iterator["Cache | None"]:
-    """The store for the counts of a service, which is queried only once."""
+    """Open the store for the counts of a service, so that no query is sent twice."""
     from decloak.store.counts import StoredCounts
     from decloak.store.opening import open_store
 

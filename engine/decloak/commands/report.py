@@ -49,7 +49,7 @@ def report_command(
 
 
 def _slug(title: str) -> str:
-    """A title as the name of a file.
+    """Return a title as the name of a file.
 
     >>> _slug("What does a clinic's release expose?")
     'what-does-a-clinic-s-release-expose'

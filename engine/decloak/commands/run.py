@@ -312,7 +312,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _without_release(done: "Run") -> Iterator[str]:
-    """A line for each variant and reason, with how many of its repetitions lack a release where not all do."""
+    """Return a line for each variant and reason, with the number of repetitions without a release unless it is all."""
     ran = Counter(variant.name for variant in done.variants)
     counts = Counter((entry.variant, entry.reason) for entry in done.missing)
     lacking = Counter(entry.variant for entry in done.missing)

@@ -172,7 +172,7 @@ def _in_people(metric: Metric, figures: Figures, attack: str) -> str | None:
 
 
 def _rows(family: Family, shown: list[Metric], attacks: Sequence[str], figures: Figures) -> list[list[Any]]:
-    """The rows of a table; `shown` is left with the columns that say something."""
+    """Return the rows of a table, and leave in `shown` only the columns with values."""
     values: dict[str, JsonObject] = {}
     for attack in attacks:
         if any((metric.key, attack) in figures for metric in shown):

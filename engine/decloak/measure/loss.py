@@ -53,7 +53,7 @@ def _of_originals(release: StoredSetRelease, original: Dataset) -> Iterator[Metr
 
 
 def _optimum(release: StoredSetRelease, original: Dataset) -> Fraction | None:
-    """The least that one cut for all records can lose, where the hierarchy has few enough to know."""
+    """Return the least loss of one cut for all records, if the hierarchy has few enough cuts."""
     from decloak.anonymisers.kernels.optimal import cuts, optimum
     from decloak.anonymisers.registry import ONE_CUT
 

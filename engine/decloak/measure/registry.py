@@ -89,7 +89,7 @@ def words_of_columns() -> dict[str, str]:
 
 
 def families_in_words() -> str:
-    """A paragraph for every family, with a line for each figure, as a command's help is written."""
+    """Return a paragraph for every family, with a line for each figure, in the format of a command's help."""
     return "\n\n".join(map(_in_words, FAMILIES))
 
 

@@ -186,7 +186,7 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def cluster_at(address: str | None, allow_send: Sequence[str]) -> Iterator[Cluster | None]:
-    """A cluster to work with, None where none is named."""
+    """Connect to a cluster; yield None if none is named."""
     if address is None:
         yield None
         return

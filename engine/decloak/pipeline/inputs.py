@@ -68,7 +68,7 @@ class Inputs:
         return self.original_identity(data) if data.has_original else data.identity(self.digest_of)
 
     def _records_digest(self, original: Dataset) -> str:
-        """The digest of records whatever their order, worked out once for all variants of the same data."""
+        """Return the digest of records in any order, computed once for all variants of the same data."""
         if self._records is None or self._records[0] is not original:
             self._records = original, canonical_digest(original)
         return self._records[1]

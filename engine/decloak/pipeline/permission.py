@@ -57,7 +57,7 @@ def _outside(folder: Path, name: str) -> str | None:
 
 
 def outside_notes(files: Iterable[NamedFile]) -> list[str]:
-    """A line for each file that was read from elsewhere: who did not write the scenario may not expect it."""
+    """Return a line for each file from outside the scenario's folder, because another author may hide it there."""
     return [
         f"{quote(file.name, 200)} was read from outside the scenario's folder: {quote(file.outside, 300)}"
         for file in files

@@ -50,16 +50,16 @@ class StageCode:
         self._formats = [reader.__module__ for reader in readers if reader and not _is_ours(reader.__module__)]
 
     def original(self) -> str:
-        """The fingerprint of the code that reads or generates the original data."""
+        """Return the fingerprint of the code that reads or generates the original data."""
         read_by = type(self._scenario.data).read_original.__module__
         return self._of("inputs", modules=[read_by, "decloak.data.text.order", "decloak.store.writing"])
 
     def auxiliary(self) -> str:
-        """The fingerprint of the code that reads what the attacker has next to the release."""
+        """Return the fingerprint of the code that reads what the attacker has next to the release."""
         return self._of(modules=[*_modules_of(self._scenario.attacker.auxiliary_records), "decloak.store.writing"])
 
     def release(self) -> str:
-        """The fingerprint of the code that anonymises, or reads a release, and of the code that stores it."""
+        """Return the fingerprint of the code that anonymises, or reads a release, and of the code that stores it."""
         method = self._scenario.anonymise
         made_by = _modules_of(method) if method else [type(self._scenario.data).read_release.__module__]
         stored_by = [name for name in imports_of(self._form) if name.startswith("decloak.store")]
@@ -68,23 +68,23 @@ class StageCode:
         return self._of("inputs", "remote", modules=[*made_by, *stored_by], without=without)
 
     def relatedness(self) -> str:
-        """The fingerprint of the code that chooses pairs of items, scores them and stores the scores."""
+        """Return the fingerprint of the code that chooses pairs of items, scores them and stores the scores."""
         stored_by = ["decloak.store.counts", "decloak.store.distance_tables"]
         modules = [*_modules_of(self._scenario.related_by), self._form, *stored_by]
         return self._of("inputs", modules=modules, without=[_KNOWLEDGE])
 
     def scoring(self) -> str:
-        """The fingerprint of the code that makes distance tables and stores them."""
+        """Return the fingerprint of the code that makes distance tables and stores them."""
         modules = [self._form, "decloak.store.distance_tables"]
         return self._of(modules=modules, without=[_KNOWLEDGE])
 
     def attacker(self) -> str:
-        """The fingerprint of the code that chooses and stores the knowledge of an attacker about people."""
+        """Return the fingerprint of the code that chooses and stores the knowledge of an attacker about people."""
         modules = [*_modules_of(self._scenario.attacker), self._form, "decloak.store.writing"]
         return self._of(modules=modules)
 
     def attack(self, rule: Rule) -> str:
-        """The fingerprint of the operator that runs a rule, and of all that an attack goes through."""
+        """Return the fingerprint of the operator that runs a rule, and of all code of an attack."""
         steps = ("decloak.pipeline.attacks",)
         through = [name for step in steps for name in imports_of(step) if not name.startswith("decloak.pipeline")]
         modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
@@ -92,12 +92,12 @@ class StageCode:
         return self._of("attacks", "remote", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
 
     def measurement(self, family: Family) -> str:
-        """The fingerprint of the code that measures one family of figures, and stores them."""
+        """Return the fingerprint of the code that measures one family of figures, and stores them."""
         modules = [family.measure.__module__, self._form, "decloak.store.writing"]
         return self._of(modules=modules, without=[self._form])
 
     def run(self) -> str:
-        """The fingerprint of the code that puts a run together."""
+        """Return the fingerprint of the code that puts a run together."""
         return self._of(modules=["decloak.store.writing"])
 
     def _of(self, *further: str, modules: Collection[str], without: Collection[str] = ()) -> str:
@@ -114,7 +114,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _modules_of(part: ConfigSection | None) -> list[str]:
-    """The modules of the classes that a part of a scenario consists of."""
+    """Return the modules of the classes that a part of a scenario consists of."""
     return [] if part is None else [type(inner).__module__ for inner in part.nested()]
 
 
@@ -246,7 +246,7 @@ def _planned(
     seen: tuple[str, str | None, str | None],
     seed: int,
 ) -> Iterable[PlannedAttack]:
-    """The attacks in the order they must run, with the rules they depend on before them.
+    """Yield the attacks in the order they must run, with the rules they depend on before them.
 
     `seen` are the digests of the distances, of the known items of people, and of the attacker's additional data.
     """
@@ -270,7 +270,7 @@ def _planned(
 
 
 def _jobs(scenario: Scenario, catalogue: Catalogue, folder: Folder) -> list[tuple[Attack | None, Rule, bool]]:
-    """The rules in order, with the attack that names each, None where only others read it, and whether it audits."""
+    """Return the rules in order, each with the attack that names it, if any, and True if it audits."""
     named = [(attack, catalogue.rule(attack.rule, folder)) for attack in scenario.attacks]
     needed = {rule.name: rule for _, reader in named for rule in catalogue.needed_rules(reader)}
     listed = {

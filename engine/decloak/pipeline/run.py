@@ -308,7 +308,7 @@ def _accepted(document: Document, variants: Mapping[str, Plan], runs: Sequence[R
 
 
 def _judged(expectation: Expectation, spot: Location, measures: Sequence[Measure], variant: str, times: int) -> Verdict:
-    """An expectation of a variant, by means over so many repetitions."""
+    """Judge an expectation of a variant by means over its repetitions."""
     named = {(measure.measure, measure.attack): measure for measure in measures}
     means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
     holds, text = expectation.judged(means, counts, times, _shares(measures))
@@ -318,7 +318,7 @@ def _judged(expectation: Expectation, spot: Location, measures: Sequence[Measure
 
 
 def _shares(measures: Sequence[Measure]) -> dict[tuple[str, str], float | None]:
-    """Counts as shares of what they are counted of."""
+    """Return counts as shares of their wholes."""
     titles = metrics_by_key()
     return {
         (measure.measure, measure.attack): None
@@ -341,7 +341,7 @@ def over_repetitions(runs: Iterable[RunVariant]) -> Iterator[Measure]:
 
 
 def _over_data(measures: Sequence[Measure], pools: Mapping[str, Sequence[str]]) -> Iterable[Measure]:
-    """The figures of variants that differ in their data set alone, each a mean over its repetitions, together."""
+    """Yield the pooled figures of variants that differ only in their data set, each a mean over its repetitions."""
     titles = metrics_by_key()
     for pool, names in pools.items():
         figures: dict[tuple[str, str], list[Measure]] = {}

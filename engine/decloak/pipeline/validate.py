@@ -176,7 +176,7 @@ def _require_effect(attack: Attack, rule: Rule) -> None:
 
 
 def _check_fits(scenario: Scenario, rule: Rule) -> None:
-    """An operator needs the data it works on, and most need to know how items are related."""
+    """Check that the scenario has the data and the relatedness that the operator of a rule needs."""
     form = scenario.form
     if form.name not in rule.operator.fits:
         others = " or ".join(sorted({FORMS[name].attacks for name in rule.operator.fits}))
@@ -211,7 +211,7 @@ def _check_climbed(scenario: Scenario, rule: Rule) -> None:
 
 
 def _check_bounds(scenario: Scenario, attack: Attack | None, rule: Rule, folder: Folder) -> None:
-    """A rule that counts itemsets needs to know k and m; `attack` is None for one that another reads."""
+    """Check that a rule that counts itemsets gets k and m. `attack` is None for a rule that another reads."""
     settings = attack_settings(attack, rule, scenario, folder, 0).model_dump()
     missing = [name for name in open_bounds(rule) if settings[name] is None]
     if missing:

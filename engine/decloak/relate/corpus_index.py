@@ -64,10 +64,7 @@ class IndexedPart(NamedTuple):
 
 
 class IndexFacts(NamedTuple):
-    """Properties of an index:
-
-    N, whether words are stemmed, the sha256 of all texts, when and by which version it was made.
-    """
+    """N of an index, True if its words are stemmed, the sha256 of all texts, its date and the version that made it."""
 
     n: int
     stem: bool

@@ -265,7 +265,7 @@ def _evidence(connection: sqlite3.Connection, run: int) -> Section:
 
 
 def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, Any]]:
-    """The first finding of each attack, as far as it can be drawn."""
+    """Return the first finding of each attack that can be drawn."""
     count = 0
     for attack in attacks_of(connection, run):
         for finding in list_findings(connection, run, attack.label, 1):

@@ -19,7 +19,7 @@ MOST = 40
 
 
 def comparison_svg(comparison: Comparison) -> str:
-    """The picture as SVG in the colour of the text around it; names are text, whatever is in them."""
+    """Return the picture as SVG in the colour of the surrounding text, with all names escaped."""
     known, rivals = comparison.known[:MOST], comparison.rivals[:MOST]
     height = ROW * (max(len(known), len(rivals)) + 2.5)
     shift = max(0, len(rivals) - len(known)) / 2

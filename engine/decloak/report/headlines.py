@@ -60,6 +60,7 @@ def of_people(judged: Judged, people: People) -> str:
 
 
 def in_original(people: People, where: str = "in the original data") -> str:
+    """Return the number of people in the original data, in brackets, if it is known."""
     return "" if people.original is None else f" ({count(people.original)} {where})"
 
 
@@ -112,6 +113,7 @@ def _exposed(judged: Judged) -> str:
 
 
 def implied_text(judged: Judged) -> str:
+    """Return the sentence on items that two known items imply."""
     people = judged.figures.implied
     return f"2 known items reveal a third item with certainty for {of_people(judged, people)}{in_original(people)}."
 
@@ -180,6 +182,7 @@ HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
 
 
 def advantage_text(advantage: Advantage) -> str:
+    """Return the mean advantage with its interval, if it has one."""
     said = percent(advantage.mean or 0.0)
     if advantage.low is None or advantage.high is None:
         return said
@@ -201,6 +204,7 @@ def unknown_figures(judged: Judged) -> list[str]:
 
 
 def missing_recovery(judged: Judged) -> str:
+    """Return the reason why recovery was not measured, with a remedy."""
     settings = judged.settings
     if settings.attacks and not settings.originals:
         claims = listed([f"{name} {count(claimed)}" for name, claimed in settings.claims.items() if claimed])
@@ -283,4 +287,5 @@ def transfer_to_other_data(judged: Judged, attack: Recovery) -> str:
 
 
 def capitalise(text: str) -> str:
+    """Return `text` with a capital letter at its beginning."""
     return text[0].upper() + text[1:]

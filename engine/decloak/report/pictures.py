@@ -25,7 +25,7 @@ class Picture:
     draw: Callable[[sqlite3.Connection, Study, Options, Sequence[str]], Panels]
 
     def panels(self, connection: sqlite3.Connection, study: Study, options: Options, by: Sequence[str]) -> Panels:
-        """The panels; options that are missing, or that it takes no notice of, are refused."""
+        """Return the panels. Missing options, and options without effect, raise an error."""
         for name, value in options.items():
             if name in self.needs and value is None:
                 raise DecloakError(f"--of {self.name} needs --{name}", hint="`decloak plot --help` says what that is")

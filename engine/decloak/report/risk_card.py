@@ -167,7 +167,7 @@ class ExposureCard:
 
 
 def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
-    """The card of each variant of some runs, of which people were counted."""
+    """Return the card of each variant of some runs in which people were counted."""
     controls = controls_of(connection, study.runs)
     cards = (exposure_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
     return [card for card in cards if card is not None]
@@ -196,7 +196,7 @@ def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set
 def exposure_card(
     connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers, controls: set[str]
 ) -> ExposureCard | None:
-    """The card of one variant, over the runs that repeat it; or of several, over their data sets."""
+    """Return the card of one variant over its repetitions, or of several over their data sets."""
     people = _published(study, runs, "people").mean
     if people is None:
         return None
@@ -228,7 +228,7 @@ def _exposed(study: Study, runs: Numbers, attacks: Sequence[str]) -> float | Non
 
 
 def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
-    """The mean of a figure of the release alone."""
+    """Return the mean of a figure of the release alone."""
     values = study.values(runs, name)
     return interval(values) if of is None else people_interval(values, of)
 
@@ -274,7 +274,7 @@ def _source(after: float, release: float, baseline: float | None, attack: str) -
 
 
 def _interval_of_largest(values: Sequence[float | None], of: int, considered: int) -> Interval:
-    """The mean over repetitions; of several attacks the one that finds most is shown, which its level allows for."""
+    """Return the mean over repetitions, for the attack that finds most among those that its level allows for."""
     return people_interval(values, of, 1 - 0.05 / considered)
 
 

@@ -64,7 +64,7 @@ def _counted(match: re.Match[str]) -> str:
 
 
 def nameless_config(config: object, names: Set[str], key: str = "") -> object:
-    """A configuration with the number of items in place of lists of them."""
+    """Return a configuration with the number of items in place of lists of them."""
     if isinstance(config, Mapping):
         return {inner: nameless_config(value, names, inner) for inner, value in config.items()}
     if not isinstance(config, list | tuple):
@@ -152,7 +152,7 @@ HEADLINES = ("precision", "accuracy", "breach", "findings")
 
 
 def number(value: float | None, count: bool = False) -> str:
-    """A figure as people read it."""
+    """Return a figure as text."""
     if value is None:
         return "–"
     if count or (value == round(value) and abs(value) >= 10):
@@ -369,7 +369,7 @@ def _place(value: object) -> str:
 def _cells(
     study: Study, runs: Numbers, attack: str | None, titles: Sequence[Metric], short: bool = False
 ) -> Iterator[str]:
-    """The mean of each figure, of an attack or the release, with its interval; in a short table where that counts."""
+    """Yield the mean of each figure of an attack or the release; a short table has an interval where it matters."""
     for title in titles:
         values, baselines = (study.values(runs, name, attack) for name in (title.key, "baseline"))
         mean = interval(values, bounds=title.bounds_of(None, baselines))

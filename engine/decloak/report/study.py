@@ -240,7 +240,7 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def _differing(configs: Sequence[Config], prefix: str = "") -> list[str]:
-    """The dotted keys whose values differ, the innermost there are."""
+    """Return the innermost dotted keys whose values differ."""
     keys: list[str] = []
     for key in dict.fromkeys(key for config in configs for key in config):
         values = [config.get(key) for config in configs]

@@ -101,9 +101,9 @@ class _Lines:
 
 
 def _spread(value: object) -> object:
-    """A value for a spreadsheet, which would run text that begins as a formula does: in front of that goes a quote.
+    """Return a value for a spreadsheet, with a quote before text that it would run as a formula.
 
-    Else it is as it was, unless a terminal prints it.
+    Other values stay as they are, unless a terminal prints them.
     """
     if not isinstance(value, str):
         return value
@@ -171,7 +171,7 @@ class _Column(NamedTuple):
 
 
 def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
-    """The tables to print below each other, so that neither figures nor words are folded at the terminal's edge.
+    """Return the tables to print below each other, so that the terminal's edge folds no figure or word.
 
     Each begins with the columns that say what a row is about, which get at most half of the room.
     """
@@ -189,7 +189,7 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
 
 
 def _column_widths(columns: Sequence[_Column], room: int) -> list[int]:
-    """The width of every column: what it wants, less where it can best do without."""
+    """Return the width of every column, reduced where most of it is not needed."""
     widths = [column.width for column in columns]
     while _total(widths) > room:
         slack, index = max((widths[index] - column.need, index) for index, column in enumerate(columns))
@@ -200,7 +200,7 @@ def _column_widths(columns: Sequence[_Column], room: int) -> list[int]:
 
 
 def _total(widths: Iterable[int]) -> int:
-    """The room of columns side by side."""
+    """Return the total width of columns side by side."""
     return sum(width + GAP for width in widths) - GAP
 
 
@@ -239,5 +239,5 @@ def _cell(value: object) -> str:
 
 
 def as_count(value: float | None) -> float | None:
-    """A count as a whole number; what is expected of a count may be none."""
+    """Return a count as a whole number; an expected count may be a fraction."""
     return int(value) if value is not None and value.is_integer() else value

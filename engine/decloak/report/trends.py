@@ -69,7 +69,7 @@ def judged_trend(study: Study, trend: Trend, *, without: bool = False) -> Judged
 
 
 def _selected(study: Study, where: Mapping[str, object]) -> Study:
-    """The runs with some settings alone."""
+    """Return the runs with the given settings only."""
     runs = tuple(
         run for run in study.runs if all(compact(setting(run.config, key)) == compact(where[key]) for key in where)
     )
@@ -135,7 +135,7 @@ def _rises(values: Sequence[Values]) -> Holds:
 
 
 def _halves(values: Sequence[Values], half: int) -> Iterator[tuple[list[float], list[float]]]:
-    """The values of the earlier and of the later half, for each repetition that has them all."""
+    """Return the values of the earlier and of the later half, for each repetition that has them all."""
     for repetition in zip(*values, strict=False):
         present = [value for value in repetition if value is not None]
         if len(present) == len(repetition):

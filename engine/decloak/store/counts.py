@@ -86,7 +86,7 @@ def _source(connection: sqlite3.Connection, origin: str) -> int:
 def _answers(
     connection: sqlite3.Connection, origin: str, queries: Iterable[Query]
 ) -> dict[Query, tuple[int, int | None]]:
-    """The number and the documents of every query that was answered."""
+    """Return the number and the documents of every answered query."""
     answers = {}
     for query in queries:
         row = connection.execute(

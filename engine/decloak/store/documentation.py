@@ -42,6 +42,8 @@ __all__ = [
 
 
 class Column(NamedTuple):
+    """A column of a table with its type and meaning."""
+
     name: str
     type: str
     meaning: str
@@ -56,6 +58,8 @@ class DocumentedQuestion(NamedTuple):
 
 
 class SchemaTable(NamedTuple):
+    """A table or view with its meaning and columns."""
+
     name: str
     kind: str  # table or view
     meaning: str
@@ -81,6 +85,7 @@ _VIEW_COLUMN = re.compile(r'^.*?(?:\bAS )?"?(?P<name>[a-z_]+)"?,?\s+--\s*(?P<mea
 
 @cache
 def schema_text() -> str:
+    """Return the text of schema.sql."""
     return (files("decloak.store") / "schema.sql").read_text(encoding="utf-8")
 
 
@@ -131,7 +136,7 @@ def _read(match: re.Match[str]) -> SchemaTable:
 
 
 def schema_markdown(chosen: Iterable[SchemaTable]) -> str:
-    """The reference page of tables and views, as committed under docs/reference/."""
+    """Return the reference page of tables and views, as committed under docs/reference/."""
     parts = ["# The store", "", "Generated from schema.sql by `decloak schema --markdown`; do not edit.", ""]
     parts += [WHOSE, "", RULES_ADD, ""]
     for table in chosen:
@@ -207,7 +212,7 @@ def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -
 
 
 def _modules(connection: sqlite3.Connection) -> frozenset[str]:
-    """The functions that are tables: a table called like one would be read in its place."""
+    """Return the functions that are tables, because SQL reads a table of the same name in their place."""
     return frozenset(name.lower() for (name,) in connection.execute("select name from pragma_module_list"))
 
 
@@ -253,5 +258,5 @@ def _own() -> Mapping[str, tuple[str, str]]:
 
 
 def _plain(sql: str) -> str:
-    """SQL with one blank for every run of blanks and comments."""
+    """Return SQL with one blank for every run of blanks and comments."""
     return _BLANK_OR_QUOTED.sub(lambda match: " " if match["blank"] else match[0], sql)

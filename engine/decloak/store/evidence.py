@@ -41,6 +41,7 @@ __all__ = [
 
 
 def rule_text(connection: sqlite3.Connection, attack: int) -> str:
+    """Return the text of the rule of an attack."""
     (text,) = connection.execute(
         "select u.text from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
     ).fetchone()
@@ -142,6 +143,7 @@ class ScoredItem(NamedTuple):
 
 
 def contexts(connection: sqlite3.Connection, cell: JudgedCell) -> list[ScoredItem]:
+    """Return the items of the context of a cell, with their scores for its member."""
     rows = connection.execute(
         "select i.name, "
         "(select e.score from related e where e.relatedness = s.relatedness and e.a = i.id and e.b = k.item) "
@@ -166,7 +168,7 @@ def units_given(
 
 
 def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[ScoredItem]:
-    """The items of the anchor of the record a unit was given to, with the mean of their scores for the unit."""
+    """Return the items of the anchor that a unit was assigned to, with their mean scores for the unit."""
     rows = connection.execute(
         "select i.name, avg((select e.score from related e where e.relatedness = c.relatedness and e.a = i.id "
         "and e.b = b.id)) from assigned s join attack a on a.id = s.attack left join scoring c on c.id = a.scoring "
@@ -180,7 +182,7 @@ def anchor_scores(connection: sqlite3.Connection, finding: int) -> list[ScoredIt
 def finding_sentences(
     connection: sqlite3.Connection, attack: int, because: str, table: str, *, most: int = -1
 ) -> list[tuple[int, str]]:
-    """The findings of an attack with their sentences; `because` is SQL over `x`, a row of `table`."""
+    """Yield the findings of an attack with their sentences. `because` is SQL over `x`, a row of `table`."""
     return connection.execute(
         f"select x.finding, {because} from attack a join {table} x on x.finding >= a.first "
         "and x.finding < a.first + iif(?1 < 0, a.findings, min(?1, a.findings)) "
@@ -190,12 +192,13 @@ def finding_sentences(
 
 
 def reason_sentence(connection: sqlite3.Connection, finding: int, because: str, table: str) -> str:
+    """Return the sentence that `because` gives for a finding in `table`."""
     (text,) = connection.execute(f"select {because} from {table} x where x.finding = ? limit 1", (finding,)).fetchone()
     return str(text)
 
 
 def facts_sql(relation: str) -> str:
-    """The facts of a relation with their rounds, as a table expression."""
+    """Return a table expression for the facts of a relation with their rounds."""
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join fact f on f.id = x.finding)"
 
 
@@ -209,12 +212,13 @@ def facts_of(connection: sqlite3.Connection, attack: int, derives: Derives) -> I
 
 
 def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:
-    """The name of a node, of the kinds that `NODES` lists; a number that no node has stays as it is."""
+    """Return the name of a node of a kind in `NODES`, or the number if no node has it."""
     row = connection.execute(f"select {NODES[kind]} from {kind} where id = ?", (number,)).fetchone()
     return number if row is None else row[0]
 
 
 def fact(connection: sqlite3.Connection, finding: int, relation: str) -> dict[str, SqlValue]:
+    """Return the fact of a finding in `relation`, by column."""
     cursor = connection.execute(f"select * from {quoted(f'found_{relation}')} where finding = ?", (finding,))
     names = [column[0] for column in cursor.description]
     return dict(zip(names, cursor.fetchone(), strict=True))
@@ -231,7 +235,7 @@ class FindingOrigin(NamedTuple):
 
 
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> FindingOrigin:
-    """A finding of a run by its number."""
+    """Read a finding of a run by its number."""
     row = connection.execute(
         "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters, "
         "(select relatedness from scoring where id = a.scoring) "
@@ -248,7 +252,7 @@ def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Find
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:
-    """The transactions and the items that the findings of a run can be about."""
+    """Return the transactions and the items that the findings of a run can be about."""
     labels = connection.execute(
         "select t.label from run r join release p on p.id = r.release join txn t on t.dataset = p.dataset "
         "where r.id = ? order by t.position",
@@ -288,7 +292,7 @@ class Comparison(NamedTuple):
 
 
 def member_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
-    """The members of the generalised item that a member was eliminated from, with their distances to the context."""
+    """Return all members of the generalised item of an eliminated member, with their distances to the context."""
     table, row, col, attack, scoring, label = connection.execute(
         "select s.distance_table, s.row, s.col, s.attack, t.scoring, x.label from eliminated s "
         "join distance_table t on t.id = s.distance_table "
@@ -336,7 +340,7 @@ def _scores(
 
 
 def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
-    """The records of the cluster that a unit might have gone to, by their anchors."""
+    """Return the records of the cluster that a unit can belong to, by their anchors."""
     attack, chunk, unit, cluster, number = connection.execute(
         "select a.attack, a.chunk, a.unit, r.cluster, c.number from assigned a "
         "join cluster_row r on r.txn = a.txn join cluster c on c.id = r.cluster where a.finding = ?",

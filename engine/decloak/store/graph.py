@@ -68,7 +68,7 @@ class _Keys:
 
 
 def _all(view: str, originals: bool) -> str:
-    """SQL over a view, and over what it leaves out."""
+    """Return SQL over a view and over the rows that it leaves out."""
     more = f" union all select * from truth_{view}" if originals else ""
     return f"select * from {view}{more}"
 
@@ -193,7 +193,7 @@ def _widen(connection: sqlite3.Connection, edges: str) -> None:
 
 
 def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
-    """Findings with the nodes they rest on, and the scores between those."""
+    """Add findings with their nodes as evidence, and the scores between these."""
     graph: Graph = nx.MultiDiGraph()
     keys = _Keys(connection)
     for finding in findings:
@@ -219,7 +219,7 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
 
 
 def facts(finding: int, evidence: Iterable[tuple[str, Sequence[str], Sequence[Sequence[object]]]]) -> Graph:
-    """A fact with the rows behind it, a node each: the step it is of, and its columns."""
+    """Add a fact and the rows behind it as nodes, each with its step and its columns."""
     graph: Graph = nx.MultiDiGraph()
     graph.add_node(f"finding:{finding}", kind="finding", label=f"finding {finding}")
     for step, columns, rows in evidence:
@@ -275,7 +275,7 @@ def make_writable(graph: Graph) -> Graph:
 
 
 def serialise(graph: Graph, form: str) -> str:
-    """The graph as GraphML, GEXF or node-link JSON."""
+    """Return the graph as GraphML, GEXF or node-link JSON."""
     if form == "json":
         return json_text(nx.node_link_data(graph, edges="edges"), indent=1)
     make_writable(graph)

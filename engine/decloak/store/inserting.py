@@ -20,6 +20,7 @@ __all__ = [
 
 
 def quoted(name: str) -> str:
+    """Return `name` as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -100,7 +101,7 @@ _AT_ONCE, _BLOCK = 50, 1 << 8
 
 
 def insert_numbered(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[object]]) -> range:
-    """The same with a number for each row, in order, which its column id gets; return the numbers."""
+    """Insert rows as `insert_rows` does, with consecutive numbers in the column id, and return the numbers."""
     table, columns = into.split(" (")
     first = next_number(connection, table)
     # Numbered here and not by SQLite: executemany does not say which numbers it gave.

@@ -24,7 +24,7 @@ def _change_nothing(database: "Database") -> None:
 
 
 def _keep_requests(database: "Database") -> None:
-    """Number the requests for the runs of `database` as the runs themselves, because their order was not recorded."""
+    """Give each request the number of its run in `database`, because their order was not recorded."""
     from decloak.store.documentation import schema_statements
 
     connection = database.conn

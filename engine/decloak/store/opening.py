@@ -189,7 +189,7 @@ def connect_readonly(path: FilePath) -> sqlite3.Connection:
 
 
 def _copied(path: Path, file: sqlite3.Connection, version: int) -> sqlite3.Connection:
-    """A copy of an older store, brought up to date, in a temporary file that has no name."""
+    """Return a migrated copy of an older store in a temporary file without a name."""
     check_schema(file, path, current=False)
     copy = sqlite3.connect("", isolation_level=None)
     with closing(file), _closed_on_error(copy, path):

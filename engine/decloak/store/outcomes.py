@@ -44,6 +44,7 @@ class TableOutcome(NamedTuple):
 
 
 def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
+    """Return the number of the scoring of an attack."""
     (number,) = connection.execute("select scoring from attack where id = ?", (attack,)).fetchone()
     return int(number)
 
@@ -92,7 +93,7 @@ def _among(values: Ints, ascending: Ints) -> Mask:
 
 
 def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]:
-    """The distance tables of a scoring: the same for every attack on them."""
+    """Read the distance tables of a scoring, which all attacks on it share."""
     (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
     truth = _Truth.of(connection, release)
     tables = connection.execute(
@@ -127,6 +128,7 @@ def _table(
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
+    """Yield the result of an attack in each of `tables`; nothing if the attack eliminated nothing."""
     eliminations = read_eliminations(connection, attack)
     if eliminations is None:
         return
@@ -146,7 +148,7 @@ _NONE = np.zeros(0, np.intp)
 
 
 def _by_table(tables: NDArray[np.generic]) -> dict[int, Ints]:
-    """The places of each table, ascending."""
+    """Return the places of each table in ascending order."""
     order = np.argsort(tables, kind="stable")
     first = np.flatnonzero(np.diff(tables[order].astype(np.int64), prepend=-1))
     return dict(zip(tables[order[first]].tolist(), np.split(order, first[1:]), strict=False))

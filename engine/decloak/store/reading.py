@@ -43,13 +43,14 @@ def _named(dataset: int, rows: CodedRows[int], names: Mapping[int, T]) -> CodedR
 
 
 def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
-    """The plain transactions of a data set."""
+    """Read the plain transactions of a data set."""
     (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
     stored = read_records(connection, dataset)
     return Dataset(_named(dataset, stored.rows, _item_names(connection)), stored.labels, origin)
 
 
 def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
+    """Read a set-generalised release."""
     dataset, origin = connection.execute(
         "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
     ).fetchone()

@@ -70,7 +70,7 @@ def write_release(
 
 
 def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
-    """Number the generalised items; the same members in another order are the same generalised item."""
+    """Give each generalised item one number, regardless of the order of its members."""
     distinct = {frozenset(members): members for members in reversed(data.generalised)}
     ordered = list(reversed(distinct.values()))  # filled backwards, so that of equal sets the first stays
     labels = ((release, data.names.get(members) or format_element(members)) for members in ordered)
@@ -86,6 +86,7 @@ def _write_generalised(connection: sqlite3.Connection, release: int, data: Publi
 
 
 def generalised_numbers(connection: sqlite3.Connection, release: int) -> dict[frozenset[str], int]:
+    """Return the number of each generalised item of a release, by its members."""
     rows = connection.execute(
         "select m.generalised, i.name from generalised g join member_of m on m.generalised = g.id "
         "join item i on i.id = m.item where g.release = ? order by m.generalised",

@@ -68,7 +68,7 @@ class Took(NamedTuple):
 
 
 def times_taken(connection: sqlite3.Connection) -> Mapping[Took, float]:
-    """The seconds on the mean, for the data they were of, and with no data for all data together."""
+    """Return the mean seconds of each timing, also for all data together (with the data None)."""
     rows = [row for data in ("null", "data") for row in connection.execute(_TOOK.format(data))]
     return {Took(stage, name, data): float(seconds) for stage, name, data, seconds in rows}
 
@@ -149,7 +149,7 @@ def last_requests(connection: sqlite3.Connection, most: int) -> list[int]:
 
 
 def run_title(connection: sqlite3.Connection, run: int) -> str:
-    """The scenario of a run, its variant, and its repetition where it is not the first."""
+    """Return the scenario of a run, its variant, and its repetition unless it is the first."""
     scenario, variant, repetition = connection.execute(
         "select scenario, variant, repetition from run where id = ?", (run,)
     ).fetchone()
@@ -157,7 +157,7 @@ def run_title(connection: sqlite3.Connection, run: int) -> str:
 
 
 def find_release(connection: sqlite3.Connection, text: str) -> int:
-    """The number of the release a run attacked, or of `release:NUMBER`."""
+    """Return the number of the release that a run attacked, or of `release:NUMBER`."""
     kind, _, number = text.partition(":")
     if kind != "release" or not number.isdecimal() or len(number) > 18:
         return release_of(connection, find_run(connection, text))
@@ -169,6 +169,7 @@ def find_release(connection: sqlite3.Connection, text: str) -> int:
 
 
 def release_of(connection: sqlite3.Connection, run: int) -> int:
+    """Return the number of the release of a run."""
     (number,) = connection.execute("select release from run where id = ?", (run,)).fetchone()
     return int(number)
 
@@ -206,7 +207,7 @@ class RunAttack(NamedTuple):
 
 
 def attacks_of(connection: sqlite3.Connection, run: int) -> list[RunAttack]:
-    """The attacks of a run in the order of the scenario."""
+    """Return the attacks of a run in the order of the scenario."""
     rows = connection.execute(
         "select a.id, ra.label, u.form, u.text, a.parameters "
         "from run_attack ra join attack a on a.id = ra.attack "
@@ -234,7 +235,7 @@ class PooledFigure(NamedTuple):
 
 
 def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], PooledFigure]:
-    """The pooled figures of a run by (measure, attack), in the order of its attacks."""
+    """Return the pooled figures of a run by (measure, attack), in the order of its attacks."""
     rows = connection.execute(
         "select v.measure, v.attack, v.value, v.part, v.whole from result v where v.run = ? "
         "order by (select position from run_attack a where a.run = v.run and a.label = v.attack)",
@@ -244,6 +245,7 @@ def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, 
 
 
 def measured_families(connection: sqlite3.Connection, run: int) -> set[str]:
+    """Return the families of measures of a run."""
     rows = connection.execute(
         "select distinct m.family from run_measurement r join measurement m on m.id = r.measurement where r.run = ?",
         (run,),
@@ -258,7 +260,7 @@ def notes_of(connection: sqlite3.Connection, run: int) -> list[str]:
 
 
 def run_figures(connection: sqlite3.Connection, run: int, *, tables: bool) -> list[Figure]:
-    """The figures of a run: attack, table, measure, value, and the counts of the ratio."""
+    """Return the figures of a run: attack, table, measure, value, and the counts of the ratio."""
     return connection.execute(
         f"select v.attack, {'v.scope' if tables else -1} as scope, v.measure, v.value, v.part, v.whole "
         f"from {'result_by_table' if tables else 'result'} v where v.run = ? "
@@ -301,7 +303,7 @@ class Sureness(NamedTuple):
 
 
 def sureness_of(connection: sqlite3.Connection, run: int) -> list[Sureness]:
-    """The reliability curve of every attack of a run that was measured with `certain`."""
+    """Return the reliability curve of every attack of a run that was measured with `certain`."""
     tenths = "r.name = 'tenth_p' and r.whole > 0"
     return [Sureness(*row) for row in _paired_counts(connection, run, "tenth_right", "r.whole, r.part, b.part", tenths)]
 

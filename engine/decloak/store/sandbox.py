@@ -146,7 +146,7 @@ class Sandbox:
         return columns, held
 
     def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[Row]]:
-        """The same, each row when it is asked for."""
+        """Run a rule's SELECT as `select` does, and yield its rows on demand."""
         cursor = self._run(sql, place)
         return tuple(column[0] for column in cursor.description or ()), self._rows(cursor, place)
 
@@ -190,7 +190,7 @@ class Sandbox:
         return list(self.engine_stream(sql, values))
 
     def engine_stream(self, sql: str, values: Sequence[SqlValue] = ()) -> Iterator[Row]:
-        """The same, each row when it is asked for; the SQL has run when this returns."""
+        """Run SQL as `engine` does, and yield its rows on demand; the SQL has run when this returns."""
         with self._ours():
             return iter(self._connection.execute(sql, values))
 
@@ -216,7 +216,7 @@ class Sandbox:
             self._trusted = False
 
     def _step(self) -> bool:
-        """Called by SQLite every so many steps; true ends the statement."""
+        """Return True to end the statement; SQLite calls this at regular steps."""
         self._steps += _STRIDE
         return self._steps > self._most_steps
 
@@ -250,7 +250,7 @@ class Sandbox:
         return str(error) == "interrupted" and self._steps <= self._most_steps
 
     def _authorize(self, action: int, name: str | None, detail: str | None, where: str | None, by: str | None) -> int:
-        """Called by SQLite before it does anything; `name` is of a table mostly, `detail` of a function or column."""
+        """Permit or deny an action, before SQLite does it, on a table `name` and a function or column `detail`."""
         if self._trusted or action in _READS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
@@ -295,7 +295,7 @@ def attackers_file(path: str | Path) -> sqlite3.Connection:
 
 
 def _names_in(connection: sqlite3.Connection) -> frozenset[str]:
-    """The names without a schema that have a meaning: tables, and functions that are tables."""
+    """Return the names that need no schema: tables, and functions that are tables."""
     tables = "select name from main.sqlite_master union all select name from pragma_module_list"
     return frozenset(name.lower() for (name,) in connection.execute(tables))
 

@@ -119,7 +119,7 @@ class _Server:
             batch = next(batches, None)
 
     def _batches(self, rows: Iterator[tuple[object, ...]]) -> Iterator[Sequence[Sequence[object]]]:
-        """The rows in parts, by column, each of about the size of a batch, whatever the values are."""
+        """Yield the rows in parts, by column, each about the size of a batch for any values."""
         left, count = self._room or float("inf"), 1
         while True:
             batch: list[tuple[object, ...]] = []
@@ -136,7 +136,7 @@ class _Server:
 
 
 def _row_bytes(rows: Sequence[tuple[object, ...]]) -> int:
-    """The bytes that rows take in Python, about."""
+    """Estimate the bytes that rows take in Python."""
     return len(rows) * (56 + 8 * len(rows[0])) + sum(map(_column_bytes, zip(*rows, strict=True)))
 
 

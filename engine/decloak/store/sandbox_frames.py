@@ -49,12 +49,14 @@ def read_frame(stream: IO[bytes]) -> Any:
 
 
 def write_frame(stream: IO[bytes], message: object) -> None:
+    """Write `message` as a frame of JSON."""
     body = _dumped(message)
     stream.write(_HEAD.pack(_JSON, len(body)) + body)
     stream.flush()
 
 
 def write_rows(stream: IO[bytes], columns: Sequence[Sequence[object]]) -> None:
+    """Write rows, given by column, as a binary frame."""
     parts = [_column(column) for column in columns]
     head = _dumped([[kind, len(part)] for kind, part in parts])
     body = b"".join([struct.pack("=I", len(head)), head, *(part for _, part in parts)])
@@ -63,7 +65,7 @@ def write_rows(stream: IO[bytes], columns: Sequence[Sequence[object]]) -> None:
 
 
 def _column(values: Sequence[Any]) -> tuple[str, bytes]:
-    """A column as bytes, and how: as whole numbers, as floats, or as JSON where kinds differ."""
+    """Return a column as bytes, with its encoding: whole numbers, floats, or JSON for mixed kinds."""
     types = set(map(type, values))
     kind = _ARRAYS.get(types.pop(), "J") if len(types) == 1 else "J"
     return kind, _dumped(values) if kind == "J" else array(kind, values).tobytes()

@@ -54,7 +54,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def current(cls) -> "Limits":
-        """The limits there are unless the environment says otherwise."""
+        """Return the default limits, or those that the environment sets."""
         return cls(_number("DECLOAK_SQL_SECONDS", _SECONDS, 1), _number("DECLOAK_SQL_MEMORY", _MEMORY, 100))
 
     @property
@@ -89,7 +89,7 @@ class Statement(NamedTuple):
         return f"the SQL of {self.untrusted_name}" if self.untrusted_name else "the SQL"
 
     def exceeds(self, what: str) -> DecloakError:
-        """The error for one that takes too much memory, or gives too much."""
+        """Return the error for SQL with too much memory or output."""
         limits = self.limits
         if what == "memory":
             message = f"takes over {limits.process} MB of memory"
@@ -103,14 +103,14 @@ class Statement(NamedTuple):
         return DecloakError(f"{self.owner} {message}", self.place, hint)
 
     def lasts(self, message: str) -> DecloakError:
-        """The error for one that takes too long."""
+        """Return the error for SQL that takes too long."""
         hint = "let it come to an end"
         if self.seconds == self.limits.seconds:
             hint += f", or set DECLOAK_SQL_SECONDS={2 * self.seconds:g}"
         return DecloakError(f"{self.owner} {message}", self.place, hint)
 
     def fails(self, code: int) -> DecloakError:
-        """The error for one with which the process ended."""
+        """Return the error for SQL that ended the process, given its exit `code`."""
         by = {-number: name for name, number in signal.Signals.__members__.items()}.get(code)
         if by == "SIGPROF":
             return self.lasts(f"takes over {self.seconds:g} s of the processor")
@@ -203,7 +203,7 @@ class Process:
 
 
 def _error_of(statement: Statement, message: str, place: str | None, hint: str | None) -> DecloakError:
-    """An error of the process, which names at least the rule."""
+    """Return an error of the process, with the rule as its place if it has none."""
     plain = [text and quote(text, 2_000)[1:-1] for text in (message, place, hint)]
     return DecloakError(str(plain[0]), plain[1] or statement.place or statement.untrusted_name, plain[2])
 

@@ -38,7 +38,7 @@ def attacker_of(connection: sqlite3.Connection, attack: int) -> tuple[int, str |
 
 
 def read_knowledge(connection: sqlite3.Connection, attacker: int) -> list[tuple[str, ...]] | None:
-    """the itemsets that an attacker knows. The strong attacker knows every pair and has none."""
+    """Read the itemsets that an attacker knows. The strong attacker knows every pair and has none."""
     (model,) = connection.execute("select model from attacker where id = ?", (attacker,)).fetchone()
     if model == "strong":
         return None

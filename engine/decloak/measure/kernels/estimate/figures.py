@@ -59,7 +59,7 @@ class Shares(NamedTuple):
 
 
 def membership_scores(published: Shares, reference: Shares, held: Matrix) -> Floats:
-    """Return the logarithm of a likelihood ratio for each person: in the data, or only in the population?
+    """Return the logarithm of a likelihood ratio for each person: in the data to only in the population.
 
     The ratio of `published` shares to shares in the `reference` is multiplied over the items and pairs of a person.
     `held` is people × items. A person with very many items is represented by the rarest.
