@@ -83,7 +83,7 @@ def test_what_a_shell_hands_over_is_read():
         ("basket", {}, "milk\n\nrice", ":2: an empty line; remove it; an empty transaction is an id alone"),
         ("basket", {}, "milk,,rice", ":1: an empty name; write a name, or remove the extra separator"),
         ("basket", {}, 'milk,"  "', ":1: an empty name"),
-        ("basket", {"ids": True}, ",milk", ":1: the id of the transaction: an empty name"),
+        ("basket", {"ids": True}, ",milk", ":1: the id of the record: an empty name"),
         ("basket", {"ids": True}, "p1,a\np2,b\np1,c", ":3: the id 'p1' occurs in line 1 too; ids must be unique"),
         ("basket", {}, 'rice\nmilk, "bread', ":2:7: a quote that is never closed"),
         ("basket", {}, 'milk, bread"', ":1:12: a quote inside a name; put the whole name in quotes"),
@@ -96,7 +96,7 @@ def test_what_a_shell_hands_over_is_read():
         ("long", {}, "tid,item\n1,a\n2,a,b", ":3: 3 values where the header has 2; put names"),
         ("long", {}, "tid,item\n1,a\n\n2,a", ":3: an empty line; remove it"),
         ("long", {}, "tid,item\n1,a\n1,", ":3: an empty item; write its name, or remove the row"),
-        ("long", {}, "tid,item\n1,a\n,b", ":3: the id of the transaction: an empty name"),
+        ("long", {}, "tid,item\n1,a\n,b", ":3: the id of the record: an empty name"),
         ("long", {}, 'tid,item\n1,"a\n2,b\n3,c', ":2: a quote that is never closed"),
         ("long", {}, "tid,item", ": no transactions in the file; expected the format long"),
         ("onehot", {}, "a,b\n1,0\n1", ":3: 1 values where the header has 2"),
@@ -143,13 +143,13 @@ def test_a_file_of_another_shape_than_its_format_is_refused(tmp_path, format, op
     [
         ("baskte", {}, "unknown format 'baskte'; did you mean 'basket'? known formats: basket, jsonl, long,"),
         ("csv", {}, "unknown format 'csv'; long has one item per row, onehot one column per item, basket a list"),
-        ("published", {}, "published transactions are set-generalised, not plain ones; known formats"),
+        ("published", {}, "published records are set-generalised, not plain ones; known formats"),
         ("spmf", {"separator": ","}, "the format spmf has no option separator; remove it"),
         ("long", {"ids": True}, "the format long has no option ids; remove it"),
         ("basket", {"transaction": "who"}, "the format basket has no option transaction; remove it"),
         ("basket", {"separator": ", "}, "', ' cannot separate names; use one character"),
         ("basket", {"separator": '"'}, "'\"' cannot separate names"),
-        ("long", {"transaction": "x", "item": "x"}, "'x' cannot hold both the transaction and the item"),
+        ("long", {"transaction": "x", "item": "x"}, "'x' cannot hold both the record and the item"),
     ],
 )
 def test_a_format_or_option_that_does_not_exist_is_refused_before_reading(format, options, expected):  # noqa: A002

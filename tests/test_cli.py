@@ -300,7 +300,7 @@ def test_a_run_without_originals_notes_what_it_cannot_measure(call, example, tmp
     path.write_text(path.read_text().replace("file: original.txt, format: basket, ", ""))
     said = call("run", path, "--store", tmp_path / "s.db")
     assert said.code == 0
-    assert said.err.startswith("note: recovery cannot be measured: the original transactions are not known\n")
+    assert said.err.startswith("note: recovery cannot be measured: the original records are not known\n")
 
 
 def test_init_writes_any_scenario_that_needs_no_file(call, tmp_path):

@@ -177,13 +177,13 @@ def test_the_package_is_typed():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (3, "the data are '3', not a list of transactions"),
-        ("milk", "the data are 'milk', not a list of transactions"),
-        ([["a"], 3], "transaction 2 is '3', not a list of items"),
-        ([["a"], None], "transaction 2 is 'None', not a list of items"),
-        ([["a"], "milk"], "transaction 2 is 'milk', not a list of items"),
-        ([["a"], [["b"]]], "an item of transaction 2 is '['b']', not a string"),
-        ([["a"], [b"b"]], "an item of transaction 2 is 'b'b'', not a string"),
+        (3, "the data are '3', not a list of records"),
+        ("milk", "the data are 'milk', not a list of records"),
+        ([["a"], 3], "record 2 is '3', not a list of items"),
+        ([["a"], None], "record 2 is 'None', not a list of items"),
+        ([["a"], "milk"], "record 2 is 'milk', not a list of items"),
+        ([["a"], [["b"]]], "an item of record 2 is '['b']', not a string"),
+        ([["a"], [b"b"]], "an item of record 2 is 'b'b'', not a string"),
     ],
 )
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_package_is_typed():
 def test_data_that_are_no_lists_of_strings_are_refused_by_every_method(method, options, data, message):
     with pytest.raises(decloak.DecloakError) as error:
         decloak.anonymise(data, method, **options)
-    assert str(error.value) == f"{message}; give each transaction as a list of strings"
+    assert str(error.value) == f"{message}; give each record as a list of strings"
 
 
 def test_transactions_given_as_sets_are_published_in_the_order_of_names():
@@ -227,9 +227,7 @@ def test_knowledge_that_is_no_list_is_refused_in_a_line():
 def test_what_a_notebook_prints_of_many_records_and_figures_is_a_line(tmp_path):
     few = decloak.Dataset.of([["a", "b"], ["a"]])
     assert eval(repr(few), {"Dataset": decloak.Dataset}) == few
-    assert repr(decloak.Dataset.of([["secret", "b"]] * 1200)) == (
-        "<Dataset of 1,200 transactions, 2 items, from 'memory'>"
-    )
+    assert repr(decloak.Dataset.of([["secret", "b"]] * 1200)) == ("<Dataset of 1,200 records, 2 items, from 'memory'>")
     text = "scenario: s\ndata: {generate: clinic, transactions: 12, seed: 3}\nattack: [km_violation]\n"
     (tmp_path / "s.yaml").write_text(f"{text}anonymise: {{method: cut, k: 2, m: 1, hierarchy: {{by: names}}}}\n")
     done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")

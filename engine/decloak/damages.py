@@ -42,7 +42,7 @@ class Choose(Protocol):
 
 
 class Case(NamedTuple):
-    """Transactions with parameters. At least k transactions are not empty, or none.
+    """Transactions with parameters. At least k records are not empty, or none.
 
     The hierarchy is over all items that are not sensitive.
     """
@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
     @property
     def items(self) -> list[str]:
-        """The items of the transactions, sorted."""
+        """The items of the records, sorted."""
         return sorted({item for row in self.transactions for item in row})
 
 

@@ -154,7 +154,7 @@ def keeps_km_between(earlier: AnyForm, later: AnyForm, k: int, m: int) -> None:
     """
     before, after = release_of(earlier), release_of(later)
     if not (isinstance(before, Generalised) and isinstance(after, Generalised)):
-        raise TypeError("give two releases with transactions")
+        raise TypeError("give two releases with records")
     known = set(before.items)
     same = {
         label for label, items in after.members.items() if before.members.get(label) == items or known.isdisjoint(items)

@@ -58,7 +58,7 @@ __all__ = [
 
 Transactions = list[list[str]]
 LONGEST = 6
-"""Largest number of items in a transaction."""
+"""Largest number of items in a record."""
 
 
 class Released(NamedTuple):
@@ -79,7 +79,7 @@ def items(most: int = 8) -> st.SearchStrategy[list[str]]:
 def transactions(
     draw: st.DrawFn, names: Sequence[str], most: int = 12, *, least: int = 0, skew: float = 0, empty: bool = True
 ) -> Transactions:
-    """Return transactions over `names`, made with `draw`: `least` to `most`, including empty ones if `empty`.
+    """Return records over `names`, made with `draw`: `least` to `most`, including empty ones if `empty`.
 
     A draw takes item number r with a weight of r to the power of -`skew`: 0 is uniform, 1 is Zipf's law.
     """
@@ -112,8 +112,8 @@ def cases(
 
     - `most_items`, `most`: the largest numbers of items and transactions.
     - `skew`: as in `transactions`.
-    - `sensitive`: the number of sensitive items. Each has a transaction, and none is in the hierarchy.
-    - `least_k`: the least k. Above 1, no transaction is empty and there are at least k.
+    - `sensitive`: the number of sensitive items. Each has a record, and none is in the hierarchy.
+    - `least_k`: the least k. Above 1, no record is empty and there are at least k.
     """
     names, hidden = draw(items(most_items)), tuple(f"s{number}" for number in range(sensitive))
     rows = draw(

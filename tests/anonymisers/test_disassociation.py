@@ -295,10 +295,10 @@ def test_a_dataset_gives_its_origin_and_an_item_counts_once():
         ({"k": 3, "max_cluster": 2}, "max_cluster is 2 and k is 3"),
         ({"k": 4, "max_cluster": 4}, "3 records cannot hide among k = 4"),
         ({"data": []}, "0 records cannot hide among k = 2"),
-        ({"data": [["a"], [], ["a"]]}, "transaction 2 has no items; disassociation takes no empty ones"),
-        ({"data": [["a"], "milk"]}, "transaction 2 is 'milk', not a list of items"),
-        ({"data": [["a"], None]}, "transaction 2 is 'None', not a list of items"),
-        ({"data": [["a"], [3]]}, "an item of transaction 2 is '3', not a string"),
+        ({"data": [["a"], [], ["a"]]}, "record 2 has no items; disassociation takes no empty ones"),
+        ({"data": [["a"], "milk"]}, "record 2 is 'milk', not a list of items"),
+        ({"data": [["a"], None]}, "record 2 is 'None', not a list of items"),
+        ({"data": [["a"], [3]]}, "an item of record 2 is '3', not a string"),
     ],
 )
 def test_what_cannot_be_disassociated_is_said_in_one_line(changed, message):

@@ -89,8 +89,8 @@ def test_marking_gathers_exactly_the_frequent_items_by_utility_set(data, k, know
 def test_marking_keeps_labels_and_refuses_what_makes_no_sense():
     assert mark([["a"], ["b"]], ["p", "q"]).labels == ("p", "q")
     for arguments, options, expected in [
-        (([["a"]],), {"k": 0}, "k is 0; k counts transactions: 1 or more"),
-        (([["a"]], ["p", "q"]), {}, "2 labels for 1 transactions"),
+        (([["a"]],), {"k": 0}, "k is 0; k counts records: 1 or more"),
+        (([["a"]], ["p", "q"]), {}, "2 labels for 1 records"),
         (([["a"]],), {"utility": [["a", "b"], ["b"]]}, "'b' is in two utility sets; utility sets are disjoint"),
     ]:
         with pytest.raises(DecloakError) as caught:

@@ -161,11 +161,11 @@ def test_coding_is_alphabetical_and_keeps_empty_transactions():
 @pytest.mark.parametrize(
     ("transactions", "message"),
     [
-        ([["a"], "milk"], "transaction 2 is 'milk', not a list of items"),
-        ([None], "transaction 1 is 'None', not a list of items"),
-        ([["a"], ["a", 7]], "an item of transaction 2 is '7', not a string"),
-        ([b"ab"], "an item of transaction 1 is '97', not a string"),
-        ([["a", ("b", "c\x1b")]], r"an item of transaction 1 is '('b', 'c\x1b')', not a string"),
+        ([["a"], "milk"], "record 2 is 'milk', not a list of items"),
+        ([None], "record 1 is 'None', not a list of items"),
+        ([["a"], ["a", 7]], "an item of record 2 is '7', not a string"),
+        ([b"ab"], "an item of record 1 is '97', not a string"),
+        ([["a", ("b", "c\x1b")]], r"an item of record 1 is '('b', 'c\x1b')', not a string"),
     ],
 )
 def test_what_is_not_a_list_of_strings_is_named_on_one_line(transactions, message):
@@ -178,17 +178,17 @@ def test_what_is_not_a_list_of_strings_is_named_on_one_line(transactions, messag
 
 @pytest.mark.parametrize("wrong", [None, 7, "milk"])
 def test_what_is_no_list_at_all_is_told(wrong):
-    with pytest.raises(DecloakError, match="not a list of transactions; give each transaction as a list of strings"):
+    with pytest.raises(DecloakError, match="not a list of records; give each record as a list of strings"):
         violations(wrong, k=2, m=1)
 
 
 def test_a_release_is_told_from_its_transactions():
-    with pytest.raises(DecloakError, match=r"not a list of transactions; give its \.transactions"):
+    with pytest.raises(DecloakError, match=r"not a list of records; give its \.transactions"):
         violations(Generalised((("a",),), {"a": ("a",)}, ("1",)), k=2, m=1)
 
 
 def test_an_item_that_is_a_list_is_told():
-    with pytest.raises(DecloakError, match=r"^an item of transaction 2 is .*, not a string; give"):
+    with pytest.raises(DecloakError, match=r"^an item of record 2 is .*, not a string; give"):
         item_sets([["a"], ["a", ["b"]]])
 
 

@@ -108,7 +108,7 @@ def test_what_the_description_shows_is_read(tmp_path):
         ([HEADER, '{"label": "", "items": ["x"]}', "[]"], 2, "an empty name"),
         ([HEADER, '{"label": "x", "items": ["a\\u0000"]}', "[]"], 2, "a zero character in the name"),
         ([HEADER, '{"label": "x", "items": ["\\ud800"]}', "[]"], 2, "half a surrogate pair in the name"),
-        ([HEADER, LABELS, '{"id": "", "items": []}'], 4, "the id of the transaction: an empty name"),
+        ([HEADER, LABELS, '{"id": "", "items": []}'], 4, "the id of the record: an empty name"),
         ([HEADER, LABELS, *['{"id": "p", "items": []}'] * 2], 5, "the id 'p' occurs in line 4 too; ids must be unique"),
         ([HEADER, LABELS, '{"id": "p", "items": []}', "[]"], 5, "some transactions have an id and this one has none"),
         ([HEADER, LABELS, "[]", '{"id": "p", "items": []}'], 5, "this transaction has an id and the ones before"),
@@ -143,7 +143,7 @@ def test_weird_files_are_refused_in_one_line(tmp_path, text):
         (Generalised((("A",),), {}, ("1",)), False, "the label 'A' has no members; add it to the members"),
         (Generalised(((),), {"A": ("",)}, ("1",)), False, "an empty name"),
         (Generalised(((),), {"\ud800": ("a",)}, ("1",)), False, "half a surrogate pair"),
-        (Generalised(((), ()), {}, ("1", "1")), True, "two transactions have the same label"),
+        (Generalised(((), ()), {}, ("1", "1")), True, "two records have the same label"),
         (Generalised((("A",),), {"A": ("a" * 50_000_000,)}, ("1",)), False, "line 2 would have 5000"),
     ],
 )

@@ -276,7 +276,7 @@ def test_records_of_a_file_are_transactions(tmp_path):
         ("a.csv", "id,note\n1,x\n", {"field": "nota"}, r"a\.csv:1: no column 'nota'.*did you mean 'note'\?"),
         ("a.csv", "id,note\n1,fever\n", {"field": "note", "ids": "ids"}, r"a\.csv:2: no field 'ids'; did you mean"),
         ("a.csv", "id,note\n1,knee\n1,hip\n", {"field": "note", "ids": "id"}, r"a\.csv:3: the id '1' occurs in line 2"),
-        ("a.csv", "id,note\n,hip\n", {"field": "note", "ids": "id"}, r"a\.csv:2: the id of the transaction: an empty"),
+        ("a.csv", "id,note\n,hip\n", {"field": "note", "ids": "id"}, r"a\.csv:2: the id of the record: an empty"),
         ("a.jsonl", '{"note": "hip", "id": [1]}', {"field": "note", "ids": "id"}, r"a\.jsonl:1: the id of the doc"),
         ("a.jsonl", '{"note": 7}', {"field": "note"}, r"a\.jsonl:1: the field 'note' is not text"),
         ("a.txt", "fever", {"field": "note"}, r"a\.txt: plain text has no fields"),

@@ -328,9 +328,7 @@ def test_what_an_attacker_takes_for_generalised_is_not_said_to_be_hidden(call, t
     said = call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db")
     assert "The release hides" not in said.out
     assert "(an attacker takes 100% of the item occurrences for generalised. The release does not mark" in said.out
-    assert (
-        "note: The release marks no generalised items. The attacker takes items in 2 transactions or more" in said.err
-    )
+    assert "note: The release marks no generalised items. The attacker takes items in 2 records or more" in said.err
     assert "k = 2 is assumed, because attacker has no k" in said.err
     (card,) = json.loads(call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db", "--json").out)["cards"]
     assert (card["hidden"], card["taken_for_hidden"]) == (None, 1.0)

@@ -144,7 +144,7 @@ def test_the_threshold_is_a_whole_number_of_at_least_1(minsup):
 def test_too_low_a_threshold_is_refused():
     tree = Hierarchy.balanced([f"i{number}" for number in range(40)], 4)
     rows = [tree.items]
-    with pytest.raises(DecloakError, match=r"^more than 1,000,000 itemsets are in 1 transactions or more; raise"):
+    with pytest.raises(DecloakError, match=r"^more than 1,000,000 itemsets are in 1 records or more; raise"):
         ml2(tree, dataset(rows), everywhere(tree, rows, tree.items), 1)
 
 

@@ -530,9 +530,7 @@ def test_an_empty_transaction_of_a_file_is_published_empty_and_no_disassociation
     assert (folder / "release.jsonl").read_text().splitlines()[-3:] == ["[]", '["a1"]', '["a1"]']
     disassociated = "method: disassociation, k: 2, m: 2, max_cluster: 2"
     said = call("run", written(folder, disassociated, "attack: [random]", data), "--store", folder / "none.db")
-    assert (
-        said.err == "decloak: anonymise: transaction 2 has no items; disassociation takes no empty ones: leave it out\n"
-    )
+    assert said.err == "decloak: anonymise: record 2 has no items; disassociation takes no empty ones: leave it out\n"
     assert not (folder / "none.db").exists()
 
 
@@ -564,7 +562,7 @@ def test_diversity_keeps_sensitive_items_and_hides_who_has_them(folder):
 def test_a_sensitive_item_that_is_nowhere_or_generalised_is_refused_before_anything_is_made(folder, call):
     diversity = f"method: diversity, l: 2, m: 1, {HIERARCHY}"
     for sensitive, expected in (
-        ("[zz]", "the sensitive item 'zz' is in no transaction; check the spelling, or leave it out"),
+        ("[zz]", "the sensitive item 'zz' is in no record; check the spelling, or leave it out"),
         ("[b2]", "the sensitive item 'b2' is in the hierarchy; leave it out of one of them"),
     ):
         said = call("run", written(folder, f"{diversity}, sensitive: {sensitive}"))
@@ -709,4 +707,4 @@ def test_a_generalised_item_of_which_the_transaction_has_nothing_is_no_release_o
     check = registry.METHODS["coat"].check
     assert list(check(data, made, options)) == []
     found = list(check(data, replace(made, published=invented), options))
-    assert found == ["sets of which a transaction has nothing: [('a', 'b')]"]
+    assert found == ["sets of which a record has nothing: [('a', 'b')]"]

@@ -465,7 +465,7 @@ def test_only_what_was_published(example, tmp_path):
     assert not measures & {"correct", "precision", "recall", "f1", "density", "baseline", "auc"}
     assert measures >= {"singled_out_2", "singled_out_2_release"}
     assert not measures & {"hidden", "inferred_own", "inferred_own_release", "singled_out_2_original"}
-    assert unordered(run.variants[0].notes) == ["recovery cannot be measured: the original transactions are not known"]
+    assert unordered(run.variants[0].notes) == ["recovery cannot be measured: the original records are not known"]
     assert rows(tmp_path / "s.db")["truth_origin"] == 0
 
 

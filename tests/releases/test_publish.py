@@ -253,7 +253,7 @@ SABOTAGE = {
     "ids in JSON": ("out.jsonl", with_ids_in_json, "60 of its 60 rows are called as the originals: 'qq000'"),
     "another order": ("out.txt", as_recorded, "the rows or their items are not sorted by content"),
     "another order in rows": ("out.txt", rows_turned, "the rows or their items are not sorted by content"),
-    "an idle label": ("out.jsonl", with_an_idle_label, "it lists labels that no transaction shows: 'Z'"),
+    "an idle label": ("out.jsonl", with_an_idle_label, "it lists labels that no record shows: 'Z'"),
     "a suppressed item": ("out.txt", with_the_secret, "the file differs from the release"),
     "cut short": ("out.txt", cut_short, "the file differs from the release"),
     "truth": ("out.db", store_with("insert into item values (99, 'a0x'); insert into truth_suppressed values (1, 99)"),

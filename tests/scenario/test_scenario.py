@@ -175,7 +175,7 @@ def test_the_formats_are_those_that_can_be_read() -> None:
          "s.yaml:2:33: 'item' names a column, and the format basket has none; add header: true, or delete it"),
         (["data: {file: a, format: long, ids: yes}"], "s.yaml:2:36: expected true or false, found 'yes'"),
         (["data: {file: a, format: long, item: tid}"],
-         "s.yaml:2:31: 'tid' cannot hold both the transaction and the item; name two columns"),
+         "s.yaml:2:31: 'tid' cannot hold both the record and the item; name two columns"),
         (["data: {file: a, format: basket, separator: ab}"],
          "s.yaml:2:33: 'ab' cannot separate names; use one character, as ',' or ';' or ' ' or a tab"),
         (["anonymise: {method: set}"],

@@ -149,7 +149,7 @@ def test_a_published_release_says_nothing_of_the_original_and_is_attacked_alike(
     )
     run = decloak.run("auditor.yaml", store="audit.db")
     assert ("accuracy", "aba") not in run.variants[0].measures
-    assert run.variants[0].notes[0] == "accuracy cannot be measured: the original transactions are not known"
+    assert run.variants[0].notes[0] == "accuracy cannot be measured: the original records are not known"
     assert run.variants[0].measures["breach", "cover"] == decloak.breach(made.release)
     capsys.readouterr()
     given = decloak.run("clinic.yaml", store="s.db")

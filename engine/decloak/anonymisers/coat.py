@@ -55,7 +55,7 @@ def _faults(data: Dataset, release: Coat, options: MethodOptions) -> Iterable[ob
             for element in row
             if isinstance(element, tuple) and set(element).isdisjoint(items)
         ]
-        yield from [f"sets of which a transaction has nothing: {invented[:3]}"] if invented else []
+        yield from [f"sets of which a record has nothing: {invented[:3]}"] if invented else []
 
 
 class DrawnPrivacy(ConfigSection):
@@ -182,7 +182,7 @@ class CoatMethod(GeneralisingMethod):
     relate: Relate | None = None
     """The relatedness that an attacker is expected to use, for `partner`."""
     population: File | None = None
-    """A basket file of the transactions that an attacker is expected to know, for `partner`. Without it and `relate`,
+    """A basket file of the records that an attacker is expected to know, for `partner`. Without it and `relate`,
     the published records are used.
     """
     slack: float = Field(1.0, ge=1)
@@ -211,7 +211,7 @@ class CoatMethod(GeneralisingMethod):
         return isinstance(self.privacy, DrawnPrivacy)
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Raise an error for constraints that do not fit `data`, or too few transactions. Files are in `folder`."""
+        """Raise an error for constraints that do not fit `data`, or too few records. Files are in `folder`."""
         privacy_constraints(self._privacy(data, folder, 0), data.items)
         if self.relate is not None:
             self.relate.check(folder)

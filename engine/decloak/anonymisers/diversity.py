@@ -48,12 +48,12 @@ def _without_sensitive(data: Dataset, sensitive: Collection[str]) -> Dataset:
 
 
 def _check_sensitive(sensitive: Collection[str], data: Dataset, labels: Collection[str] = ()) -> None:
-    """Raise an error for sensitive items that are also generalised, or that no transaction has."""
+    """Raise an error for sensitive items that are also generalised, or that no record has."""
     for item in sorted(set(sensitive).intersection(labels)):
         raise DecloakError(f"the sensitive item {quote(item)} is in the hierarchy", hint="leave it out of one of them")
     for item in sorted(set(sensitive).difference(data.items)):
         hint = suggest(item, data.items[:5000]) or "check the spelling, or leave it out"
-        raise DecloakError(f"the sensitive item {quote(item)} is in no transaction", hint=hint)
+        raise DecloakError(f"the sensitive item {quote(item)} is in no record", hint=hint)
 
 
 class DiversityMethod(InHierarchy):

@@ -58,7 +58,7 @@ class Tree(ConfigSection):
     """The format of the file: parents (CSV child,parent), indented, paths (item;group;root) or nested (YAML, JSON)."""
     by: Literal[_WAYS] | None = None  # type: ignore[valid-type]
     """The order that brings items together: by name, by the order of the file, by popularity, random, by occurrence in
-    the same transactions, or by a measure of relatedness.
+    the same records, or by a measure of relatedness.
     """
     fanout: int = Field(5, ge=2)
     """The number of nodes of a group."""
@@ -174,15 +174,15 @@ class InHierarchy(GeneralisingMethod):
 
 
 class Hidden(InHierarchy):
-    """Settings of a method that hides a transaction among k."""
+    """Settings of a method that hides a record among k."""
 
     k: int = Field(ge=1)
-    """The least number of transactions with a set of labels that occurs."""
+    """The least number of records with a set of labels that occurs."""
     hierarchy: Tree
     """The hierarchy."""
 
     def check(self, data: Dataset, folder: Folder) -> None:
-        """Raise an error for a hierarchy (in `folder`) that does not fit `data`, and for too few transactions."""
+        """Raise an error for a hierarchy (in `folder`) that does not fit `data`, and for too few records."""
         self.hierarchy.check(data, folder)
         check_enough(sum(map(bool, data.transactions)), self.k)
 

@@ -237,7 +237,7 @@ class Method(ConfigSection):
 
 
 class GeneralisingMethod(Method):
-    """A method that publishes transactions of items and generalised items."""
+    """A method that publishes records of items and generalised items."""
 
     form: ClassVar = FormName.SET_GENERALISED
 

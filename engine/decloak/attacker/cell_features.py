@@ -1,24 +1,24 @@
 """Features of a cell of a distance table, from which a classifier predicts whether the member is original.
 
-A table has a row per transaction, with its context, and a column per member. For each measure there is the mean and the
+A table has a row per record, with its context, and a column per member. For each measure there is the mean and the
 smallest of the distances between the member and the items of the context. For each of these, and for the number of
 context items that share a word with the member, there are five features. They are the value, the value minus the mean
 of its row, minus the mean of its column, minus both, and its rank in the row from 0 to 1. Two more features are the
 logarithms of the number of rows and columns. An unknown distance is replaced by the mean of its table, or by the mean
 of the measure in all tables.
 
-Features of items, published or hidden: their distances to frequent items, their spelling and other transactions.
+Features of items, published or hidden: their distances to frequent items, their spelling and other records.
 
 For each measure there are the distances to the LANDMARKS most frequent plain items, minus the mean of each of these (an
 unknown distance is the mean). For spelling there are the runs of three and four letters in the words of an item. For
-other transactions of the population there are the transactions that contain the item, weighted less the more often the
+other records of the population there are the records that contain the item, weighted less the more often the
 item occurs. What occurs in n of them has the weight 1 / sqrt(n). Each block is reduced to its RANK leading directions,
 u sqrt(s), scaled so that its vectors have a mean square length of 1.
 
 Co-occurrence of hidden items, predicted from the co-occurrence of published items by ridge regression on item
 features.
 
-X has a row per transaction and a column per plain item, 1 where the transaction has the item. Of N transactions f(x)
+X has a row per record and a column per plain item, 1 where the record has the item. Of N records f(x)
 contain x, and C(x, y) contain both. The association of x with y is Y(x, y) = (C(x, y) - f(x) f(y) / N) / sqrt(f(x)
 f(y)), and 0 for x with itself. Row x of T has the features of item x. W minimises the sum of squares of Y - T W T',
 with the penalty RIDGE on either side: W = (T'T + RIDGE)^-1 T' Y T (T'T + RIDGE)^-1. Then T(x) W T(m) predicts the
@@ -186,7 +186,7 @@ def item_features(
     """Return the features of `items` as a matrix with a row per item.
 
     `landmarks` are frequent plain items, and `measures` have the scores of items with them. `others` are other
-    transactions of the population. Without `spelling` the letters of names are ignored.
+    records of the population. Without `spelling` the letters of names are ignored.
     """
     distances = (ScoredPairs.of(scores).block(landmarks, items).T for scores in measures)
     # Each measure is a block of its own with the same total length, so that none outweighs the others.
@@ -207,10 +207,10 @@ def _distance_block(d: Floats) -> Floats:
 
 
 def _transaction_matrix(items: Sequence[str], others: Sequence[Sequence[str]]) -> "sparse.csr_array[np.float64]":
-    """Return items by the transactions that contain them, with the weight 1 / sqrt(number) each."""
+    """Return items by the records that contain them, with the weight 1 / sqrt(number) each."""
     holding: dict[str, list[str]] = {item: [] for item in items}
     for number, transaction in enumerate(others):
-        # The iteration is over known items only: transactions of the population have others too.
+        # The iteration is over known items only: records of the population have others too.
         for item in holding.keys() & set(transaction):
             holding[item].append(str(number))
     return _weighted_matrix(list(holding.values()), by_column=False)
@@ -306,7 +306,7 @@ class CooccurrenceModel:
     def _sums_over(self, places: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
         """Sum over the published items of these columns.
 
-        Return T / sqrt(f) in each transaction, T sqrt(f), Y of each with itself, and T'T.
+        Return T / sqrt(f) in each record, T sqrt(f), Y of each with itself, and T'T.
         """
         occurrences = self.occurrences[:, places]
         support: Floats = np.asarray(occurrences.sum(axis=0)).ravel()

@@ -1,7 +1,7 @@
 """An attacker who trains on the release itself: its plain items show what an original member looks like.
 
 Plain items are published unchanged. So the attacker makes tables of them like the tables of generalised items. Each
-table has the same number of members, about the same number of transactions, and known originals. Co-occurrence in the
+table has the same number of members, about the same number of records, and known originals. Co-occurrence in the
 release is one more measure, predicted for hidden items from their features (`cooccurrence_model`, `item_features`). For
 that, the members of tables made together are hidden together. The classifier (`cell_features`, `logistic`) gives every
 cell of the attacked tables the probability that its member was added, calibrated on tables that it was not trained on.
@@ -111,7 +111,7 @@ def learn_from_release(
     """Learn from the plain items of `published`, and return the probability that each member of `tables` was added.
 
     The probabilities are NaN where there is too little to learn. `relate` scores pairs by every measure, `resemble` by
-    the measures that item features use (None: all). `others` are other transactions of the population that the attacker
+    the measures that item features use (None: all). `others` are other records of the population that the attacker
     has. `nearest` is the number of plain items in a context (None: all). `control` spoils the training data, and `seed`
     decides the draws.
     """
@@ -129,7 +129,7 @@ def learn_from_release(
 
 
 class Measures(NamedTuple):
-    """Measures of cells, measures of item features, other transactions, and whether spelling may be used."""
+    """Measures of cells, measures of item features, other records, and whether spelling may be used."""
 
     relate: Relate
     resemble: Relate
@@ -137,7 +137,7 @@ class Measures(NamedTuple):
     spelling: bool
 
     def of_pairs(self, pairs: Sequence[Pair]) -> Sequence[Scores]:
-        """Return the scores of `pairs` by every measure, and the rarity of the member in the other transactions."""
+        """Return the scores of `pairs` by every measure, and the rarity of the member in the other records."""
         scored = self.relate(pairs)
         if not self.spelling:
             scored = [_drop_shared_words(scores) for scores in scored]
@@ -285,7 +285,7 @@ def _drop_shared_words(scores: Scores) -> Scores:
 
 
 def _shuffle_release(published: Published, nearest: int | None, rng: np.random.Generator) -> Published:
-    """Return the release with shuffled transactions, and shuffled items where contexts do not depend on positions."""
+    """Return the release with shuffled records, and shuffled items where contexts do not depend on positions."""
     rows = [published.transactions[place] for place in rng.permutation(len(published.transactions)).tolist()]
     if nearest is None:
         rows = [tuple(row[place] for place in rng.permutation(len(row)).tolist()) for row in rows]
@@ -345,16 +345,16 @@ def plain_item_tables(
 
 
 def _draw_plain_items(columns: int, rows: int, support: Ints, rng: np.random.Generator) -> list[int]:
-    """Draw `columns` items, ascending by support, that are in about `rows` transactions in all; return none if that
+    """Draw `columns` items, ascending by support, that are in about `rows` records in all; return none if that
     fails.
 
-    Every way to share the transactions among the items is equally likely.
+    Every way to share the records among the items is equally likely.
     """
     for _ in range(MOST_DRAWS if len(support) >= columns else 0):
-        # The cuts divide the transactions among the items; each division is equally likely.
+        # The cuts divide the records among the items; each division is equally likely.
         cuts = np.sort(rng.choice(max(rows, columns) - 1, columns - 1, replace=False)) + 1
         parts = np.diff(cuts, prepend=0, append=max(rows, columns))
-        # Of the items in as many transactions; where there are none, of those in the next fewer.
+        # Of the items in as many records; where there are none, of those in the next fewer.
         of_part = support[np.maximum(0, np.searchsorted(support, parts, side="right") - 1)]
         low, high = (np.searchsorted(support, of_part, side=side) for side in ("left", "right"))
         places: list[int] = rng.integers(low, high).tolist()
@@ -367,7 +367,7 @@ def _plain_item_table(
     members: tuple[str, ...], held: Mapping[str, Sequence[int]], published: Published, nearest: int | None
 ) -> tuple[Occurrences, Floats] | None:
     """Return the table of these items as if they were generalised together, with the original members of each row."""
-    # A row is a transaction with at least one of the items: there the true members are known.
+    # A row is a record with at least one of the items: there the true members are known.
     of_member = [frozenset(held[member]) for member in members]
     shown = sorted(set().union(*of_member))
     contexts = {number: _plain_context(published.transactions[number], members, nearest) for number in shown}

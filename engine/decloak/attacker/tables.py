@@ -1,6 +1,6 @@
 """Distance tables: the distance of each member of a generalised item to the contexts in which it is published.
 
-There is one table per generalised item, whatever the order of its members, with a row per transaction that has the item
+There is one table per generalised item, whatever the order of its members, with a row per record that has the item
 and a column per member. A cell is the mean score of the member with the context items that have a score with it. Rows
 and columns without any score are left out, and so is a table with nothing left. The context is the plain items near the
 generalised item; every element counts as one position.
@@ -26,7 +26,7 @@ __all__ = ["anchor_pairs", "context", "mean_scores", "needed_pairs", "tables"]
 def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
     """Return the `n` plain items of `transaction` nearest to `position`, the left of two at equal distance first.
 
-    With None all plain items are returned, in the order of the transaction. There may be fewer than n, or none.
+    With None all plain items are returned, in the order of the record. There may be fewer than n, or none.
 
     >>> context(["i1", ("i2", "i3"), "i4", "i5"], 1, 2)
     ('i1', 'i4')

@@ -1,7 +1,7 @@
 """Marking of generalised items in releases that do not mark them: the items that an attacker takes for generalised.
 
-An item in at least k transactions is a member of a generalised item, any other is context (Ong 2015, 3.5.2). There is
-one generalised item per transaction, or one per utility set if these are known. Items of different utility sets, and
+An item in at least k records is a member of a generalised item, any other is context (Ong 2015, 3.5.2). There is
+one generalised item per record, or one per utility set if these are known. Items of different utility sets, and
 items outside them, are never generalised together.
 """
 
@@ -24,19 +24,19 @@ def mark(
 ) -> Published:
     """Combine the items in `k` or more `transactions` into generalised items, at the position of their first member.
 
-    `labels` name the transactions; without them decloak numbers them from 1. `utility` lists the utility sets, if they
+    `labels` name the records; without them decloak numbers them from 1. `utility` lists the utility sets, if they
     are known. Return the marked release.
 
     >>> mark([["knee", "icd", "limbs"], ["icd", "limbs"]]).transactions
     (('knee', ('icd', 'limbs')), (('icd', 'limbs'),))
     """
     if k < 1:
-        raise DecloakError(f"k is {k}", hint="k counts transactions: 1 or more")
+        raise DecloakError(f"k is {k}", hint="k counts records: 1 or more")
     sets = [tuple(dict.fromkeys(items)) for items in transactions]
-    # Without labels transactions are called by their number, from 1, as everywhere.
+    # Without labels records are called by their number, from 1, as everywhere.
     names = tuple(str(number) for number in range(1, len(sets) + 1)) if labels is None else tuple(labels)
     if len(names) != len(sets):
-        raise DecloakError(f"{len(names)} labels for {len(sets)} transactions", hint="give one each")
+        raise DecloakError(f"{len(names)} labels for {len(sets)} records", hint="give one each")
     support = Counter(item for items in sets for item in items)
     frequent = [item for item, count in support.items() if count >= k]
     # Without utility sets all frequent items form one group: an attacker cannot divide them.

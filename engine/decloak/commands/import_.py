@@ -37,7 +37,7 @@ class _Importable(NamedTuple):
 
 
 IMPORTABLE = {
-    # Which of them mean something to a format of plain transactions, its reader says.
+    # Which of them mean something to a format of plain records, its reader says.
     **{name: _Importable(entry.summary, frozenset(Options._fields)) for name, entry in FORMATS.items() if entry.parse},
     "published": _Importable("set-generalised: knee, (icd, injury, limbs)", frozenset({"ids", "repeats"})),
     "text": _Importable(

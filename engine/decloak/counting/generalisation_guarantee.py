@@ -39,7 +39,7 @@ def check_generalised(original: Dataset, release: Generalised, k: int, m: int) -
 
 
 def check_alike(original: Dataset, release: Generalised, k: int) -> list[str]:
-    """Return the faults of `release` against `original`; none if every non-empty transaction equals at least k - 1
+    """Return the faults of `release` against `original`; none if every non-empty record equals at least k - 1
     (`k`) others.
     """
     unlike = [f"only {alike} have just {_named(labels)}" for labels, alike in alone(release.transactions, k)]
@@ -70,7 +70,7 @@ def check_diverse(
 
 
 def check_complete(original: Dataset, release: Generalised) -> Iterator[str]:
-    """Yield transactions that lack one of their items, or publish another one."""
+    """Yield records that lack one of their items, or publish another one."""
     if release.ids != original.labels:
         yield "the release has other records than the original data"
         return
@@ -83,7 +83,7 @@ def check_complete(original: Dataset, release: Generalised) -> Iterator[str]:
 def _lost_of(
     names: Sequence[str], original: Transactions, release: Transactions, above: Mapping[str, frozenset[str]]
 ) -> Iterator[str]:
-    """Yield the faults of `check_complete`, transaction by transaction."""
+    """Yield the faults of `check_complete`, record by record."""
     nowhere = frozenset[str]()
     for name, held, published in zip(names, original, release, strict=True):
         labels = frozenset(published)
@@ -100,9 +100,9 @@ def _lost_of(
 def _doubtful(
     original: CodedRows[str], release: CodedRows[str], above: Mapping[str, frozenset[str]]
 ) -> Iterator[slice]:
-    """Yield blocks of transactions that lose or add something. Correct blocks are recognised by arrays.
+    """Yield blocks of records that lose or add something. Correct blocks are recognised by arrays.
 
-    In a correct one each item has exactly one label above it in its transaction, and there are no other labels.
+    In a correct one each item has exactly one label above it in its record, and there are no other labels.
     """
     number = {label: code for code, label in enumerate(release.names)}
     over = [[number[label] for label in sorted(above.get(item, ())) if label in number] for item in original.names]
@@ -135,7 +135,7 @@ def _above(release: Generalised) -> dict[str, frozenset[str]]:
 
 
 def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
-    """Yield label sets in 1 to k - 1 transactions."""
+    """Yield label sets in 1 to k - 1 records."""
     rare = RareSets(rows, k, m)
     for size in rare.sizes:
         for block in rare.blocks(size):
@@ -166,7 +166,7 @@ def too_certain(
     m: int,
 ) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
     """Yield sets of at most `m` labels in `transactions` that have one of the items `hidden` more often than 1/l (`l`):
-    labels, item, occurrences, transactions.
+    labels, item, occurrences, records.
     """
     for labels, item, support, whole in confident_rules(transactions, hidden, m):
         if support * l > whole:
@@ -176,10 +176,10 @@ def too_certain(
 def confident_rules(
     transactions: Transactions, sensitive: frozenset[str], size: int, *, sensitive_known: bool = False
 ) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
-    """Yield the rules from 1..`size` labels to a `sensitive` item that some transaction supports.
+    """Yield the rules from 1..`size` labels to a `sensitive` item that some record supports.
 
     `sensitive_known` lets the labels be other sensitive items as well. A rule is its labels, the item, how many
-    transactions have both, and how many have the labels.
+    records have both, and how many have the labels.
     """
     for item in sorted(sensitive.intersection(chain.from_iterable(transactions))):
         unknown = frozenset((item,)) if sensitive_known else sensitive
@@ -205,7 +205,7 @@ def _named(labels: Iterable[str]) -> str:
 
 
 class Negative(NamedTuple):
-    """The number of transactions with all labels of `present` and none of `absent`."""
+    """The number of records with all labels of `present` and none of `absent`."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...]
@@ -239,7 +239,7 @@ def negative_violations(
     """Yield common properties of 1 to k - 1 (`k`) `transactions`, for an attacker who knows the presence of up to `m`
     labels.
 
-    Fewer labels first, then in alphabetical order. `domain` adds labels that no transaction has. The result may be very
+    Fewer labels first, then in alphabetical order. `domain` adds labels that no record has. The result may be very
     long: stop early.
 
     >>> list(negative_violations([["a", "b"], ["a", "b"], ["a"]], [], k=2, m=1))
@@ -247,7 +247,7 @@ def negative_violations(
     """
     check_km(k, m)
     kinds = Counter(map(frozenset, item_sets(transactions)))
-    # A record of weight 0 with all labels gives a column to those that no transaction has.
+    # A record of weight 0 with all labels gives a column to those that no record has.
     matrix, labels = coded_items([*kinds, frozenset(domain).union(*kinds)])
     weights = np.array([*kinds.values(), 0], np.int64)
     records = _Records(matrix, sparse.csc_array(matrix), weights)

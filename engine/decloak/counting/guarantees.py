@@ -133,7 +133,7 @@ class _OfItemsets(Guarantee[ReleaseT]):
 
 @dataclass(frozen=True)
 class KmAnonymity(_OfItemsets[Generalised]):
-    """k^m-anonymity: m labels that some transaction has together occur together in at least k transactions."""
+    """k^m-anonymity: m labels that some record has together occur together in at least k records."""
 
     columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
 
@@ -176,7 +176,7 @@ class NegativeKnowledge(KmAnonymity):
 
 @dataclass(frozen=True)
 class KAnonymity(Guarantee[Generalised]):
-    """k-anonymity of whole records: every non-empty transaction equals at least k - 1 others."""
+    """k-anonymity of whole records: every non-empty record equals at least k - 1 others."""
 
     columns: ClassVar = ("transaction", "support")
 

@@ -90,7 +90,7 @@ class _Occurrences(NamedTuple):
 
 
 def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
-    """Return `transactions` as a matrix. A repeated item of a transaction counts once.
+    """Return `transactions` as a matrix. A repeated item of a record counts once.
 
     >>> records, items = coded_items([["b", "a"], ["b", "b"]])
     >>> items, records.toarray().tolist()

@@ -1,4 +1,4 @@
-"""Violations of k^m-anonymity: itemsets of at most m items that occur in 1 to k - 1 transactions.
+"""Violations of k^m-anonymity: itemsets of at most m items that occur in 1 to k - 1 records.
 
 Every larger itemset that occurs and contains a violation violates too. A violation is minimal if none of its proper
 subsets violates. Raw data have millions of violations: they are found and counted in blocks, and only the requested
@@ -143,7 +143,7 @@ class MarkedBlock(NamedTuple):
 
 
 class RareSets:
-    """The itemsets of 1 to m items in 1 to k - 1 transactions, found on demand.
+    """The itemsets of 1 to m items in 1 to k - 1 records, found on demand.
 
     Sizes without any are noted with the rows, so that nothing is counted twice.
     """

@@ -1,4 +1,4 @@
-"""Alignment of an original with a published data set, transaction by transaction."""
+"""Alignment of an original with a published data set, record by record."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -18,7 +18,7 @@ MOST = 500
 
 
 def check_alignment(original: Dataset, published: Published) -> list[tuple[str, str]]:
-    """Return the suppressed items as (label, item): items of `original` that the transaction in `published` lost.
+    """Return the suppressed items as (label, item): items of `original` that the record in `published` lost.
 
     An item is published plain or as a member of a generalised item. A plain item that the original lacks, and labels
     that do not match one to one, are errors: generalisation never produces them.
@@ -65,7 +65,7 @@ def likely_misspellings(original: Dataset, published: Published) -> list[tuple[s
 def _check_labels(original: Dataset, published: Published) -> None:
     for data in (original, published):
         if len(set(data.labels)) < len(data.labels):
-            raise DecloakError("two transactions have the same label", data.origin, "labels must be unique")
+            raise DecloakError("two records have the same label", data.origin, "labels must be unique")
     for data, counterpart in ((original, published), (published, original)):
         missing = sorted(set(data.labels).difference(counterpart.labels))
         if missing:

@@ -28,7 +28,7 @@ class SetContent:
 
     @cached_property
     def rows(self) -> CodedRows[Element]:
-        """The transactions as arrays."""
+        """The records as arrays."""
         return CodedRows.of(self.transactions)
 
 
@@ -45,12 +45,12 @@ class LabelContent:
 
     @cached_property
     def rows(self) -> CodedRows[str]:
-        """The transactions as arrays."""
+        """The records as arrays."""
         return CodedRows.of(self.transactions)
 
     @property
     def cut(self) -> tuple[str, ...]:
-        """Every label that a transaction may contain, in alphabetical order."""
+        """Every label that a record may contain, in alphabetical order."""
         return tuple(sorted(self.members))
 
 

@@ -1,4 +1,4 @@
-"""Original transactions: one set of items per person."""
+"""Original records: one set of items per person."""
 
 import hashlib
 from collections import Counter
@@ -19,7 +19,7 @@ __all__ = ["Dataset", "rows_of"]
 
 @dataclass(frozen=True, repr=False)
 class Dataset(Represented):
-    """Original transactions: one set of items per person, in the order of the file.
+    """Original records: one set of items per person, in the order of the file.
 
     >>> Dataset((("milk", "bread"), ("milk",)), ("1", "2"), "example").items
     ('bread', 'milk')
@@ -34,18 +34,18 @@ class Dataset(Represented):
     def summary(self) -> Summary:
         """Return the data in short."""
         size = len(self.transactions)
-        line = f"Dataset of {counted(size, 'transaction')}, {counted(len(self.items), 'item')}, from {self.origin!r}"
+        line = f"Dataset of {counted(size, 'record')}, {counted(len(self.items), 'item')}, from {self.origin!r}"
         rows = ((label, joined(row)) for label, row in zip(self.labels, self.transactions, strict=True))
         return Summary(line, size, ("transaction", "items"), rows)
 
     def long_rows(self) -> LongRows:
-        """Return a row for each item of each transaction."""
+        """Return a row for each item of each record."""
         pairs = zip(self.labels, self.transactions, strict=True)
         return LongRows(("transaction", "item"), ((label, item) for label, items in pairs for item in items))
 
     @cached_property
     def rows(self) -> CodedRows[str]:
-        """The transactions as arrays."""
+        """The records as arrays."""
         return CodedRows.of(self.transactions)
 
     @cached_property
@@ -72,9 +72,9 @@ class Dataset(Represented):
 
     @classmethod
     def of(cls, data: "Dataset | Iterable[Iterable[str]]") -> "Dataset":
-        """Return `data` as a data set. Transactions are numbered from 1; the items of a set are sorted.
+        """Return `data` as a data set. Records are numbered from 1; the items of a set are sorted.
 
-        `data` may be a frame of pandas or polars, or a table of Arrow: rows of (transaction, item), a column of lists,
+        `data` may be a frame of pandas or polars, or a table of Arrow: rows of (record, item), a column of lists,
         or columns of 0 and 1. An explicit index, or the column next to the lists, gives the labels.
 
         >>> Dataset.of([["milk", "bread", "milk"], {"tea", "milk"}]).transactions
@@ -103,7 +103,7 @@ class Dataset(Represented):
         raise DecloakError(f"two rows of the frame have the id {quote(twice)}", hint="ids must be unique")
 
 
-_SHAPE = "give each transaction as a list of strings"
+_SHAPE = "give each record as a list of strings"
 
 
 def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
@@ -114,7 +114,7 @@ def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
         return list(Dataset.of(transactions).transactions)
     if isinstance(transactions, str) or not isinstance(transactions, Iterable):
         hint = "give its .transactions" if hasattr(transactions, "transactions") else _SHAPE
-        raise DecloakError(f"the data are {quote(transactions)}, not a list of transactions", hint=hint)
+        raise DecloakError(f"the data are {quote(transactions)}, not a list of records", hint=hint)
     rows = [_row(number, transaction) for number, transaction in enumerate(transactions, 1)]
     try:  # each item once: rows repeat them a thousand times
         # The set has each item once: checking every occurrence would take a thousand times as long.
@@ -123,7 +123,7 @@ def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
         valid = False
     if not valid:
         number, item = next((n, item) for n, row in enumerate(rows, 1) for item in row if not isinstance(item, str))
-        raise DecloakError(f"an item of transaction {number} is {quote(item)}, not a string", hint=_SHAPE)
+        raise DecloakError(f"an item of record {number} is {quote(item)}, not a string", hint=_SHAPE)
     return rows
 
 
@@ -131,5 +131,5 @@ def _row(number: int, transaction: Iterable[str]) -> Collection[str]:
     if isinstance(transaction, tuple | list | set | frozenset):
         return transaction
     if isinstance(transaction, str) or not isinstance(transaction, Iterable):
-        raise DecloakError(f"transaction {number} is {quote(transaction)}, not a list of items", hint=_SHAPE)
+        raise DecloakError(f"record {number} is {quote(transaction)}, not a list of items", hint=_SHAPE)
     return tuple(transaction)

@@ -41,7 +41,7 @@ class Release(Protocol):
 
     @property
     def ids(self) -> Sequence[str]:
-        """The names of the rows: ids of transactions, or numbers from 1; "cluster.row" if disassociated."""
+        """The names of the rows: ids of records, or numbers from 1; "cluster.row" if disassociated."""
 
     @property
     def form(self) -> FormName:

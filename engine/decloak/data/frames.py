@@ -1,6 +1,6 @@
 """Conversion between tables with named columns and transactions: pandas, polars and Arrow.
 
-There are three shapes: a column of lists; columns of only 0 and 1, one per item; rows of (transaction, item). A format
+There are three shapes: a column of lists; columns of only 0 and 1, one per item; rows of (record, item). A format
 names the shape. Without a format the content of the columns decides. An explicit index, or the remaining column, has
 the ids.
 """
@@ -25,7 +25,7 @@ SHAPES = {"long": {"transaction", "item"}, "onehot": {"ids"}, "basket": {"ids", 
 """The formats in which a frame can be read, and the options of each."""
 
 Row = tuple[str | None, list[str]]
-"""The id of a transaction, None if it has none, and its items."""
+"""The id of a record, None if it has none, and its items."""
 
 
 class Columns(NamedTuple):
@@ -63,7 +63,7 @@ def _list(column: Any) -> list[Any]:
 
 
 def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "item") -> Iterator[Row]:
-    """Yield the transactions of the table `columns`; `transaction` and `item` name the columns of ids and items, if
+    """Yield the records of the table `columns`; `transaction` and `item` name the columns of ids and items, if
     any.
     """
     values = dict(columns.values)
@@ -93,7 +93,7 @@ def rows_in_format(
     ids: bool,
     within: str | None,
 ) -> Iterator[Row]:
-    """Yield the transactions of the table `columns` in a `shape` of `SHAPES`; the options are those of `read`.
+    """Yield the records of the table `columns` in a `shape` of `SHAPES`; the options are those of `read`.
 
     Further columns of a table in the format `long` or `basket` are left out.
     """
@@ -182,7 +182,7 @@ def _ids(
 
 
 def _rows_of_lists(column: Sequence[Any], ids: Sequence[Any] | None) -> Iterator[Row]:
-    """Yield the transactions of a column of lists. A missing list is an empty transaction."""
+    """Yield the records of a column of lists. A missing list is an empty record."""
     for number, value in enumerate(column):
         items = () if _is_missing(value) else value.tolist() if hasattr(value, "tolist") else value
         names = sorted(items) if isinstance(items, set | frozenset) else items
@@ -208,7 +208,7 @@ def _pairs(
         if len(set(map(str, ids))) < len(ids):
             return ids, items
     missing = item if transaction in values else transaction
-    hint = suggest(missing, values) or "say which columns hold the transaction and the item, or call them tid and item"
+    hint = suggest(missing, values) or "say which columns hold the record and the item, or call them tid and item"
     raise DecloakError(f"no column {quote(missing)} among {_listed(values)}", hint=hint)
 
 

@@ -84,14 +84,14 @@ class Generalised(Represented, LabelContent):
 
     @classmethod
     def of(cls, published: Published, k: int | None = None, m: int | None = None) -> Self:
-        """Return `published` as transactions of labels with the guarantee `k` and `m`.
+        """Return `published` as records of labels with the guarantee `k` and `m`.
 
         Labels are the names of generalised items, or their members in brackets.
         """
         return cls(**vars(published.as_labels(k, m)), origin=published.origin)
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write a release file to `path`, with the ids of the transactions if `ids`."""
+        """Write a release file to `path`, with the ids of the records if `ids`."""
         write_generalised(self, path, ids=ids)
 
 

@@ -67,7 +67,7 @@ class Published(Represented, SetContent):
 
     @property
     def ids(self) -> Sequence[str]:
-        """The labels of the transactions."""
+        """The labels of the records."""
         return self.labels
 
     @cached_property
@@ -84,13 +84,13 @@ class Published(Represented, SetContent):
 
     @cached_property
     def hidden_cells(self) -> int:
-        """The number of members in the generalised items of all transactions."""
+        """The number of members in the generalised items of all records."""
         members = np.array([len(name) if isinstance(name, tuple) else 0 for name in self.rows.names], np.int64)
         return int(members[self.rows.codes].sum())
 
     @cached_property
     def label_rows(self) -> CodedRows[str]:
-        """The transactions by name. The same members in another order are the same generalised item."""
+        """The records by name. The same members in another order are the same generalised item."""
         label: dict[frozenset[str], str] = {}
         for members in self.generalised:
             # The first form that appears names all of them.
@@ -125,7 +125,7 @@ class Published(Represented, SetContent):
         return self.with_ids(RowLabels(len(self.labels)))
 
     def as_labels(self, k: int | None = None, m: int | None = None) -> LabelContent:
-        """Return the release as transactions of labels with the guarantee `k` and `m`.
+        """Return the release as records of labels with the guarantee `k` and `m`.
 
         Labels are the names of generalised items, or their members in brackets.
         """
@@ -177,7 +177,7 @@ class Published(Represented, SetContent):
 def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) -> Published:
     """Read set-generalised transactions from `path` and return them; with `ids` the first name of a line is the id.
 
-    An item occurs once in a transaction, and ids are unique unless `repeats`.
+    An item occurs once in a record, and ids are unique unless `repeats`.
     """
     elements = parse_set_content(read_lines(path), ids, repeats=repeats)
     return Published(elements.transactions, elements.labels, location(path))
@@ -185,7 +185,7 @@ def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) 
 
 @dataclass(frozen=True, repr=False)
 class Synthetic(Published):
-    """Synthetic transactions.
+    """Synthetic records.
 
     >>> Synthetic((("knee",),), ("1",)).rows_are_records
     False

@@ -1,6 +1,6 @@
 """Transactions as arrays: a number for every name, and one vocabulary that lists the names.
 
-Half a million transactions take 4 bytes per occurrence, and a hundred times that as tuples of strings. Iteration
+Half a million records take 4 bytes per occurrence, and a hundred times that as tuples of strings. Iteration
 creates tuples on demand; kernels use the arrays.
 """
 
@@ -242,7 +242,7 @@ class _Growing:
 
 
 class RowLabels(Sequence[str]):
-    """The labels "1", "2" and so on, of transactions without ids; after a selection, the selected numbers.
+    """The labels "1", "2" and so on, of records without ids; after a selection, the selected numbers.
 
     >>> RowLabels(3), "4" in RowLabels(3), RowLabels(3).select(np.array([2, 0]))
     (('1', '2', '3'), False, ('3', '1'))

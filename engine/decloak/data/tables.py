@@ -27,7 +27,7 @@ class AttackTable:
 
 @dataclass(frozen=True, eq=False)
 class DistanceTable:
-    """Distances of one generalised item: a row per transaction, a column per member, NaN where there is no score."""
+    """Distances of one generalised item: a row per record, a column per member, NaN where there is no score."""
 
     name: str
     rows: tuple[str, ...]

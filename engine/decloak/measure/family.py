@@ -43,7 +43,7 @@ MetricResult = tuple[list[MetricValue], str | None]
 """Figures, and why some are missing."""
 
 SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
-"""The forms whose transactions show generalised items."""
+"""The forms whose records show generalised items."""
 
 CHUNKS = frozenset({FormName.DISASSOCIATED})
 """The form whose records are split into chunks."""

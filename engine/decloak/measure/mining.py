@@ -14,7 +14,7 @@ class MiningSettings(ConfigSection):
     """The frequent itemsets of a generalised release."""
 
     support: float = Field(0.01, gt=0, le=1)
-    """The share of the transactions that hold a frequent itemset."""
+    """The share of the records that hold a frequent itemset."""
     top: int = Field(100, ge=1)
     """How many of the most frequent itemsets are compared."""
 

@@ -74,7 +74,7 @@ class Inputs:
         return self._records[1]
 
     def original(self, data: DataPart, progress: ReadProgress | None = None) -> Dataset:
-        """Return the original transactions of `data`; reading reports to `progress`."""
+        """Return the original records of `data`; reading reports to `progress`."""
         key = digest({key: value for key, value in data.identity(self.digest_of).items() if key != "published"})
         if self._original is None or self._original[0] != key:
             self._original = key, data.read_original(self.folder, progress)
@@ -88,7 +88,7 @@ class Inputs:
         return [f"{WARNING}{quote(original.origin, 200)[1:-1]}: {warning}" for warning in original.warnings]
 
     def published_part(self, scenario: Scenario, seed: int, progress: ReadProgress | None = None) -> Dataset:
-        """Return the original transactions of `scenario` without the held-out records, drawn with `seed`."""
+        """Return the original records of `scenario` without the held-out records, drawn with `seed`."""
         original = self.original(scenario.data, progress)
         return original if scenario.held_out is None else self._divided(original, scenario.held_out, seed).remaining
 
@@ -174,5 +174,5 @@ class Inputs:
         self._check_sample(scenario, seed)
 
     def occurrences(self) -> int:
-        """Return the number of item occurrences in the original transactions that were read last."""
+        """Return the number of item occurrences in the original records that were read last."""
         return 0 if self._original is None else len(self._original[1].rows.codes)

@@ -46,7 +46,7 @@ class Material:
 
     @once
     def dataset(self) -> Dataset:
-        """Return the original transactions, from the store where reading their file takes long."""
+        """Return the original records, from the store where reading their file takes long."""
         key, data = self.plan.original, self.scenario.data
         if not (data.reads_early or data.in_parts) and key is not None:
             number = inserting.find(self.workspace.store, "dataset", key)

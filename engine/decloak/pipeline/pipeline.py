@@ -93,7 +93,7 @@ class Pipeline:
             self.workspace.write(StageResult(stage, compute(key)))
 
     def original(self) -> None:
-        """Have the original transactions in the store, if the scenario has any."""
+        """Have the original records in the store, if the scenario has any."""
         self.get_or_make("dataset", self.plan.original, self._read_original)
 
     def _read_original(self, key: str) -> Write:

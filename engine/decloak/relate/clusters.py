@@ -30,7 +30,7 @@ DENSE = 400
 
 
 class ClustersSource(Relatedness):
-    """1 minus the cosine of items by the clusters, or the transactions, that they are published in."""
+    """1 minus the cosine of items by the clusters, or the records, that they are published in."""
 
     knowledge_level: ClassVar = KnowledgeLevel.RELEASE
     closer: ClassVar[ScoreDirection] = "smaller"

@@ -2,7 +2,7 @@
 
 Co-occurrence counts in the published data: what an attacker without other knowledge can count.
 
-A document is anything that shows which items may belong together. It is a published transaction, where a generalised
+A document is anything that shows which items may belong together. It is a published record, where a generalised
 item counts as all of its members, or a cluster of a disassociated release.
 """
 
@@ -61,7 +61,7 @@ class CorpusSource(CountedSource):
 
 
 class SampleSource(CountedSource):
-    """Normalised Google distance from transactions of other people of the same population."""
+    """Normalised Google distance from records of other people of the same population."""
 
     FILES: ClassVar = ("file",)
     knowledge_level: ClassVar = KnowledgeLevel.SAMPLE
@@ -69,7 +69,7 @@ class SampleSource(CountedSource):
     source: Literal["sample"]
     """Records of other people of the same population. The published records would contain the answers."""
     file: File | None = None
-    """The path of the transactions; by default the transactions that the attacker `knows`."""
+    """The path of the records; by default the records that the attacker `knows`."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How they are written; `decloak import --help` describes the formats."""
 
@@ -89,11 +89,11 @@ class SampleSource(CountedSource):
         yield ObservedCounts(*self._sample(supplies))
 
     def other_transactions(self, supplies: Supplies) -> Sequence[Sequence[str]]:
-        """Return the transactions of the sample in `supplies`."""
+        """Return the records of the sample in `supplies`."""
         return self._sample(supplies)[0]
 
     def _sample(self, supplies: Supplies) -> tuple[Sequence[Sequence[str]], Sequence[str]]:
-        """Return the transactions, and a note on their origin."""
+        """Return the records, and a note on their origin."""
         if self.file is not None:
             return read(supplies.folder / self.file, self.format).transactions, ()
         if supplies.sample is None:
@@ -108,7 +108,7 @@ class ReleaseSource(CountedSource):
     knowledge_level: ClassVar = KnowledgeLevel.RELEASE
 
     source: Literal["release"]
-    """The release itself: its transactions, or its clusters where it is disassociated."""
+    """The release itself: its records, or its clusters where it is disassociated."""
 
     @contextmanager
     def open(self, supplies: Supplies) -> Iterator[CountSource]:

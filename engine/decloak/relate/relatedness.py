@@ -125,7 +125,7 @@ class Relatedness(ConfigSection):
         """Read and open the files in `folder` that the measure names; ask no question."""
 
     def other_transactions(self, supplies: Supplies) -> Sequence[Sequence[str]]:
-        """Return other transactions of the population that the measure uses, from `supplies`."""
+        """Return other records of the population that the measure uses, from `supplies`."""
         return ()
 
     def related(self, pairs: Sequence[Pair], supplies: Supplies) -> Related:

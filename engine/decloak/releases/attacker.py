@@ -42,12 +42,12 @@ class Nouns(ConfigSection):
 
 
 class FrequentSets(ConfigSection):
-    """Itemsets that are frequent among some transactions."""
+    """Itemsets that are frequent among some records."""
 
     FILES: ClassVar = ("file",)
 
     support: float = Field(0.01, gt=0, le=1)
-    """The share of the transactions that hold them, at least."""
+    """The share of the records that hold them, at least."""
     count: int = Field(190, ge=1)
     """How many are known: drawn at random, or all if there are fewer."""
     file: File | None = None
@@ -131,7 +131,7 @@ class Auxiliary(ConfigSection):
         yield from misused_options(self, self.format)
 
     def read(self, folder: Folder) -> Dataset:
-        """Return the transactions of the file in `folder`, in its order."""
+        """Return the records of the file in `folder`, in its order."""
         data = read_fitting(folder / self.file, self.format, Options(self.ids, self.separator))
         return Dataset(data.transactions, data.labels, self.file)
 
@@ -172,7 +172,7 @@ class Attacker(ConfigSection):
     order compare its lines and its item frequencies with the release.
     """
     k: int = Field(2, ge=2)
-    """Unmarked data: an item in at least k transactions is taken to be generalised."""
+    """Unmarked data: an item in at least k records is taken to be generalised."""
     utility: Annotated[tuple[Known, ...], Field(min_length=1), AfterValidator(disjoint)] | None = None
     """Unmarked data: the sets that items were generalised to, when they are known."""
 
@@ -227,7 +227,7 @@ class Attacker(ConfigSection):
 
     @property
     def auxiliary_records(self) -> Auxiliary | None:
-        """Return the auxiliary transactions of the attacker, with the options of their file."""
+        """Return the auxiliary records of the attacker, with the options of their file."""
         return Auxiliary(file=self.auxiliary) if isinstance(self.auxiliary, str) else self.auxiliary
 
     def nearest(self, order: Order | None) -> int | None:

@@ -56,7 +56,7 @@ class DistancesForm(SetGeneralisedForm):
 
 
 def release_of_tables(file: DistanceFile, origin: str) -> NewRelease[Published]:
-    """Return the release that the distance tables of `file` show: a transaction per row name, with the generalised
+    """Return the release that the distance tables of `file` show: a record per row name, with the generalised
     items.
 
     `origin` is the name of the file.

@@ -31,7 +31,7 @@ Content = TypeVar("Content", bound=StoredContent, contravariant=True)
 
 
 class Publishing(NamedTuple):
-    """Options of `decloak publish`: with the ids of the original transactions, as tables for people, with a file of the
+    """Options of `decloak publish`: with the ids of the original records, as tables for people, with a file of the
     labels.
     """
 
@@ -142,7 +142,7 @@ class Form(ABC, Generic[Held, Content]):
 
     @abstractmethod
     def counts(self, release: Any) -> Mapping[str, int]:
-        """Return the numbers of transactions and items in `release`, and similar counts, by name."""
+        """Return the numbers of records and items in `release`, and similar counts, by name."""
 
 
 AnyForm = Form[Any, Any]

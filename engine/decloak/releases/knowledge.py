@@ -56,7 +56,7 @@ def _nouns(part: Nouns, folder: Folder, items: Sequence[str], seed: int) -> list
 def _frequent(part: FrequentSets, records: Sequence[Collection[str]], m: int, seed: int) -> Knowledge:
     itemsets = frequent_itemsets(records, m, support=part.support, count=part.count, seed=seed)
     if not itemsets:
-        message = f"no {m} items are together in {part.support:g} of the transactions"
+        message = f"no {m} items are together in {part.support:g} of the records"
         raise DecloakError(message, "attacker.frequent.support", "write a smaller one")
     return Knowledge("weak", itemsets)
 

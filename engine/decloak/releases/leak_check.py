@@ -37,9 +37,9 @@ class HiddenFacts(NamedTuple):
     """Facts that only the publisher knows."""
 
     ids: frozenset[str] = frozenset()
-    """Ids of the original transactions; empty if these are only numbers."""
+    """Ids of the original records; empty if these are only numbers."""
     places: RowIndices | None = None
-    """Row index of the original transaction of every row; None if it is not known."""
+    """Row index of the original record of every row; None if it is not known."""
     suppressed: frozenset[str] = frozenset()
     """Items of the originals that the release does not show."""
 
@@ -74,7 +74,7 @@ def find_leaks(
         yield Leak(warning.removeprefix("WARNING: "))
     if isinstance(back, Generalised):
         if idle := set(back.members).difference(back.rows.used_names):
-            yield Leak(f"it lists labels that no transaction shows: {_name_first(idle)}")
+            yield Leak(f"it lists labels that no record shows: {_name_first(idle)}")
         if suppressed := truth.suppressed.intersection(back.members):
             remedy = "rename them in the hierarchy"
             yield Leak(

@@ -41,7 +41,7 @@ ORIGINAL_IDS = (
     "WARNING: the file contains the original ids. Anyone who knows the id of a person re-identifies that person"
 )
 LEFT_OUT = (
-    "the original transactions, and which of them a row is of",
+    "the original records, and which of them a row is of",
     "items that were suppressed, and how many there are",
     "the hierarchy without its published labels, and the items of constraints",
     "names of files, times, attacks and figures",
@@ -126,7 +126,7 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
                 ids="none",
                 counts=counts,
                 contains=form.contains,
-                leaves_out=("what the original transactions are called", *LEFT_OUT),
+                leaves_out=("what the original records are called", *LEFT_OUT),
                 sha256=digests,
             )
             for leak in manifest_leaks(manifest):
@@ -186,7 +186,7 @@ def _manifest(
         *([RECORDED] if recorded and form.rows_in_order else []),
         *([ORIGINAL_IDS] if wish.original_ids else []),
     ]
-    left_out = LEFT_OUT if wish.original_ids else ("what the original transactions are called", *LEFT_OUT)
+    left_out = LEFT_OUT if wish.original_ids else ("what the original records are called", *LEFT_OUT)
     return Manifest(
         form=form.name,
         carrier=file_format.name,

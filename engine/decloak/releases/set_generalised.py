@@ -1,4 +1,4 @@
-"""The published forms of transactions with generalised items: sets of items, or labels of a hierarchy."""
+"""The published forms of records with generalised items: sets of items, or labels of a hierarchy."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,13 +39,13 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     name = attacks = FormName.SET_GENERALISED
     contains: ClassVar[tuple[str, ...]] = (
         "the published records: plain items, and generalised items with one original member or more",
-        "the members of the generalised items that transactions show",
+        "the members of the generalised items that records show",
     )
     audits: ClassVar[tuple[str, ...]] = ("order",)
     header_method = GENERALISATION
 
     def recognises(self, stored: StoredRow) -> bool:
-        return True  # a release of transactions that no other form recognises
+        return True  # a release of records that no other form recognises
 
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None
@@ -100,7 +100,7 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
         return needed_pairs(held.published, nearest)
 
     def documents(self, held: StoredSetRelease) -> Iterable[Iterable[str]]:
-        """Return the possible items of each published transaction of `held`."""
+        """Return the possible items of each published record of `held`."""
         rows, code = held.published.rows.with_used_names, Coding[str]()
         members = [[code[item] for item in ((name,) if isinstance(name, str) else name)] for name in rows.names]
         sizes = np.array(list(map(len, members)), np.int64)

@@ -47,7 +47,7 @@ __all__ = [
     "StoredSynthetic",
 ]
 
-UNKNOWN = "{} cannot be measured: the original transactions are not known"
+UNKNOWN = "{} cannot be measured: the original records are not known"
 
 
 Records = Sequence[tuple[str, ...]]
@@ -91,7 +91,7 @@ class StoredRelease(ABC):
 
     @property
     def shown(self) -> Dataset | None:
-        """What its transactions show, by name, as rules read it in the relation `shown`; None where that has none."""
+        """What its records show, by name, as rules read it in the relation `shown`; None where that has none."""
         return None
 
     @cached_property
@@ -106,7 +106,7 @@ class StoredRelease(ABC):
 
     @cached_property
     def original(self) -> Dataset | None:
-        """Truth: the transactions it was made from, None where they are not known."""
+        """Truth: the records it was made from, None where they are not known."""
         row = self.connection.execute("select original from truth_release where release = ?", (self.number,)).fetchone()
         return None if row is None else read_dataset(self.connection, row[0])
 
@@ -130,7 +130,7 @@ def _settings(text: str) -> JsonObject:
 
 
 class StoredSetRelease(StoredRelease):
-    """A release of transactions that show items and generalised items."""
+    """A release of records that show items and generalised items."""
 
     _true_tables: tuple[int, list[TrueTable]] | None = None
     _eliminated: tuple[int | None, Sequence[tuple[TrueTable, Mask]]] = (None, ())
@@ -152,7 +152,7 @@ class StoredSetRelease(StoredRelease):
 
     @cached_property
     def possible(self) -> list[frozenset[str]]:
-        """The items that each transaction may hold, members of generalised items among them."""
+        """The items that each record may hold, members of generalised items among them."""
         return [
             frozenset(item for element in row for item in ((element,) if isinstance(element, str) else element))
             for row in self.published.transactions
@@ -160,7 +160,7 @@ class StoredSetRelease(StoredRelease):
 
     @cached_property
     def behind(self) -> Dataset | None:
-        """Truth: the original transaction behind each row, None where they are not known."""
+        """Truth: the original record behind each row, None where they are not known."""
         places = read_origins(self.connection, self.number)
         if self.original is None or places is None:
             return None
@@ -169,7 +169,7 @@ class StoredSetRelease(StoredRelease):
 
     @cached_property
     def true(self) -> list[frozenset[str]] | None:
-        """Truth: the items that each transaction really holds, None where the originals are not known."""
+        """Truth: the items that each record really holds, None where the originals are not known."""
         return None if self.behind is None else list(map(frozenset, self.behind.transactions))
 
     def true_tables(self, scoring: int) -> list[TrueTable]:

@@ -43,7 +43,7 @@ def eliminate(
     *,
     seed: int = 0,
 ) -> Eliminated:
-    """Attack one table of `distances`: a row per transaction, a column per member, NaN or None where there is no score.
+    """Attack one table of `distances`: a row per record, a column per member, NaN or None where there is no score.
 
     `rule` is the name of an eliminate rule, or the path of a rule file. `threshold` replaces the rule's own, `ratio`
     multiplies it; `seed` is for random rules. Return the eliminated cells.

@@ -113,9 +113,9 @@ class Scenario(Varying):
     scenario: str = Field(min_length=1)
     """The question in one line."""
     data: Data
-    """The transactions: original, published, both, or distance tables."""
+    """The records: original, published, both, or distance tables."""
     anonymise: AnyMethod | None = None
-    """The method that anonymises original transactions."""
+    """The method that anonymises original records."""
     relate: Relate | None = None
     """The measure of relatedness of two items."""
     attacker: Attacker = Attacker()

@@ -1,4 +1,4 @@
-"""Original transactions of a scenario: from a file, synthetic, or extracted from text."""
+"""Original records of a scenario: from a file, synthetic, or extracted from text."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ class DataPart(ConfigSection):
     """The data of a scenario."""
 
     has_original: ClassVar[bool] = False
-    """True if there are original transactions."""
+    """True if there are original records."""
     is_published: ClassVar[bool] = True
     """True if there is a release, so that nothing is left to anonymise."""
     reads_early: ClassVar[bool] = True
@@ -62,8 +62,8 @@ class DataPart(ConfigSection):
         return ()
 
     def read_original(self, folder: Folder, progress: ReadProgress | None = None) -> Dataset:
-        """Return the original transactions, from files in `folder`; `progress` is called during reading."""
-        raise AssertionError("no original transactions in these data")
+        """Return the original records, from files in `folder`; `progress` is called during reading."""
+        raise AssertionError("no original records in these data")
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
         """Return the release, from files in `folder`, as the `attacker` sees it; raise an error if it does not match
@@ -117,9 +117,9 @@ class _Sampled(DataPart):
     """Data that can be sampled."""
 
     sample: int | None = Field(None, ge=1)
-    """The number of transactions in a random sample. With a density, transactions that are similar."""
+    """The number of records in a random sample. With a density, records that are similar."""
     density: float | None = Field(None, gt=0, le=1)
-    """The mean share of the kept items that a transaction has. Fewer kept items give a higher density."""
+    """The mean share of the kept items that a record has. Fewer kept items give a higher density."""
 
     def _draw(self, data: Dataset, seed: int) -> Dataset:
         if self.sample is None and self.density is None:
@@ -128,7 +128,7 @@ class _Sampled(DataPart):
 
 
 class Original(_Sampled):
-    """Original transactions."""
+    """Original records."""
 
     has_original: ClassVar = True
     is_published: ClassVar = False
@@ -140,17 +140,17 @@ class Original(_Sampled):
     format: Literal[tuple(FORMATS)]  # type: ignore[valid-type]
     """The format of the file; `decloak import --help` describes the formats."""
     ids: bool = False
-    """True if the first name of a line is the id of the transaction."""
+    """True if the first name of a line is the id of the record."""
     separator: str | None = None
     """The character between names, if it is not a comma."""
     transaction: str = Options().transaction
-    """The column with the id of the transaction (format long)."""
+    """The column with the id of the record (format long)."""
     item: str = Options().item
     """The column with the item (format long)."""
     within: str | None = None
     """The character between names inside one value, such as | in p1<TAB>milk|bread (format basket)."""
     header: bool = False
-    """True if the first line names columns and is no transaction (format basket; other formats do without it)."""
+    """True if the first line names columns and is no record (format basket; other formats do without it)."""
     header_row: int = Field(1, ge=1)
     """The number of the line with the column names, or of the first record. Lines above it are left out."""
     fill_down: bool = False
@@ -185,7 +185,7 @@ class Original(_Sampled):
                 message = f"{quote(option)} names a column, and the format basket has none"
                 yield (option,), DecloakError(message, hint="add header: true, or delete it")
         if self.transaction == self.item:
-            message = f"{quote(self.item)} cannot hold both the transaction and the item"
+            message = f"{quote(self.item)} cannot hold both the record and the item"
             yield ("item",), DecloakError(message, hint="name two columns")
         if "seed" in self.model_fields_set and self.sample is None and self.density is None:
             yield ("seed",), DecloakError("no sample is drawn here", hint="delete it, or add sample: NUMBER")
@@ -221,7 +221,7 @@ class Original(_Sampled):
 
 
 class Generated(_Sampled):
-    """Synthetic transactions, equal for an equal seed."""
+    """Synthetic records, equal for an equal seed."""
 
     has_original: ClassVar = True
     is_published: ClassVar = False
@@ -230,17 +230,17 @@ class Generated(_Sampled):
     generate: Literal["clinic", "baskets"]
     """Records of a clinic, or baskets of items with a long tail of supports."""
     transactions: int = Field(ge=1, le=10_000_000)
-    """The number of transactions."""
+    """The number of records."""
     items: int = Field(1_000, ge=2, le=1_000_000)
     """Baskets: the number of different items."""
     length: float = Field(6.5, ge=1)
-    """Baskets: the mean number of items in a transaction."""
+    """Baskets: the mean number of items in a record."""
     habit: float = Field(0.0, ge=0, le=1)
-    """Baskets: the probability that an item is drawn from the class of the transaction; 0 for independent items."""
+    """Baskets: the probability that an item is drawn from the class of the record; 0 for independent items."""
     classes: int = Field(CLASSES, ge=1)
     """Baskets: the number of classes of items, with a habit."""
     seed: int = Field(1, ge=0)
-    """The seed of the transactions, and of a sample of them."""
+    """The seed of the records, and of a sample of them."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield errors for settings that the clinic does not have, and for baskets with too few items."""
@@ -294,7 +294,7 @@ class Notes(_TextData):
 
 
 class Searchlog(_TextData):
-    """Search logs. Each person is a transaction of the search terms (the extra 'text')."""
+    """Search logs. Each person is a record of the search terms (the extra 'text')."""
 
     FILES: ClassVar = ("searchlog",)
     stored_format: ClassVar = "searchlog"

@@ -53,7 +53,7 @@ class PublishedFile(ConfigSection):
     file: File
     """The path of the file."""
     ids: bool = False
-    """True if the first name of a line is the id of the transaction."""
+    """True if the first name of a line is the id of the record."""
     marked: bool = True
     """True if brackets show which items are generalised. If not, the attacker uses k and utility."""
     as_said: bool = False
@@ -168,13 +168,13 @@ def _taken_for_generalised(published: Published, attacker: Attacker) -> str:
     """Return the note about items that an attacker assumes to be generalised, perhaps wrongly."""
     taken = len({item for members in published.generalised for item in members})
     items = f"{taken:,} of {len(published.items):,} items"
-    rule = f"The attacker takes items in {attacker.k} transactions or more for generalised: {items}"
+    rule = f"The attacker takes items in {attacker.k} records or more for generalised: {items}"
     assumed = "" if "k" in attacker.model_fields_set else f". k = {attacker.k} is assumed, because attacker has no k"
     return f"The release marks no generalised items. {rule}{assumed}"
 
 
 class PairData(_WithRelease, Original):
-    """The original transactions, and their release."""
+    """The original records, and their release."""
 
     FILES: ClassVar = ("file", "published")
 

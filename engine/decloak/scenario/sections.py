@@ -31,7 +31,7 @@ class Attack(ConfigSection):
     ratio: float | None = Field(None, gt=0)
     """A factor on the threshold in the rule."""
     k: int | None = Field(None, ge=1)
-    """For rules that count itemsets: an itemset must occur in no transaction or in at least k."""
+    """For rules that count itemsets: an itemset must occur in no record or in at least k."""
     m: int | None = Field(None, ge=1)
     """For rules that count itemsets: the largest size of an itemset."""
     control: Control | None = None

@@ -67,7 +67,7 @@ class JudgedCell(NamedTuple):
 
 
 def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, item: str) -> list[JudgedCell]:
-    """Return the cells of an item in a transaction, by their names, that `attack` judged."""
+    """Return the cells of an item in a record, by their names, that `attack` judged."""
     cells = connection.execute(
         "select t.scoring, t.id, t.number, r.row, m.key, g.label, c.d, r.row * t.columns + m.key "
         "from attack a join release l on l.id = a.release join txn x on x.dataset = l.dataset "
@@ -120,7 +120,7 @@ def _judgement(
 def eliminations_named(
     connection: sqlite3.Connection, attack: int, relation: str, transaction: str, item: str
 ) -> list[tuple[str, int | None]]:
-    """Return the generalised items of a transaction that can replace an item. Each has the finding that eliminates the
+    """Return the generalised items of a record that can replace an item. Each has the finding that eliminates the
     item there, or None.
     """
     return connection.execute(
@@ -252,7 +252,7 @@ def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> Find
 
 
 def attackable(connection: sqlite3.Connection, run: int) -> tuple[list[str], list[str]]:
-    """Return the transactions and the items that the findings of a run can be about."""
+    """Return the records and the items that the findings of a run can be about."""
     labels = connection.execute(
         "select t.label from run r join release p on p.id = r.release join txn t on t.dataset = p.dataset "
         "where r.id = ? order by t.position",

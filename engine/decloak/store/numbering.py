@@ -1,6 +1,6 @@
 """The numbers of nodes in the attacker's database, and the numbers of the same nodes in the store.
 
-Transactions and generalised items have numbers in the order of their appearance in the release. The name of an item
+Records and generalised items have numbers in the order of their appearance in the release. The name of an item
 decides its number. The numbers in the store depend on the original data: on the count of records, and on hidden items.
 """
 

@@ -28,9 +28,9 @@ class TrueTable(NamedTuple):
 
     id: int
     number: int
-    original: Mask  # truth: whether the transaction really has the member
+    original: Mask  # truth: whether the record really has the member
     scored: Mask
-    places: Ints  # of the transactions, a row each, among those of the release
+    places: Ints  # of the records, a row each, among those of the release
     members: tuple[str, ...]  # a column each
     whole: bool  # whether it has a column for every member
 
@@ -50,7 +50,7 @@ def scoring_of(connection: sqlite3.Connection, attack: int) -> int:
 
 
 class _Truth(NamedTuple):
-    """Which transaction of a release really had which item: numbers of both as one, ascending."""
+    """Which record of a release really had which item: numbers of both as one, ascending."""
 
     connection: sqlite3.Connection
     first: int
@@ -75,7 +75,7 @@ class _Truth(NamedTuple):
         return cls(connection, whole.first, origins, held, marked, items)
 
     def holds(self, txns: Ints, items: Ints) -> Mask:
-        """Return whether the transactions, a row each, had the items, a column each."""
+        """Return whether the records, a row each, had the items, a column each."""
         places = txns - self.first
         original = _among(places[:, None] * self.items + items, self.marked)
         if len(self.origins):
@@ -189,7 +189,7 @@ def _by_number(rows: Ints) -> dict[int, Ints]:
 
 
 def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, Ints]]:
-    """Every generalised item of a release, and the transactions that show it, ascending."""
+    """Every generalised item of a release, and the records that show it, ascending."""
     dataset = dataset_of(connection, release)
     rows = read_records(connection, dataset).rows
     elements = np.array(rows.names, np.int64)[rows.codes]

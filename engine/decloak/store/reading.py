@@ -43,7 +43,7 @@ def _named(dataset: int, rows: CodedRows[int], names: Mapping[int, T]) -> CodedR
 
 
 def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
-    """Read the plain transactions of a data set."""
+    """Read the plain records of a data set."""
     (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
     stored = read_records(connection, dataset)
     return Dataset(_named(dataset, stored.rows, _item_names(connection)), stored.labels, origin)

@@ -34,7 +34,7 @@ class Derives(NamedTuple):
 
 
 ELIMINATION_COLUMNS = frozenset({"txn", "generalised", "item"})
-"""The columns of a relation whose facts say that an item is an added member of a generalised item in a transaction."""
+"""The columns of a relation whose facts say that an item is an added member of a generalised item in a record."""
 NODES = {"item": "name", "txn": "label", "generalised": "label"}
 """The kinds of nodes that columns hold the numbers of, and the column that names a node of each kind."""
 

@@ -42,7 +42,7 @@ def write_release(
     notes: Sequence[str] = (),
     parts: Sequence[Part] = (),
 ) -> int:
-    """Write a set-generalised release: its transactions, plain items, generalised items and their members.
+    """Write a set-generalised release: its records, plain items, generalised items and their members.
 
     If the records are in files, `parts` is their catalogue.
     """
@@ -119,7 +119,7 @@ def mark_suppressed(connection: sqlite3.Connection, release: int, items: Iterabl
 
 
 def mark_originals(connection: sqlite3.Connection, release: int, marked: Sequence[tuple[str, str]]) -> None:
-    """Note the members that a distance table file marks as original: transaction label and item name."""
+    """Note the members that a distance table file marks as original: record label and item name."""
     if not marked:
         return
     dataset = dataset_of(connection, release)

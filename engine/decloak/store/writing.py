@@ -59,7 +59,7 @@ def write_dataset(
     note: str | None = None,
     parts: tuple[Sequence[Part], Sequence[str]] = ((), ()),
 ) -> int:
-    """Write plain transactions; the plain items of a release go the same way.
+    """Write plain records; the plain items of a release go the same way.
 
     If the records stay in files, `parts` is their catalogue with the items.
     """

@@ -59,7 +59,7 @@ def _supports(data: Dataset) -> dict[str, int]:
 
 
 def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
-    """Return a hierarchy of groups of `fanout` items of `data` that share transactions: 1 - cosine of their columns is
+    """Return a hierarchy of groups of `fanout` items of `data` that share records: 1 - cosine of their columns is
     the distance.
     """
     items = sorted(data.items, key=natural)

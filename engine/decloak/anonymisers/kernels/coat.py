@@ -190,7 +190,7 @@ class Coat(Represented):
         return self.published.summary()
 
     def long_rows(self) -> LongRows:
-        """Return the rows of the published transactions."""
+        """Return the rows of the published records."""
         return self.published.long_rows()
 
     @property
@@ -200,7 +200,7 @@ class Coat(Represented):
 
     @property
     def transactions(self) -> Sequence[tuple[Element, ...]]:
-        """The published transactions, empty if all items of one were suppressed."""
+        """The published records, empty if all items of one were suppressed."""
         return self.published.transactions
 
     @property
@@ -239,7 +239,7 @@ def coat(
     `k`.
 
     Constraints of `utility` must be disjoint; an item in none of them is kept or suppressed. At most the share
-    `suppress` of the items may be suppressed, else DecloakError. `items` names items of the domain that no transaction
+    `suppress` of the items may be suppressed, else DecloakError. `items` names items of the domain that no record
     has.
 
     With `partner`, an item is generalised with the partner that an attacker can distinguish least: `hard` is the one
@@ -282,7 +282,7 @@ def _check(data: Dataset, k: int, suppress: float) -> None:
     size = sum(map(bool, data.transactions))
     if k > size:
         hint = "give more data, or less k"
-        raise DecloakError(f"{size} transactions with items cannot hide among k = {k}", hint=hint)
+        raise DecloakError(f"{size} records with items cannot hide among k = {k}", hint=hint)
 
 
 def _check_suppressed(release: Coat, size: int, suppress: float) -> None:

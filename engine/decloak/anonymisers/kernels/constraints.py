@@ -83,7 +83,7 @@ def _items_of(constraint: object, domain: set[str], place: str) -> tuple[str, ..
     for item in items:
         if item not in domain:
             hint = suggest(item, domain) or "check the spelling, or leave it out"
-            raise DecloakError(f"the item {quote(item)} is in no transaction", place, hint)
+            raise DecloakError(f"the item {quote(item)} is in no record", place, hint)
     return items
 
 

@@ -137,7 +137,7 @@ def check_records(data: Dataset, k: int) -> None:
     for label, record in zip(data.labels, data.transactions, strict=True):
         if not record:
             hint = "disassociation takes no empty ones: leave it out"
-            raise DecloakError(f"transaction {label if label.isdecimal() else quote(label)} has no items", hint=hint)
+            raise DecloakError(f"record {label if label.isdecimal() else quote(label)} has no items", hint=hint)
 
 
 def _check_parameters(k: int, m: int, max_cluster: int) -> None:

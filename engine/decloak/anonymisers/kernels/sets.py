@@ -44,7 +44,7 @@ def by_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Published:
     unknown = sorted(generalised.keys() - set(data.items))
     if unknown:
         hint = "check the spelling, or leave it out"
-        raise DecloakError(f"the item {quote(unknown[0])} of a set is in no transaction", hint=hint)
+        raise DecloakError(f"the item {quote(unknown[0])} of a set is in no record", hint=hint)
     rows: list[tuple[Element, ...]] = [
         tuple(dict.fromkeys(generalised.get(item, item) for item in transaction)) for transaction in data.transactions
     ]

@@ -1,4 +1,4 @@
-"""Cleaning of original transactions: one name for each item, and no items that should not be there.
+"""Cleaning of original records: one name for each item, and no items that should not be there.
 
 Steps, in this order: spellings that differ in case or blanks get one name, synonyms get the name of a file, dropped
 items and rare items go. No record goes: a person without items is still a person.

@@ -5,8 +5,8 @@
     {"label": "knee", "items": ["knee"]}
     ["infection", "knee"]
 
-Transactions may have ids: {"id": "p1", "items": ["infection"]}. k and m may be left out of the header. An empty
-transaction is one whose items were all suppressed, or that held none.
+Records may have ids: {"id": "p1", "items": ["infection"]}. k and m may be left out of the header. An empty
+record is one whose items were all suppressed, or that held none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ class _Reader:
         self.named: bool | None = None
 
     def add(self, line: Line, value: object) -> None:
-        """Add the label or the transaction in `line`, parsed as `value`."""
+        """Add the label or the record in `line`, parsed as `value`."""
         if isinstance(value, dict) and "label" in value:
             self._label(line, value)
         else:
@@ -90,7 +90,7 @@ def parse_label_content(lines: Sequence[Line]) -> LabelContent:
 def write_generalised(release: LabelContent, path: FilePath, *, ids: bool = False) -> None:
     """Write `release` to `path` so that `parse_label_content` returns it; with `ids`, also the ids.
 
-    Labels that occur in no transaction are left out.
+    Labels that occur in no record are left out.
     """
     if not release.transactions:
         raise DecloakError("a release without transactions", location(path), "generalise some transactions first")
@@ -112,10 +112,10 @@ def _check(release: LabelContent, ids: bool) -> None:
 
 
 def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
-    # No transaction has so many items, so a larger m adds nothing.
+    # No record has so many items, so a larger m adds nothing.
     # The header comes first, so that a reader recognises the file by one line.
     yield Header(GENERALISATION, release.k, release.m and min(release.m, LARGEST_NUMBER)).value
-    # A label that no transaction shows would reveal a part of the hierarchy or of the records.
+    # A label that no record shows would reveal a part of the hierarchy or of the records.
     for label in sorted(release.rows.used_names):
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):
@@ -123,7 +123,7 @@ def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
 
 
 def generalised_schema() -> dict[str, object]:
-    """Return the JSON Schema of one line: the header, a label or a transaction."""
+    """Return the JSON Schema of one line: the header, a label or a record."""
     whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
     name = {"type": "string", "minLength": 1}
     names = {"type": "array", "items": name, "uniqueItems": True}

@@ -88,7 +88,7 @@ class Line(NamedTuple):
         return DecloakError(message, location(self.path, self.number, column), hint)
 
     def name(self, text: str) -> str:
-        """Return `text` as the name of an item or a transaction in this line; raise an error if it cannot be one."""
+        """Return `text` as the name of an item or a record in this line; raise an error if it cannot be one."""
         with at_location(location(self.path, self.number)):
             return check_name(text)
 
@@ -200,7 +200,7 @@ def decode_text(data: bytes, path: FilePath, number: int, hint: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return `name` of an item or a transaction; raise an error (without a location) if no file can contain it."""
+    """Return `name` of an item or a record; raise an error (without a location) if no file can contain it."""
     if not name.strip():
         raise DecloakError("an empty name", hint="write a name, or remove the extra separator")
     if "\0" in name:

@@ -208,7 +208,7 @@ def _unreadable(sample: FileSample, name: str) -> str | None:
 
 
 def _dataset(sample: FileSample, reading: Reading, *, repeats: bool = False) -> Dataset | None:
-    """Return the content, read as it seems; None if it has no plain transactions."""
+    """Return the content, read as it seems; None if it has no plain records."""
     if reading.format == "published":
         elements = parse_set_content(sample.lines, reading.options.ids, repeats=repeats)
         rows = tuple(tuple(item if isinstance(item, str) else f"({', '.join(item)})" for item in row)

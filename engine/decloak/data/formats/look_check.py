@@ -124,7 +124,7 @@ def _are_ids(values: Sequence[str]) -> bool:
 
 
 def _are_runs(values: Sequence[str]) -> bool:
-    """Return True if nearly all equal values are neighbours, as the rows of a transaction are."""
+    """Return True if nearly all equal values are neighbours, as the rows of a record are."""
     again = len(values) - len(set(values))
     return again > 0 and sum(value == after for value, after in pairwise(values)) >= 0.9 * again
 
@@ -150,7 +150,7 @@ def read_fitting(
     *,
     as_said: bool = False,
 ) -> Dataset:
-    """Read transactions from `path` as `read` does, in `format` with `options`. A description that does not fit the
+    """Read records from `path` as `read` does, in `format` with `options`. A description that does not fit the
     content is an error, unless `as_said`.
     """
     with reading_file(path):
@@ -182,7 +182,7 @@ def with_warnings(data: Dataset, format: str, options: Options, file: FilePath =
 
 
 def check_ids(path: FilePath, rows: Sequence[Sequence[Element]], ids: bool) -> None:
-    """Raise an error if the ids of the published transactions `rows` of `path` were read as items; `ids` is True if
+    """Raise an error if the ids of the published records `rows` of `path` were read as items; `ids` is True if
     they were read as ids.
     """
     plain = [[item if isinstance(item, str) else f"({', '.join(item)})" for item in row] for row in rows[:LINES] if row]

@@ -169,7 +169,7 @@ def _onehot(rows: Rows) -> Guess | None:
 
 
 def _long(rows: Rows) -> Guess | None:
-    """Return a guess for rows of (transaction, item): ids repeat below a header that names both."""
+    """Return a guess for rows of (record, item): ids repeat below a header that names both."""
     head = [cell.strip() for cell in rows[0]]
     gaps = next((at for at, cell in enumerate(head) if matches(ID_WORDS, cell) and _has_gaps(at, rows)), None)
     if gaps is not None:
@@ -274,7 +274,7 @@ def _json(lines: Sequence[Line]) -> Guess:
     try:
         value = json_value(lines[0], "")
     except DecloakError:
-        return Guess("jsonl", problem="a JSON value over several lines: write each transaction on a line of its own")
+        return Guess("jsonl", problem="a JSON value over several lines: write each record on a line of its own")
     if isinstance(value, dict) and value.get("decloak") == "release":
         forms = {"disassociation": "disassociated", "itemsets": "itemset-table"}
         return Guess(forms.get(str(value.get("method")), "generalised"))

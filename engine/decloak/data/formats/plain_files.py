@@ -1,4 +1,4 @@
-"""Reader and writer of plain transactions in a named format. Nothing about a file is guessed."""
+"""Reader and writer of plain records in a named format. Nothing about a file is guessed."""
 
 import os
 import pkgutil
@@ -36,7 +36,7 @@ def _entries() -> list[Format]:
 
 
 FORMATS = {entry.name: entry for entry in _entries()}
-"""Every format of plain transactions by name: one module each in the folder `plain`."""
+"""Every format of plain records by name: one module each in the folder `plain`."""
 
 
 def find_format(name: str, options: Options) -> Format:
@@ -45,7 +45,7 @@ def find_format(name: str, options: Options) -> Format:
     formats = f"known formats: {', '.join(listed)}"
     # A published file read as baskets would turn brackets into names.
     if name == "published":
-        raise DecloakError("published transactions are set-generalised, not plain ones", hint=formats)
+        raise DecloakError("published records are set-generalised, not plain ones", hint=formats)
     if name not in FORMATS:
         near = TABULAR if name.lower() in SPREADSHEETS else suggest(name, FORMATS)
         raise DecloakError(f"unknown format {quote(name)}", hint=f"{near} {formats}" if near else formats)
@@ -59,7 +59,7 @@ def find_format(name: str, options: Options) -> Format:
     if separated and options.within is not None and options.within == (options.separator or ","):
         raise DecloakError(f"{quote(options.within)} is the separator already", hint="leave out 'within'")
     if options.transaction == options.item:
-        message = f"{quote(options.item)} cannot hold both the transaction and the item"
+        message = f"{quote(options.item)} cannot hold both the record and the item"
         raise DecloakError(message, hint="name two columns")
     return FORMATS[name]
 
@@ -79,7 +79,7 @@ def read(
     fill_down: bool = False,
     columns: Sequence[str] = (),
 ) -> Dataset:
-    """Read transactions from the file at `path` in `format`, one of `FORMATS`, and return them. `decloak import --help`
+    """Read records from the file at `path` in `format`, one of `FORMATS`, and return them. `decloak import --help`
     shows examples.
 
     `path` may also be a frame of pandas or polars, or a table of Arrow. A frame has the format `long`, `onehot` or
@@ -119,7 +119,7 @@ def read(
 
 
 def _read_frame(frame: object, name: str | None, options: Options) -> Dataset:
-    """Return the transactions of a frame in the format `name`; None if its content decides."""
+    """Return the records of a frame in the format `name`; None if its content decides."""
     if name is not None and name not in SHAPES:
         raise DecloakError(f"a frame is not read as {quote(name)}", hint=f"use {', '.join(SHAPES)}")
     known = SHAPES.get(name or "", {"transaction", "item"}) | {"repeats"}
@@ -162,10 +162,10 @@ def write(
     item: str = "item",
     within: str | None = None,
 ) -> None:
-    """Write the transactions of `dataset` to `path` in `format`; raise an error for what the format cannot carry.
+    """Write the records of `dataset` to `path` in `format`; raise an error for what the format cannot carry.
 
     `ids`, `separator`, `transaction`, `item` and `within` are the options of `read`. Onehot keeps no order of the items
-    within a transaction.
+    within a record.
     """
     options = Options(ids, separator, transaction, item, within)
     chosen = find_format(format, options)

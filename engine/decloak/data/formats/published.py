@@ -3,7 +3,7 @@
     heart disease, (blood pressure, icd, limbs, injury), weakness
     ()
 
-A bracket is a generalised item; a bracket with a single member is marked too. A line of () alone is a transaction whose
+A bracket is a generalised item; a bracket with a single member is marked too. A line of () alone is a record whose
 items were all suppressed. Names with a comma, a bracket or a quote, or a blank at either end, are in double quotes; a
 quote inside is doubled. With ids the first name of a line is the id.
 """
@@ -43,7 +43,7 @@ class _Token(NamedTuple):
 def parse_set_content(lines: Iterable[Line], ids: bool, *, repeats: bool = False) -> SetContent:
     """Return the set-generalised transactions in `lines`; with `ids`, the first name of a line is the id.
 
-    An item occurs once in a transaction, and ids are unique unless `repeats`.
+    An item occurs once in a record, and ids are unique unless `repeats`.
     """
     labels = LineLabels(repeats=repeats)
     return SetContent(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)

@@ -1,4 +1,4 @@
-"""Code that all formats of plain transactions share: options, records, and their conversion to a data set."""
+"""Code that all formats of plain records share: options, records, and their conversion to a data set."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Record(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A format of plain transactions: name, summary, reader, writer, and the options that it supports."""
+    """A format of plain records: name, summary, reader, writer, and the options that it supports."""
 
     name: str
     summary: str
@@ -82,8 +82,8 @@ class Names(dict[str, str]):
 
 
 def no_items(label: str, name: str) -> DecloakError:
-    """Return the error for the empty transaction `label`, which the format `name` cannot write."""
-    return DecloakError(f"{name} cannot carry the transaction {quote(label)}, which has no items", hint="write jsonl")
+    """Return the error for the empty record `label`, which the format `name` cannot write."""
+    return DecloakError(f"{name} cannot carry the record {quote(label)}, which has no items", hint="write jsonl")
 
 
 def column_items(names: Sequence[str], values: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -110,7 +110,7 @@ def pop_id(names: list[str], ids: bool) -> str | None:
 
 
 def as_dataset(records: Iterable[Record], origin: str, *, repeats: bool = False) -> Dataset:
-    """Return `records` as a data set of the file `origin`. Transactions are sets (a repeated item counts once), and ids
+    """Return `records` as a data set of the file `origin`. Records are sets (a repeated item counts once), and ids
     are unique.
 
     With `repeats` equal ids are intended: the records are numbered instead.
@@ -140,18 +140,18 @@ def _rows(records: Iterable[Record], labels: "LineLabels") -> Iterator[Iterable[
 
 
 class LineLabels:
-    """The labels of the transactions read so far: ids, or numbers from 1 if the file has none."""
+    """The labels of the records read so far: ids, or numbers from 1 if the file has none."""
 
     def __init__(self, *, repeats: bool = False) -> None:
         self._numbered = array("q")  # the lines of those without an id, as long as none has one
         self._lines: dict[str, int] = {}
         self._repeats = repeats
         # Collected instead of raised at once: the error counts them, and may compare their items.
-        self._again: list[tuple[int, Line, str]] = []  # transactions whose id an earlier one has: number, line, id
+        self._again: list[tuple[int, Line, str]] = []  # records whose id an earlier one has: number, line, id
 
     @property
     def labels(self) -> Sequence[str]:
-        """The labels of all transactions. Raises an error if ids repeat, unless that is intended."""
+        """The labels of all records. Raises an error if ids repeat, unless that is intended."""
         return self.of_rows(None)
 
     def of_rows(self, rows: CodedRows[str] | None) -> Sequence[str]:
@@ -172,13 +172,13 @@ class LineLabels:
         raise RepeatedRecords(message, location(line.path, line.number), hint)
 
     def _count_equal_rows(self, rows: CodedRows[str]) -> int:
-        """Return the number of transactions with the id of an earlier one and its items as well."""
+        """Return the number of records with the id of an earlier one and its items as well."""
         again = {number for number, _, _ in self._again}
         first = dict(zip(self._lines, (at for at in range(len(rows)) if at not in again), strict=True))
         return sum(set(rows[number]) == set(rows[first[name]]) for number, _, name in self._again)
 
     def add(self, line: Line, label: str | None) -> None:
-        """Add the `label` of the next transaction, in `line`."""
+        """Add the `label` of the next record, in `line`."""
         if label is None and not self._lines:
             self._numbered.append(line.number)
             return
@@ -189,7 +189,7 @@ class LineLabels:
         try:
             check_name(name)
         except DecloakError as error:
-            raise line.error(f"the id of the transaction: {error.message}", error.hint) from None
+            raise line.error(f"the id of the record: {error.message}", error.hint) from None
         if name in self._lines:
             self._again.append((number, line._replace(text=""), name))
         else:
@@ -203,6 +203,6 @@ def check_labels(labels: Sequence[str], *, kept: bool) -> None:
     for label in labels:
         check_name(label)
     if len(set(labels)) < len(labels):
-        raise DecloakError("two transactions have the same label", hint="labels must be unique")
+        raise DecloakError("two records have the same label", hint="labels must be unique")
     if not kept and any(label != str(number) for number, label in enumerate(labels, 1)):
-        raise DecloakError("the labels of the transactions would be lost", hint="write with ids, or as long")
+        raise DecloakError("the labels of the records would be lost", hint="write with ids, or as long")

@@ -40,7 +40,7 @@ def read_text(
     progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
-    """Return the documents at `path` as transactions: the nouns and noun phrases of each, in order of appearance.
+    """Return the documents at `path` as records: the nouns and noun phrases of each, in order of appearance.
 
     A folder has one document per file, named by its path. A .csv, .tsv or .jsonl file has one per record, in the column
     or key `field`, named by the field `ids`, or numbered from 1. Lines that match one of the regular expressions

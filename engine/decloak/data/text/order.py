@@ -1,4 +1,4 @@
-"""A test of the order of items in transactions: by meaning, or only alphabetical."""
+"""A test of the order of items in records: by meaning, or only alphabetical."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from decloak.data.rows import CodedRows
 __all__ = ["sorted_warning"]
 
 FEWEST = 3
-"""Least number of items of a transaction that counts. Fewer are often alphabetical by accident."""
+"""Least number of items of a record that counts. Fewer are often alphabetical by accident."""
 
 
 def sorted_warning(dataset: Dataset) -> str | None:
-    """Return a warning if most transactions of `dataset` list their items alphabetically; else None.
+    """Return a warning if most records of `dataset` list their items alphabetically; else None.
 
-    An attacker assumes that neighbours of a hidden item are related to it. In a sorted transaction that is no evidence.
+    An attacker assumes that neighbours of a hidden item are related to it. In a sorted record that is no evidence.
 
     >>> sorted_warning(Dataset((("fever", "cough", "aspirin"),), ("1",))) is None
     True
@@ -33,7 +33,7 @@ def sorted_warning(dataset: Dataset) -> str | None:
     if 2 * ordered <= long:
         return None
     return (
-        f"{ordered:,} of the {long:,} transactions of {FEWEST} items or more list them alphabetically: the "
+        f"{ordered:,} of the {long:,} records of {FEWEST} items or more list them alphabetically: the "
         "nearest items of a hidden one are near in spelling, not in meaning, so take all of them as the context; and "
         "published in this order, the place of a hidden item tells how it is spelt"
     )

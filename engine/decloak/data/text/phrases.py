@@ -4,7 +4,7 @@ A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read f
 once. In adjective noun noun noun, the first two are a phrase, and so are the last two. A stop word, a number or a
 single letter is not part of a phrase and ends one. The last word of an item is put into the singular.
 
-An item is dropped if it repeats, or if its words are part of a longer item of the same transaction. Items stay in the
+An item is dropped if it repeats, or if its words are part of a longer item of the same record. Items stay in the
 order of their first appearance.
 """
 
@@ -88,7 +88,7 @@ def folded(words: Sequence[str]) -> str:
 
 
 def outermost(items: Iterable[str]) -> tuple[str, ...]:
-    """Return the `items` of a transaction without repetitions and without parts of longer ones.
+    """Return the `items` of a record without repetitions and without parts of longer ones.
 
     >>> outermost(["history", "symptom", "long history", "symptoms list"])
     ('long history', 'symptoms list')

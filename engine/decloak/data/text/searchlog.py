@@ -41,7 +41,7 @@ def read_searchlog(
     progress: ReadProgress | None = None,
     tagger: Tagger | None = None,
 ) -> Dataset:
-    """Return the search logs at `paths` as transactions, one per person over all lines and files.
+    """Return the search logs at `paths` as records, one per person over all lines and files.
 
     A query of at most `short` words is an item; a longer one gives its nouns and noun phrases. People without any item
     are left out. Files are read a line at a time; .gz and .xz are unpacked. `progress` is called during reading;

@@ -34,7 +34,7 @@ class LabelCount(NamedTuple):
 def labels_left(release: Release, items: Iterable[str] = ()) -> LabelCount:
     """Count the labels that occur in `release`; a low information loss may hide that they are few.
 
-    `items` are outside every label: suppressed ones, and items of the hierarchy without a transaction. Return the
+    `items` are outside every label: suppressed ones, and items of the hierarchy without a record. Return the
     count.
 
     >>> labels_left(Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2")))
@@ -76,7 +76,7 @@ def information_loss(original: Dataset, release: Release) -> ExactRatio | None:
 def support_error(original: Dataset, release: Release) -> float | None:
     """Return the mean of |e - s| / s over the items of `original`, or None without any.
 
-    s is the number of transactions with the item. e is the estimate of an analyst who divides the support of every
+    s is the number of records with the item. e is the estimate of an analyst who divides the support of every
     label of `release` evenly among its items.
 
     >>> release = Published((("knee", ("flu", "cold")), ("knee",)), ("1", "2"))

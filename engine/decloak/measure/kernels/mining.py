@@ -61,7 +61,7 @@ def least_support(share: float | Fraction, records: int) -> int:
 
 
 def ml2(tree: Hierarchy, original: Dataset, release: Generalised, minsup: int) -> Ml2:
-    """Compare the itemsets that `minsup` or more transactions of `original` and `release` have, at every level of
+    """Compare the itemsets that `minsup` or more records of `original` and `release` have, at every level of
     `tree`.
 
     Items outside the hierarchy that are published unchanged, such as sensitive ones, are left out of both. Return the
@@ -134,7 +134,7 @@ def _frequent(records: sparse.csr_array, lift: Ints, minsup: int) -> Sets:
     for block in frequent(seen, minsup):
         blocks.append(block)
         if sum(map(len, blocks)) > MOST:
-            message = f"more than {MOST:,} itemsets are in {minsup} transactions or more"
+            message = f"more than {MOST:,} itemsets are in {minsup} records or more"
             raise DecloakError(message, hint="raise the threshold")
     return _stack_sets(blocks)
 

@@ -1,7 +1,7 @@
 """Recovery from set-generalisation: the added members that an attack eliminated, and its advantage over the baseline.
 
-A table has a row per transaction with the generalised item and a column per member. A cell is original when the
-transaction really has the member, added otherwise; scored when the attack could eliminate it. An attack is right to
+A table has a row per record with the generalised item and a column per member. A cell is original when the
+record really has the member, added otherwise; scored when the attack could eliminate it. An attack is right to
 eliminate an added cell (correct). Precision P = correct / eliminated, recall R = correct / added, F = 2 correct /
 (eliminated + added), density = originals / cells. Several tables are pooled by summing counts.
 """

@@ -52,7 +52,7 @@ class AttackerView:
 
     `scores` are scores of pairs of items. `closer` says whether smaller or larger scores mean closer items. `unrelated`
     is the score of items without any relation, if it is known. `measure_scores` has the scores of each measure where
-    the attacker combines several. `transactions` are the published transactions, and `distances` the distance tables;
+    the attacker combines several. `transactions` are the published records, and `distances` the distance tables;
     both are None where a rule has to query the attacker's database. `learned_probabilities` gives, by the number of the
     distance table, the probability of each cell that its member was added. `training_tables` are the tables of plain
     items that taught these probabilities. `calibration_tables` are distance tables of plain items with their true

@@ -120,7 +120,7 @@ class NotRun(DerivedFacts):
 
 
 class ExplanationRequest(NamedTuple):
-    """The attack, its rule, the transaction and the item to explain; `sentence_of` gives the sentence of a finding."""
+    """The attack, its rule, the record and the item to explain; `sentence_of` gives the sentence of a finding."""
 
     connection: sqlite3.Connection
     attack: RunAttack

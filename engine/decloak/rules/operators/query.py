@@ -129,7 +129,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
         return cover_comparison(connection, derives.name, finding) if COVER.issubset(derives.columns) else None
 
     def explain(self, request: ExplanationRequest) -> Iterator[Explanation]:
-        """Yield the facts about an item in a transaction, for a rule whose facts eliminate items."""
+        """Yield the facts about an item in a record, for a rule whose facts eliminate items."""
         connection, attack, derives, transaction, item, sentence_of, _ = request
         if not ELIMINATION_COLUMNS.issubset(derives.columns) or idle(connection, attack.attack) is not None:
             return  # the rule had nothing to read, so that it kept the item means nothing
@@ -216,7 +216,7 @@ def _check_eliminations(rule: _Rule, sandbox: Sandbox, facts: Sequence[tuple[Val
     if wrong:
         eliminated = ", ".join(f"{name} {quote(str(value))}" for name, value in zip(_ELIMINATED, wrong[0], strict=True))
         message = f"it eliminates {eliminated}, which the release does not show"
-        hint = "eliminate members of generalised items in transactions that show these"
+        hint = "eliminate members of generalised items in records that show these"
         raise rule.source.error(("derives",), message, hint)
 
 

@@ -1,6 +1,6 @@
 """Format `basket`: one transaction a line, names separated by commas or another separator, optionally an id first.
 
-An empty transaction is an id alone. With the option `within` every value is a list of its own, as in
+An empty record is an id alone. With the option `within` every value is a list of its own, as in
 `p1<TAB>milk|bread|white wine` with a tab as the separator and `within: "|"`. An empty value is an empty list. Below a
 header, each row has one item per column that is not empty.
 """

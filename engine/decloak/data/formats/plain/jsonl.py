@@ -1,6 +1,6 @@
 """Format `jsonl`: each line a JSON array of names, or an object {"id": ..., "items": [...]}.
 
-An empty transaction is one of [].
+An empty record is one of [].
 """
 
 from collections.abc import Iterable, Iterator

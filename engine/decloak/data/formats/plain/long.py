@@ -1,4 +1,4 @@
-"""Format `long`: CSV with a header and a row per transaction and item; it has no empty transactions."""
+"""Format `long`: CSV with a header and a row per record and item; it has no empty records."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,6 +1,6 @@
 """Format `onehot`: CSV with a header and a column of 0 and 1 per item.
 
-An empty transaction is a row of 0.
+An empty record is a row of 0.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Format `parquet`: a table of rows (transaction, item), of a list each row, or of a column of 0 and 1 per item."""
+"""Format `parquet`: a table of rows (record, item), of a list each row, or of a column of 0 and 1 per item."""
 
 from collections.abc import Iterator
 from functools import partial

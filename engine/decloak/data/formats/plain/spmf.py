@@ -1,7 +1,7 @@
 """Format `spmf`: whole numbers separated by spaces, as the SPMF library writes them.
 
 -1 (end of an itemset) and -2 (end of a sequence, the last of its line) are passed over. A line @ITEM=n=name
-names item n; other lines that begin with @, % or # are comments. An empty transaction is -2.
+names item n; other lines that begin with @, % or # are comments. An empty record is -2.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 
 
 def _rows(content: bytes) -> CodedRows[str] | None:
-    """Return the transactions of a file with numbers, blanks and line ends alone; None for any other file."""
+    """Return the records of a file with numbers, blanks and line ends alone; None for any other file."""
     content = content.rstrip()
     if not content or content.translate(None, b"0123456789 \n"):
         return None
@@ -118,7 +118,7 @@ def _named(line: Line, number: str, names: dict[str, str], numbers: dict[str, st
 
 
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
-    """Write SPMF transactions with the names of the items before them."""
+    """Write SPMF records with the names of the items before them."""
     numbers = {item: str(number) for number, item in enumerate(dataset.items, 1)}
     yield "@CONVERTED_FROM_TEXT"
     for item, number in numbers.items():

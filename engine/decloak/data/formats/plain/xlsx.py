@@ -1,4 +1,4 @@
-"""Format `xlsx`: an Excel sheet of rows (transaction, item) below a header that names both, or of a list each row.
+"""Format `xlsx`: an Excel sheet of rows (record, item) below a header that names both, or of a list each row.
 
 If each row is a list, the options have the meaning of baskets. The first cell is the id (ids), the first row a header
 (header), and a cell a list of its own (within). Empty cells are passed over. A file with several sheets is refused.
