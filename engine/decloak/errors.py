@@ -36,10 +36,10 @@ def escape_control(text: object, keep: str = "") -> str:
     plain = str(text)
     if plain.isprintable() and MARKS.search(plain) is None:  # nearly every text, and fast
         return plain
-    return "".join(char if char in keep or _shows(char) else _escape(ord(char)) for char in plain)
+    return "".join(char if char in keep or _is_visible(char) else _escape(ord(char)) for char in plain)
 
 
-def _shows(char: str) -> bool:
+def _is_visible(char: str) -> bool:
     """Return True if a terminal shows `char`. Python calls some characters printable that have no width."""
     return char.isprintable() and MARKS.match(char) is None
 

@@ -20,7 +20,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.exposure_section import tiles_of
 from decloak.report.frontier import ReleasePoint as Place
-from decloak.report.frontier import _dominated, _placed
+from decloak.report.frontier import _dominated, _place_names
 from decloak.report.page import (
     Drawn,
     Finding,
@@ -154,10 +154,10 @@ def test_a_point_is_grey_where_another_release_is_at_least_as_good_in_both_figur
 
 def test_names_of_points_cover_no_point_and_no_other_name():
     points = [Place(f"k={k}", float(k), 10.0 * k, "best") for k in range(1, 6)]
-    boxes = [place for _, place in _placed(points, points, 50.0, 2.0)]
+    boxes = [place for _, place in _place_names(points, points, 50.0, 2.0)]
     assert len(boxes) == len(points)
     crowded = [Place("first", 1.0, 10.0, "best"), Place("second", 1.2, 10.0, "best")]
-    assert len({tuple(place.items()) for _, place in _placed(crowded, crowded, 50.0, 2.0)}) == 2
+    assert len({tuple(place.items()) for _, place in _place_names(crowded, crowded, 50.0, 2.0)}) == 2
 
 
 @pytest.mark.parametrize(("share", "dots"), [(0.0, 0), (0.0001, 1), (0.5964, 597), (1.0, 1000)])

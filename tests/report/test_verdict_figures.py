@@ -78,7 +78,7 @@ def test_the_attack_that_most_people_are_of_is_taken_and_no_control():
 )
 def test_people_who_are_looked_up(release, after, sizes, expected):
     study = Figures(sizes, exposed_2_release=release, exposed_2_original=[30.0], exposed_2__rba=after)
-    assert reader(study)._looked_up([0], "exposed_2") == expected
+    assert reader(study)._people_in_draw([0], "exposed_2") == expected
 
 
 def test_of_a_sample_the_upper_bound_is_that_of_wilson():
@@ -86,9 +86,9 @@ def test_of_a_sample_the_upper_bound_is_that_of_wilson():
     z2 = 1.959963985**2
     share = 0.01
     high = (share + z2 / 2000 + math.sqrt(z2 * (share * (1 - share) / 1000 + z2 / 4e6))) / (1 + z2 / 1000)
-    assert reader(study)._looked_up([0], "exposed_2").high == pytest.approx(1000 * high, rel=1e-6)
+    assert reader(study)._people_in_draw([0], "exposed_2").high == pytest.approx(1000 * high, rel=1e-6)
     unknown = Figures((1,) * 4, exposed_2_release=[1.0] * 4, exposed_2__rba=[1.0] * 4)
-    assert reader(unknown)._looked_up([3], "exposed_2") == People()  # nobody says of how many
+    assert reader(unknown)._people_in_draw([3], "exposed_2") == People()  # nobody says of how many
 
 
 def test_the_largest_inference_advantage_is_taken_with_its_bounds():
@@ -137,7 +137,7 @@ def test_people_of_several_runs_are_counted_of_the_most_who_were_looked_up(monke
     )  # fmt: skip
     given = {"exposed_2_release": [10.0, 10.0], "exposed_2_original": [30.0, 30.0], "exposed_2__rba": [10.0, 10.0]}
     for sizes, sampled in (((500, 1000), False), ((900, 1000), False), ((500, 1001), True), ((1001, 500), True)):
-        found = reader(Figures(sizes, **given))._looked_up([0, 1], "exposed_2")
+        found = reader(Figures(sizes, **given))._people_in_draw([0, 1], "exposed_2")
         assert (found.of, found.high is not None) == (1000, sampled)
 
 
@@ -314,7 +314,7 @@ def test_order_and_covers_are_asked_of_the_form_that_has_them(stored):
 def test_certain_links_are_asked_of_attacks_that_give_probabilities(stored, originals, attacks, count, expected):
     stored(FormName.DISASSOCIATED, originals=originals)
     study = Figures(sizes=(9,) * 6, certain_links_people__aba=[count] * 6)
-    assert reader(study, attacks=attacks)._certain([5]) == expected
+    assert reader(study, attacks=attacks)._certain_link_people([5]) == expected
 
 
 def test_the_settings_of_a_variant_are_those_of_its_newest_run(stored):

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from decloak.errors import DecloakError
-from decloak.store.documentation import _own, schema_text
+from decloak.store.documentation import _schema_objects, schema_text
 from decloak.store.opening import connect_readonly, open_store
 
 # evil() is nowhere: whatever calls it fails in other words than those of a refusal.
@@ -153,7 +153,7 @@ def test_what_is_compared_is_what_the_schema_makes():
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema_text())
         made = connection.execute("select name, type, sql from sqlite_master where sql is not null").fetchall()
-    assert {name: (kind, sql) for name, kind, sql in made} == dict(_own())
+    assert {name: (kind, sql) for name, kind, sql in made} == dict(_schema_objects())
 
 
 def test_other_blanks_and_comments_are_no_other_schema(tmp_path):

@@ -123,7 +123,7 @@ def _front_lines(advice: Advised) -> Iterator[str]:
 def _parts(advice: Advised, title: str, parts: Config, folder: Path) -> JsonObject:
     """Return the sections of a scenario for a file in `folder`; `parts` are those of one kind of scenario."""
     sections = {**advice.base, **parts}
-    return {"scenario": f"Advice: {title}", **{key: _beside(value, folder) for key, value in sections.items()}}
+    return {"scenario": f"Advice: {title}", **{key: _rebase_paths(value, folder) for key, value in sections.items()}}
 
 
 def _text(head: Iterable[str], parts: Config, foot: Iterable[str] = ()) -> str:
@@ -146,16 +146,16 @@ def scenario_text(advice: Advised, folder: Path) -> str:
     return _text(head, _parts(advice, lead.candidate.name, lead.sections, folder), foot)
 
 
-def _beside(value: Any, folder: Path) -> Any:
+def _rebase_paths(value: Any, folder: Path) -> Any:
     """Return a part of a scenario with the paths of its files as seen from a folder."""
     if isinstance(value, list | tuple):
-        return [_beside(one, folder) for one in value]
+        return [_rebase_paths(one, folder) for one in value]
     if not isinstance(value, Mapping):
         return value
     return {
         key: os.path.relpath(one, folder)
         if key in FILES and isinstance(one, str) and Path(one).is_absolute()
-        else _beside(one, folder)
+        else _rebase_paths(one, folder)
         for key, one in value.items()
     }
 

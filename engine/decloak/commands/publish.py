@@ -57,7 +57,11 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     with closing(connect_readonly(store)) as connection:
         release = results.find_release(connection, run)
         handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
-        of_run = [] if run.startswith("release:") else [*_one_of_several(connection, run), *_held_out(connection, run)]
+        of_run = (
+            []
+            if run.startswith("release:")
+            else [*_one_of_several(connection, run), *_warn_of_held_out_records(connection, run)]
+        )
         if not run.startswith("release:"):
             tell_runs(connection, run)
     for warning in (*handed_out.warnings, *of_run):
@@ -80,7 +84,7 @@ def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
     return [f"{run_of}; `decloak show {number}` lists the people exposed"]
 
 
-def _held_out(connection: "sqlite3.Connection", run: str) -> list[str]:
+def _warn_of_held_out_records(connection: "sqlite3.Connection", run: str) -> list[str]:
     """Say that a release lacks the control group, if its run held one out."""
     from decloak.measure.exposure_guesses import HELD_OUT
     from decloak.store.results import find_run, notes_of

@@ -146,10 +146,10 @@ class Gate:
             await _answer(send, 421, b"wrong host name", {})
         elif scope["method"] not in ("GET", "HEAD"):
             await _answer(send, 405, b"this server is read-only", {})
-        elif self.token is not None and given and self._fits(given):
+        elif self.token is not None and given and self._is_token(given):
             cookie = f"decloak_token={self.token}; HttpOnly; SameSite=Strict; Path=/"
             await _answer(send, 303, b"", {b"location": b"/", b"set-cookie": cookie.encode()})
-        elif self.token is not None and not self._fits(_cookie(headers.get(b"cookie", ""))):
+        elif self.token is not None and not self._is_token(_cookie(headers.get(b"cookie", ""))):
             await _answer(send, 401, b"open the address with ?token=", {})
         elif any(name.startswith("truth_") for name in scope["path"].lower().split("/")[1:3]):
             # The copy has no such table, so that no query reads one. The answer says that this is no mistake.
@@ -157,7 +157,7 @@ class Gate:
         else:
             await self.app(scope, receive, send)
 
-    def _fits(self, token: str) -> bool:
+    def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), str(self.token).encode())
 
 

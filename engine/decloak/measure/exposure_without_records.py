@@ -34,7 +34,7 @@ def exposure_of_table(held: StoredItemsetTable) -> RecordExposure:
         return RecordExposure(held.published.records, changes())
     rows = held.original.rows.with_used_names
     people, raw = raw_exposure(rows)
-    holders = _Holders(rows.select(people))
+    holders = _ItemHolders(rows.select(people))
     singled, found = [], np.zeros(len(people), np.bool_)
     for size in range(1, MOST_KNOWN + 1):
         for items, support in held.published.by_itemset.items():
@@ -61,10 +61,10 @@ def exposure_of_synthetic(held: StoredSynthetic) -> RecordExposure:
 
 def implied_outside_table(held: StoredItemsetTable, others: CodedRows[str]) -> tuple[int, int]:
     """Return for how many of the `others` two items imply a third that they have, and the people counted."""
-    return _count_implied(held, _Holders(others)), len(others)
+    return _count_implied(held, _ItemHolders(others)), len(others)
 
 
-def _count_implied(held: StoredItemsetTable, holders: "_Holders") -> int:
+def _count_implied(held: StoredItemsetTable, holders: "_ItemHolders") -> int:
     """Return the people with enough items of whom one or two items imply another that they have."""
     supports, implied = held.published.by_itemset, np.zeros(len(holders.lengths), np.bool_)
     for items, support in supports.items():
@@ -74,7 +74,7 @@ def _count_implied(held: StoredItemsetTable, holders: "_Holders") -> int:
     return int(implied.sum())
 
 
-class _Holders:
+class _ItemHolders:
     """The people who have given items."""
 
     def __init__(self, rows: CodedRows[str]) -> None:

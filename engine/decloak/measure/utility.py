@@ -70,7 +70,7 @@ def _measure(
     if held.original is None:
         return [], UNKNOWN.format("utility")
     published = with_exclusive(published_by(held), attacked.exclusive)
-    wanted = None if workload is None else _wanted(attacked.folder / workload)
+    wanted = None if workload is None else _read_wanted_itemsets(attacked.folder / workload)
     figures = list(_of_estimates(held, published, wanted or queries, itemsets, bound, seed))
     if constraints is not None:
         sets = read(attacked.folder / constraints, PLAIN).transactions
@@ -87,7 +87,7 @@ def _measure(
     return figures, note
 
 
-def _wanted(path: FilePath) -> Dataset:
+def _read_wanted_itemsets(path: FilePath) -> Dataset:
     """Read the itemsets that readers count from the file at `path` and return them."""
     wanted = read(path, PLAIN)
     for items, label in zip(wanted.transactions, wanted.labels, strict=True):
@@ -162,7 +162,7 @@ def errors_of_release(
 
     Items of one of the columns in `exclusive` exclude each other.
     """
-    queries = settings.queries if settings.workload is None else _wanted(folder / settings.workload)
+    queries = settings.queries if settings.workload is None else _read_wanted_itemsets(folder / settings.workload)
     published = with_exclusive(published_by(held), exclusive)
     return query_errors(held, published, queries, settings.bound, settings.seed)
 

@@ -43,7 +43,7 @@ def advice(cards: Sequence[ExposureCard]) -> str:
         return "These releases are about different people, so their numbers cannot be compared."
     saying = [card for card in cards if not card.uniform]
     sentences = [*_uniform(cards, saying), *_compared(saying), *_dominated(saying), *_untested(saying)]
-    if _once(cards):
+    if _has_single_draw(cards):
         sentences.append("The releases were made once, and another repetition may differ.")
     return " ".join([*sentences, "Attacks that were not tested may recover more."])
 
@@ -69,14 +69,14 @@ def _compared(cards: Sequence[ExposureCard]) -> Iterable[str]:
     fewest = {figure: best for figure in RANKED if (best := _fewest(cards, figure))}
     winners = [card for card in cards if fewest and all(card in best for best in fewest.values())]
     if not fewest:
-        yield from _alike(cards)
+        yield from _describe_equal_releases(cards)
     elif winners:
         yield from _for_the_best(cards, winners, list(fewest))
     else:
         yield from _for_several(cards, fewest)
 
 
-def _alike(cards: Sequence[ExposureCard]) -> Iterable[str]:
+def _describe_equal_releases(cards: Sequence[ExposureCard]) -> Iterable[str]:
     """Report for releases without a difference how many people all of them expose, and their cost."""
     singled = [card.worst("singled_out_2") for card in cards]
     (people,) = {card.people for card in cards}
@@ -121,14 +121,14 @@ def _against(best: ExposureCard, others: Sequence[ExposureCard], figure: str) ->
     """Write the people of one release, of others, and of the original data."""
     original = {card.cells[figure].original for card in (best, *others)}
     beside = [
-        _others({card.name: card.worst(figure) for card in others}, count),
+        _list_values({card.name: card.worst(figure) for card in others}, count),
         *(f"{count(value)} in the original data" for value in original if len(original) == 1 and value),
     ]
     of_best = f"{count(best.worst(figure))} of {best.people:,} people with {best.name}"
     return f"{WORDS[figure].format(of_best)} ({', '.join(filter(None, beside))})."
 
 
-def _others(values: Mapping[str, float], words: Callable[[float], str]) -> str:
+def _list_values(values: Mapping[str, float], words: Callable[[float], str]) -> str:
     """Write what others have: each where they are few, and else from the lowest to the highest."""
     of = {name: words(value) for name, value in values.items()}
     if len(of) < FEW:
@@ -156,7 +156,7 @@ def _for_several(cards: Sequence[ExposureCard], fewest: Mapping[str, Sequence[Ex
 def _costs(cards: Sequence[ExposureCard]) -> Iterable[str]:
     hidden = {card.name: card.hidden for card in cards if card.hidden is not None}
     if len(hidden) > 1:
-        yield f"Item occurrences hidden: {_others(hidden, percent)}."
+        yield f"Item occurrences hidden: {_list_values(hidden, percent)}."
     if nothing := [name for name, share in hidden.items() if percent(share) == "100%"]:
         verb, them = ("publishes", "it") if len(nothing) == 1 else ("publish", "them")
         yield f"{listed(nothing)} {verb} no item with its record. Check that readers can use {them}."
@@ -169,7 +169,7 @@ def dominating(card: ExposureCard, other: ExposureCard) -> bool:
     figures = [figure for figure in RANKED if _both(card, other, figure)]
     if len(figures) < len(RANKED) or any(card.worst(figure) > other.worst(figure) for figure in figures):
         return False
-    fewer = any(_apart(card.cells[figure], other.cells[figure]) for figure in figures)
+    fewer = any(_exposes_fewer(card.cells[figure], other.cells[figure]) for figure in figures)
     return fewer or other.hidden - card.hidden > LEAST
 
 
@@ -186,7 +186,7 @@ def _untested(cards: Sequence[ExposureCard]) -> Iterable[str]:
         yield f"Not tested: {listed(idle)}, because no attack had input that it can use."
 
 
-def _once(cards: Sequence[ExposureCard]) -> bool:
+def _has_single_draw(cards: Sequence[ExposureCard]) -> bool:
     """Say whether a release that depends on a draw was made only once."""
     return any(card.random and (way := card.cells["singled_out_2"].release) is not None and way.n < 2 for card in cards)
 
@@ -196,7 +196,7 @@ def _fewest(cards: Sequence[ExposureCard], figure: str) -> list[ExposureCard]:
     if any(card.cells[figure].worst is None for card in cards):
         return []  # a figure that one release lacks compares nothing
     first = min(cards, key=lambda card: card.worst(figure))
-    best = [card for card in cards if not _apart(first.cells[figure], card.cells[figure])]
+    best = [card for card in cards if not _exposes_fewer(first.cells[figure], card.cells[figure])]
     return best if len(best) < len(cards) else []
 
 
@@ -204,7 +204,7 @@ def _both(card: ExposureCard, other: ExposureCard, figure: str) -> bool:
     return card.cells[figure].worst is not None and other.cells[figure].worst is not None
 
 
-def _apart(fewer: Cell, more: Cell) -> bool:
+def _exposes_fewer(fewer: Cell, more: Cell) -> bool:
     """Say whether one release exposes fewer people than another, beyond their intervals and by more than LEAST."""
     assert fewer.worst is not None
     assert more.worst is not None

@@ -39,7 +39,7 @@ def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposurePart
     pooled = called_shortly(pooled_cards(connection, study))
     chosen = pooled or cards
     said = advice(chosen) if len(chosen) > 1 else ""
-    tiles = tiles_of(chosen[0], study, _looked_up(connection, study, chosen[0])) if len(chosen) == 1 else []
+    tiles = tiles_of(chosen[0], study, _count_people_in_draw(connection, study, chosen[0])) if len(chosen) == 1 else []
     tables = [some for some in (pooled, cards) if len(some) > 1]
     notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
     section = Section(
@@ -50,7 +50,7 @@ def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposurePart
     return ExposureParts(tiles, section if tables else None, [said] if said else [], chosen)
 
 
-def _looked_up(connection: sqlite3.Connection, study: Study, card: ExposureCard) -> int:
+def _count_people_in_draw(connection: sqlite3.Connection, study: Study, card: ExposureCard) -> int:
     """Return the number of people with 2 items or more who were looked up."""
     pooled = (pooled_figures(connection, run) for run in flat(dict(study.groups)[card.variant]))
     wholes = (one.whole for figures in pooled for (key, _), one in figures.items() if key == "exposed_2_release")

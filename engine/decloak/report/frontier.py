@@ -138,7 +138,7 @@ def _spec(points: Sequence[ReleasePoint], of: int, width: int, about: str, axis:
             "mark": {"type": "text", "color": "currentColor", "limit": width // 2, **place},
             "encoding": {"text": {"field": "name"}},
         }
-        for one, place in _placed(named, points, width / (most[0] * 1.05), TALL / of, width)
+        for one, place in _place_names(named, points, width / (most[0] * 1.05), TALL / of, width)
     ]
     return {
         "description": about, "width": width, "height": TALL, "data": {"values": values},
@@ -146,7 +146,7 @@ def _spec(points: Sequence[ReleasePoint], of: int, width: int, about: str, axis:
     }  # fmt: skip
 
 
-def _placed(
+def _place_names(
     named: Sequence[ReleasePoint], points: Sequence[ReleasePoint], across: float, up: float, width: float = WIDE
 ) -> Iterator[tuple[ReleasePoint, dict[str, object]]]:
     """Yield a place for each name: the first of four sides without a point or another name."""

@@ -153,10 +153,10 @@ class _Reader:
             member_order=People(applies=False) if no_members else members,
             singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
-            exposed={q: self._looked_up(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
+            exposed={q: self._people_in_draw(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
             implied=self._worst(runs, "implied", card),
             implied_outside=People(self._mean(runs, "implied_control").mean, of=self._largest(runs, "implied_control")),
-            certain_links=self._certain(runs),
+            certain_links=self._certain_link_people(runs),
             covered=self._by_attack(runs, "vulnerable_records") if chunks else People(applies=False),
             inference={ending: self._inference(runs, ending) for ending in MOST_INFERENCE},
             recoveries=tuple(self._recoveries(name, runs)),
@@ -188,7 +188,7 @@ class _Reader:
         known = [whole for whole in wholes if whole is not None]
         return round(max(known)) if known else None
 
-    def _looked_up(self, runs: Sequence[int], key: str) -> People:
+    def _people_in_draw(self, runs: Sequence[int], key: str) -> People:
         """Read a number of people among those who were looked up, with Wilson's bound where these are a sample."""
         release, original = (self._mean(runs, f"{key}_{way}").mean for way in ("release", "original"))
         found = self._by_attack(runs, key)
@@ -206,7 +206,7 @@ class _Reader:
         figures = pooled_figures(self.connection, run)
         return next((figure.whole for (name, _), figure in figures.items() if name == key), None)
 
-    def _certain(self, runs: Sequence[int]) -> People:
+    def _certain_link_people(self, runs: Sequence[int]) -> People:
         """Read the people with a certain link; without an attack that has probabilities the count is zero."""
         found = self._by_attack(runs, "certain_links_people")
         given = knows_originals(self.connection, release_of(self.connection, runs[-1])) and self.attacks

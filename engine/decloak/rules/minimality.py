@@ -152,14 +152,16 @@ def _of_clusters(release: Disassociated) -> Iterator[list[tuple[Row, ...]]]:
     begin = 0
     for cluster in release.clusters:
         for place, chunk in enumerate(cluster.record_chunks):
-            yield _placed(chunk, cluster, begin, rows, anchored=place == 0)
+            yield _subrecord_orders(chunk, cluster, begin, rows, anchored=place == 0)
         for term in cluster.term_chunk:
             held = _nonempty(range(begin, begin + cluster.size))
             yield [tuple(frozenset([term]) if row in chosen else frozenset() for row in range(rows)) for chosen in held]
         begin += cluster.size
 
 
-def _placed(chunk: Chunk, cluster: Cluster, begin: int, rows: int, *, anchored: bool) -> list[tuple[Row, ...]]:
+def _subrecord_orders(
+    chunk: Chunk, cluster: Cluster, begin: int, rows: int, *, anchored: bool
+) -> list[tuple[Row, ...]]:
     """Return the ways to give the sub-records of a chunk to the rows of its cluster; anchors have their places."""
     parts = [*map(frozenset, chunk.subrecords), *[frozenset[str]()] * (cluster.size - len(chunk.subrecords))]
     if not anchored and factorial(cluster.size) > comb(20, 10):

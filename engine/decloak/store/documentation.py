@@ -218,7 +218,7 @@ def _modules(connection: sqlite3.Connection) -> frozenset[str]:
 
 def _foreign_objects(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
     """Yield objects that may run code, or hide a table, in a store of any version."""
-    known = _own().keys() | (frozenset() if current else _RETIRED)
+    known = _schema_objects().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:
         if kind == "trigger":
             yield f"the trigger {quote(name)}"
@@ -228,7 +228,7 @@ def _foreign_objects(rows: list[Row], modules: frozenset[str], current: bool) ->
             yield f"the {kind} {quote(name)}, called like a function"
         elif name.startswith("sqlite_") and kind == "view":
             yield f"the view {quote(name)}, called like what is SQLite's"
-        elif kind == "index" and table in _own() and name not in known and sql:
+        elif kind == "index" and table in _schema_objects() and name not in known and sql:
             yield f"the index {quote(name)} on {table}"
         elif not _fits_family(kind, name, sql):
             yield f"the {kind} {quote(name)}"
@@ -244,7 +244,7 @@ def _differing(rows: list[Row]) -> Iterator[str]:
     """Yield objects that differ from schema.sql: each name once, compared without blanks and comments."""
     count = Counter(name for _, name, *_ in rows)
     present = {name: (kind, sql) for kind, name, _, sql in rows}
-    for name, (kind, sql) in _own().items():
+    for name, (kind, sql) in _schema_objects().items():
         if count[name] != 1:
             yield f"{'no' if name not in present else 'more than one'} {kind} {quote(name)}"
         elif present[name] != (kind, sql) and (present[name][0], _plain(present[name][1])) != (kind, _plain(sql)):
@@ -252,7 +252,7 @@ def _differing(rows: list[Row]) -> Iterator[str]:
 
 
 @cache
-def _own() -> Mapping[str, tuple[str, str]]:
+def _schema_objects() -> Mapping[str, tuple[str, str]]:
     """Return the objects of schema.sql, by name: kind and text."""
     return {match[2]: (match[1].lower(), match[0]) for match in _STATEMENT.finditer(schema_text())}
 

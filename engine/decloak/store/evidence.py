@@ -81,12 +81,14 @@ def cells_named(connection: sqlite3.Connection, attack: int, transaction: str, i
     found = []
     for *row, cell in cells.fetchall():
         finding, weight = _judgement(connection, attack, row[1], cell)
-        left = _left(connection, attack, row[1], row[3], row[4])
+        left = _count_members_left(connection, attack, row[1], row[3], row[4])
         found.append(JudgedCell._make((*row, finding, weight, *left)))
     return found
 
 
-def _left(connection: sqlite3.Connection, attack: int, table: int, row: int, col: int) -> tuple[int, int, float | None]:
+def _count_members_left(
+    connection: sqlite3.Connection, attack: int, table: int, row: int, col: int
+) -> tuple[int, int, float | None]:
     """Return the numbers of members that `attack` left in a row and a column of a `table`, and its threshold."""
     found = connection.execute(
         "select t.columns - count(x.cell) filter (where x.cell / t.columns = ?), "

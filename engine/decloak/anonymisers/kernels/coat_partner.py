@@ -123,7 +123,7 @@ def compute_fits(data: Dataset, domain: Sequence[str], near: Sequence[Closeness]
     `near` has the closeness of pairs by each measure. The lift in `population` is one more measure, if it is given.
     """
     check_size(len(domain), len(data.rows))
-    held = _held(data.rows, domain)
+    held = _item_matrix(data.rows, domain)
     total = np.zeros((len(domain), len(data.rows)))
     for closeness in _measures(near, domain, population):
         known = np.isfinite(closeness)
@@ -147,14 +147,14 @@ def _measures(near: Sequence[Closeness], domain: Sequence[str], population: Data
             raise DecloakError("the closeness in near= is no table of scores", hint=hint) from None
         yield np.where(np.isfinite(one_way), one_way, one_way.T)
     if population is not None:
-        held = _held(population.rows, domain).astype(np.float64)
+        held = _item_matrix(population.rows, domain).astype(np.float64)
         together = (held.T @ held).toarray()
         support = together.diagonal()
         by_chance = np.outer(support, support) / max(1, len(population.rows))
         yield np.log((together + PSEUDO_COUNT) / (by_chance + PSEUDO_COUNT))
 
 
-def _held(rows: CodedRows[str], domain: Sequence[str]) -> sparse.csr_array:
+def _item_matrix(rows: CodedRows[str], domain: Sequence[str]) -> sparse.csr_array:
     number = {item: code for code, item in enumerate(domain)}
     column = np.array([number.get(name, len(domain)) for name in rows.names], np.int64)
     return rows.matrix(column, len(domain) + 1)[:, : len(domain)]

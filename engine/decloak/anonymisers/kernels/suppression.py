@@ -78,7 +78,7 @@ def suppress_cells(records: sparse.csr_array, k: int, m: int) -> sparse.csr_arra
     return records
 
 
-class _Held(NamedTuple):
+class _RecordItemsets(NamedTuple):
     """Itemsets of one size of some records: a number for each itemset, its record, and the places of its items."""
 
     key: Ints
@@ -126,7 +126,7 @@ def _check_size(records: sparse.csr_array, most: int) -> None:
             raise DecloakError(message, hint=f"use m: {size - 1}, or leave out the longest records")
 
 
-def _itemsets(records: sparse.csr_array, size: int) -> Iterator[_Held]:
+def _itemsets(records: sparse.csr_array, size: int) -> Iterator[_RecordItemsets]:
     """Yield the itemsets of `size` items of all records; those of one record are in one block."""
     lengths = np.diff(records.indptr)
     powers = records.shape[1] ** np.arange(size)[::-1]
@@ -139,4 +139,6 @@ def _itemsets(records: sparse.csr_array, size: int) -> Iterator[_Held]:
         for first in range(0, len(rows), step):
             chosen = rows[first : first + step]
             place = (records.indptr[chosen][:, None, None] + within).reshape(-1, size)
-            yield _Held(records.indices[place].astype(np.int64) @ powers, np.repeat(chosen, len(within)), place)
+            yield _RecordItemsets(
+                records.indices[place].astype(np.int64) @ powers, np.repeat(chosen, len(within)), place
+            )
