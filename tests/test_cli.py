@@ -770,10 +770,13 @@ def test_a_brief_run_prints_its_result_and_what_was_expected(call, example, tmp_
 
 def test_a_verbose_run_tells_of_every_stage_what_it_took(call, example, tmp_path):
     run = ["run", example / "scenario.yaml", "--store", tmp_path / "s.db", "-v"]
-    (line,) = (line for line in call(*run).err.splitlines() if line.startswith("base: "))
-    stages = r"base: (\w+ \d+\.\d\d s( \(\d+\))?, )+measurement \d+\.\d\d s \(\d+\)"
-    assert re.fullmatch(stages, line)
-    assert "attack" in line
+    said = call(*run).err
+    (told,) = re.findall(r"^base: (?:.*\n)(?:  .*\n)*", said, re.MULTILINE)
+    stages = re.findall(r"([\w ]+) \d+\.\d\d s(?: \((\d+)\))?(?:,|$)", " ".join(told.removeprefix("base: ").split()))
+    assert [title.strip() for title, _ in stages][:4] == ["dataset", "release", "relatedness", "scoring"]
+    counts = {title.strip(): count for title, count in stages}
+    assert counts["attack rba"] == ""
+    assert int(counts["measurement of recovery"]) == 6  # of five attacks and an audit
     assert "base: there already" in call(*run).err.splitlines()
 
 

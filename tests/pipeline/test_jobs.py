@@ -82,7 +82,10 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-CLOCKS = {("run", "started"), ("release", "loss"), ("counted", "date"), ("count_source", "date"), ("seal", "checksum")}
+CLOCKS = {
+    ("run", "started"), ("release", "loss"), ("counted", "date"), ("count_source", "date"), ("seal", "checksum"),
+    ("stage_time", "cpu_seconds"), ("stage_time", "seconds"),
+}  # fmt: skip
 """What tells the time."""
 TIMED = {("attack", "parameters"): "json_remove(parameters, '$.took')"}
 """What tells it among other things, and the others."""

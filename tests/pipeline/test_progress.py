@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,12 +20,13 @@ import decloak
 from decloak import compiled
 from decloak.anonymisers.method import Stopwatch
 from decloak.cli import _code
-from decloak.pipeline.progress import Progress, RunVariant
+from decloak.pipeline.progress import Progress, RunVariant, duration
 from decloak.report import progress
 from decloak.report.progress import ProgressLines, Screen, result_line, time_left
-from decloak.report.wording import duration
+from decloak.store.inserting import insert
 from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure
+from decloak.store.timing import NEAR, expected_seconds, read_times
 
 SWEEP = """\
 scenario: sets of items
@@ -264,21 +266,121 @@ def test_a_dry_run_tells_how_long_it_takes_by_what_earlier_stages_took(tmp_path,
     path, store = tmp_path / "s.yaml", tmp_path / "s.db"
     path.write_text(SWEEP, encoding="utf-8")
     told = time_of(capsys, path, "--store", store)
-    assert "not known: this store has no times of sets, mda, ra take" in told
+    assert "not known: this store has no times of sets, ngd clinic-counts, mda, " in told
     decloak.run(path, store=store, overrides=["vary={anonymise.size: [4]}"])
     with open_store(store) as opened, opened.stage() as connection:
-        connection.execute("update release set loss = json_set(loss, '$.seconds', 60)")
-        connection.execute("update attack set parameters = json_set(parameters, '$.took.seconds', 30)")
+        connection.execute(
+            "update stage_time set seconds = case kind when 'release' then 60 when 'attack' then 30 else 0 end"
+        )
     # Two releases of 60 seconds and four attacks of 30.
-    assert "about 4 min for releases and attacks" in time_of(capsys, path, "--store", store)
+    assert time_of(capsys, path, "--store", store).endswith("about 4 min")
     told = time_of(capsys, path, "--store", store, "--set", "attack=[ra, wba]")
-    assert "about 3 min for releases and attacks; not known of wba" in told
+    assert told.endswith("about 3 min; not known of wba")
     with open_store(store) as opened, opened.stage() as connection:
-        connection.execute("update release set loss = '{'")
-        connection.execute("update attack set parameters = json_set(parameters, '$.took.seconds', 'long')")
-    assert "not known" in time_of(capsys, path, "--store", store)
+        connection.execute("delete from stage_time where kind = 'release'")
+    assert time_of(capsys, path, "--store", store).endswith("about 2 min; not known of sets")
     decloak.run(path, store=store)
     assert "nothing to make" in time_of(capsys, path, "--store", store)
+
+
+def sized(connection: sqlite3.Connection, number: int, records: int) -> None:
+    """Write a data set of so many records with two items each, without its records after the first."""
+    insert(connection, "dataset", id=number, digest=f"data {number}", kind="original", origin="", format="",
+           first=1000 * number, records=records)  # fmt: skip
+    connection.execute("insert into record values (?, ?, null, null, '[1, 2]')", (1000 * number, number))
+
+
+@pytest.mark.parametrize("power", [0, 1, 1.5, 2])
+@pytest.mark.parametrize("ratio", [1, 1.5, 3, 0.4])
+def test_the_time_of_a_stage_is_estimated_by_one_of_a_similar_size(tmp_path, power, ratio):
+    size, other = 2000, round(2000 * ratio)
+    with open_store(tmp_path / "s.db") as opened, opened.stage() as connection:
+        sized(connection, 1, size)
+        sized(connection, 2, other)
+        connection.execute("insert into stage_time values ('attack', 1, 'rba', 1, 60, 60)")
+        estimate = expected_seconds(connection, read_times(connection), "attack", "rba", 2)
+        took = 60 * (other / size) ** power
+        assert took / NEAR <= estimate <= took * NEAR
+
+
+@pytest.mark.parametrize(
+    ("rows", "data"),
+    [
+        ([("attack", 1, "rba", 1, 60)], None),
+        ([("attack", 1, "rba", 1, 60)], 3),  # ten times as large
+        ([("attack", 1, "gba", 1, 60)], 1),
+        ([("release", 1, "rba", 1, 60)], 1),
+        ([("attack", 1, "rba", 1, 60), ("attack", 2, "rba", 1, 200)], 1),  # with settings that change its time
+        ([("attack", 1, "rba", 4, 60)], 1),  # of nothing
+        ([], 1),
+    ],
+)
+def test_nothing_is_said_of_the_time_of_a_stage_that_nothing_similar_shows(tmp_path, rows, data):
+    with open_store(tmp_path / "s.db") as opened, opened.stage() as connection:
+        for number, records in ((1, 100), (2, 100), (3, 1000), (4, 0)):
+            sized(connection, number, records)
+        connection.executemany("insert into stage_time values (?, ?, ?, ?, ?, ?)", [(*row, row[-1]) for row in rows])
+        assert expected_seconds(connection, read_times(connection), "attack", "rba", data) is None
+
+
+class Texts(Progress):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def stage(self, name):
+        self.told.append(name)
+
+
+def test_a_long_stage_is_announced_with_the_time_that_it_took_before(tmp_path, capsys):
+    path, store, texts = tmp_path / "s.yaml", tmp_path / "s.db", Texts()
+    path.write_text(SWEEP, encoding="utf-8")
+    decloak.run(path, store=store, overrides=["vary={anonymise.size: [4]}"])
+    with open_store(store) as opened, opened.stage() as connection:
+        times = "when 'mda' then 200 when 'ngd clinic-counts' then 29 when 'recovery' then 31 else 0 end"
+        connection.execute(f"update stage_time set seconds = case name {times}")
+    decloak.run(path, store=store, overrides=["vary={anonymise.size: [6]}"], progress=texts)
+    assert texts.told[:5] == ["release", "relatedness", "scoring", "attack mda, expected to take about 3 min",
+                              "measurement of findings"]  # fmt: skip
+    # The first of this run took no time, so nothing is known of the second.
+    assert texts.told.count("measurement of recovery, expected to take about 31 s") == 1
+    assert "measurement of recovery" in texts.told
+    lines = ProgressLines(Clock())
+    for text in (*texts.told, "attack mda, expected to take about 3 min"):
+        lines.stage(text)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "after about 1 s: attack mda, expected to take about 3 min"
+    assert len(said) == 3
+
+
+def test_the_store_has_the_time_of_every_stage(tmp_path):
+    path, store = tmp_path / "s.yaml", tmp_path / "s.db"
+    path.write_text(SWEEP, encoding="utf-8")
+    run = decloak.run(path, store=store)
+    timed = "select count(*) from {0} s left join stage_time t on t.kind = '{0}' and t.id = s.id where {1}"
+    with open_store(store) as opened:
+        for kind in ("release", "relatedness", "scoring", "attack", "measurement"):
+            assert opened.connection.execute(timed.format(kind, "t.seconds > 0 and t.dataset = 1")).fetchone()[0] > 0
+            assert opened.connection.execute(timed.format(kind, "t.id is null")).fetchone() == (0,)
+        named = "select count(*) from measurement m join stage_time t on t.kind = 'measurement' and t.id = m.id"
+        assert opened.connection.execute(f"{named} where t.name <> m.family").fetchone() == (0,)
+        (total,) = opened.connection.execute("select sum(seconds) from stage_time").fetchone()
+    took = [seconds for variant in run.variants for times in variant.took.values() for seconds in times]
+    assert sum(took) == pytest.approx(total)
+    assert not any(variant.took for variant in decloak.run(path, store=store).variants)
+
+
+def test_a_log_with_times_hears_of_a_long_run_too(capsys):
+    clock = Clock()
+    lines = progress.StageTimes(clock)
+    lines.begin("k=3", 1, 2)
+    lines.stage("attack rba")
+    clock.now = progress.HEARTBEAT
+    lines.tick()
+    lines.done("k=3", 1, 2, RunVariant(1, "base", 1, 7, True, {}, (), took={"attack rba": [30.0, 0.25], HOSTILE: [1]}))
+    assert capsys.readouterr().err.splitlines() == [
+        "after about 30 s: still attack rba of k=3 [1/2]",
+        "k=3: attack rba 30.25 s (2), \\x1b[2J[red]x[/red]\\u202e 1.00 s",
+    ]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -41,7 +41,7 @@ class Stages(Progress):
     def stage(self, name: str) -> None:
         if len(self.told) == self.fatal:
             raise KeyboardInterrupt
-        self.told.append(name)
+        self.told.append(name.split()[0])
 
 
 def stages(*arguments, **settings) -> list[str]:
@@ -63,7 +63,12 @@ def content(store: Path) -> dict[str, list]:
         found = {}
         for table in schema_tables():
             if table.kind == "table":
-                timed_columns = ("started", "checksum")  # a seal is of the time that an attack took as well
+                timed_columns = (
+                    "started",
+                    "checksum",
+                    "cpu_seconds",
+                    "seconds",
+                )  # a seal is of the time that an attack took as well
                 names = [column.name for column in table.columns if column.name not in timed_columns]
                 columns = ", ".join(timed.get(name, f'"{name}"') for name in names)
                 growing = " where kind not in ('item', 'number')" if table.name == "seal" else ""
@@ -260,7 +265,7 @@ def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
 def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path):
     script = (
         "import os, sys, decloak\nfrom decloak.pipeline.run import Progress\n"
-        "class Fatal(Progress):\n    def stage(self, name):\n        if name == 'measurement': os._exit(9)\n"
+        "class Fatal(Progress):\n    def stage(self, name):\n        if name.startswith('measurement'): os._exit(9)\n"
         "decloak.run(sys.argv[1], store=sys.argv[2], progress=Fatal())\n"
     )
     store = tmp_path / "s.db"
@@ -295,7 +300,7 @@ class Overtaken(Progress):
         self.name, self.path, self.store = stage, path, store
 
     def stage(self, name: str) -> None:
-        if name == self.name:
+        if name.split()[0] == self.name:
             self.name = ""
             decloak.run(self.path, store=self.store)
 

@@ -72,6 +72,24 @@ def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path, version):
         assert not old.execute("select name from sqlite_master where name like 'old_%'").fetchall()
 
 
+def test_an_old_store_has_the_times_of_its_releases_and_attacks(store, tmp_path):
+    old_store(store, tmp_path / "old.db", 14)
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
+        hurt = "update attack set parameters = json_set(parameters, '$.took.seconds', {}) where id = {}"
+        connection.execute(hurt.format("'long'", 1))
+        connection.execute("update attack set parameters = json_remove(parameters, '$.took') where id = 2")
+        connection.execute("update attack set parameters = '{' where id = 3")
+        connection.execute("update release set loss = json_object('cpu_seconds', 2.5, 'seconds', 3)")
+    open_store(tmp_path / "old.db").close()
+    both = "select s.kind, s.id, s.name, s.dataset, s.cpu_seconds, s.seconds from stage_time s where s.kind = '{}'"
+    took = "select id, json_extract(parameters, '$.took.seconds') from attack where id > 3"
+    with closing(connect_readonly(tmp_path / "old.db")) as connection:
+        assert connection.execute(both.format("release")).fetchall() == [("release", 1, "unknown", 1, 2.5, 3.0)]
+        attacks = connection.execute(both.format("attack")).fetchall()
+        assert [(row[1], row[5]) for row in attacks] == connection.execute(took).fetchall() != []
+        assert all(row[3] == 1 for row in attacks)
+
+
 def test_a_store_of_arrays_becomes_what_a_new_one_is(example, tmp_path):
     old = arrays(tmp_path / "old.db")
     for name, text in (("first", FIRST), ("second", SECOND)):

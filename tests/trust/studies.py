@@ -64,7 +64,7 @@ TIMED = {("attack", "parameters"): "json_remove(parameters, '$.took')"}
 def content(store: Path) -> dict[str, list[str]]:
     """Every row of every table, without the time of runs and what they took."""
     # A place in the table `number` depends on the order of all stages. The checksum of a seal covers the times.
-    told = {"started", "loss", "numbers", "checksum"}
+    told = {"started", "loss", "numbers", "checksum", "cpu_seconds", "seconds"}
     with closing(connect_readonly(store)) as connection:
         rows = {}
         for table in (table for table in schema_tables() if table.kind == "table"):

@@ -73,7 +73,7 @@ def found(path) -> list[str]:
     return sorted(_SECONDS.sub("", line) for line in content(path) if not line.startswith(_TIMED))
 
 
-_TIMED = tuple(f'INSERT INTO "{name}"' for name in ("run", "measurement", "measure", "seal"))
+_TIMED = tuple(f'INSERT INTO "{name}"' for name in ("run", "measurement", "measure", "seal", "stage_time"))
 _SECONDS = re.compile(r'"(cpu_)?seconds": [0-9.e-]+')
 
 

@@ -27,7 +27,7 @@ from decloak.report.ci import Expected
 from decloak.report.risk_tables import short_titles
 from decloak.report.table import emit, emit_json
 from decloak.report.terminal import say
-from decloak.report.wording import WIDTH, duration, filled
+from decloak.report.wording import WIDTH, filled
 
 if TYPE_CHECKING:
     from decloak.pipeline.dry_run import DryRun, Estimate
@@ -79,11 +79,13 @@ def _rows(plan: "DryRun") -> Iterator[tuple[str, str, str]]:
 
 
 def _time(estimate: "Estimate") -> str:
+    from decloak.pipeline.progress import duration
+
     unknown = ", ".join(quote(name)[1:-1] for name in estimate.unknown)
     if estimate.seconds is None:
         takes = "takes" if len(estimate.unknown) == 1 else "take"
         return f"not known: this store has no times of {unknown} {takes}"
-    text = "nothing to make" if not estimate.seconds else f"{duration(estimate.seconds)} for releases and attacks"
+    text = "nothing to make" if not estimate.seconds else duration(estimate.seconds)
     return f"{text}; not known of {unknown}" if unknown else text
 
 
@@ -352,15 +354,15 @@ def _talk(done: "Run", brief: bool) -> None:
 
 @contextmanager
 def _progress(brief: bool, verbose: bool) -> Iterator["Progress"]:
-    """Show the progress on stderr: a bar on a terminal, otherwise lines, every stage, or nothing."""
+    """Show the progress on stderr: a bar on a terminal, otherwise lines, with the time of every stage, or nothing."""
     from decloak.pipeline.progress import Progress
     from decloak.report.progress import HEARTBEAT, ProgressLines, Screen, StageTimes
 
-    if brief or verbose:
-        yield StageTimes() if verbose else Progress()
+    if brief:
+        yield Progress()
         return
-    if not sys.stderr.isatty():
-        lines = ProgressLines()
+    if verbose or not sys.stderr.isatty():
+        lines = StageTimes() if verbose else ProgressLines()
         with every(HEARTBEAT, lines.tick):
             yield lines
         return

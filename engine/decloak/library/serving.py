@@ -57,6 +57,7 @@ update relatedness set warnings = '[]';
 update attacker set note = null;
 update measurement set note = null;
 update attack set parameters = json_remove(parameters, '$.notes');
+delete from stage_time;
 delete from seal;
 """
 """Statements that delete what was not published: records, itemsets of people, names, and notes that may have names."""

@@ -198,7 +198,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
         result = NotRun(rule.derives, (), IN_PARTS, (IN_PARTS,))
         return _Outcome(result, clock.seconds, Confidence.unavailable(IN_PARTS), None)
     try:
-        with material.reporting_compilation("attack"):
+        with material.reporting_compilation():
             result, took = remote.attack_on_cluster(rule, view, settings, material.workspace)
             result = result.with_store_ids(rule, database)
             confidence = rule.operator.confidence(rule, result, view, settings)

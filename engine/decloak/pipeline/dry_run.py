@@ -1,6 +1,6 @@
 """Dry runs: the stages that a run would compute, the files it would read, and the words it would send."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from math import fsum
 from pathlib import Path
@@ -15,9 +15,14 @@ from decloak.scenario.document import load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import finished
 from decloak.store.opening import connect_readonly
-from decloak.store.results import Took, times_taken
+from decloak.store.timing import dataset_number, expected_seconds, read_times
 
 __all__ = ["DryRun", "Estimate", "StageCount", "dry_run"]
+
+_LONG = {"release", "relatedness", "attack", "measurement"}
+"""The kinds of stages that can take long."""
+Expected = Callable[[str, str, Plan], float | None]
+"""A function that estimates the seconds of a stage of a plan, given its kind and name."""
 
 
 class StageCount(NamedTuple):
@@ -29,9 +34,9 @@ class StageCount(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The seconds that the missing releases and attacks take one process, estimated from those in the store.
+    """The seconds that the missing stages take one process, estimated from the stages in the store.
 
-    `seconds` is None if the store has none of them. `unknown` are the methods and rules that it does not have.
+    `seconds` is None if the store has none of them. `unknown` are the methods, rules and measures without an estimate.
     """
 
     seconds: float | None
@@ -65,9 +70,9 @@ def dry_run(
     offline = any(case.scenario.offline for case in document.cases)
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)
-    with _open_if_there(store) as (kept, times):
+    with _open_if_there(store) as (kept, expected):
         stages = tuple(_count_stages(planned, kept))
-        estimate = _estimate(planned, kept, times)
+        estimate = _estimate(planned, kept, expected)
         requests = tuple(outgoing_requests(planned, inputs, kept))
     return DryRun(
         len(planned), estimate, stages, named_files((plan.scenario for plan in planned), document.folder.path),
@@ -77,31 +82,36 @@ def dry_run(
 
 
 @contextmanager
-def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Mapping[Took, float]]]:
-    """Give a function that looks up stages in `store`, and the times that they took; both are empty without a store."""
+def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Expected]]:
+    """Give functions that look up stages in `store`, and their expected times; both find nothing without a store."""
     if not Path(store).exists():
-        yield lambda stage, key: False, {}
+        yield lambda stage, key: False, lambda kind, name, plan: None
         return
     with closing(connect_readonly(store)) as connection:
-        yield lambda stage, key: finished(connection, stage, key) is not None, times_taken(connection)
+        times = read_times(connection)
+
+        def expected(kind: str, name: str, plan: Plan) -> float | None:
+            data = dataset_number(connection, plan.original, plan.release)
+            return expected_seconds(connection, times, kind, name, data)
+
+        yield lambda stage, key: finished(connection, stage, key) is not None, expected
 
 
-def _estimate(planned: Sequence[Plan], kept: IsStored, times: Mapping[Took, float]) -> Estimate:
-    """Estimate the time of the missing stages; a published file is only read."""
-    missing: dict[tuple[str, str], Took] = {}
-    for plan in planned:
-        if kept("run", plan.run):
-            continue
-        method = plan.scenario.anonymise
-        stages = [] if method is None else [("release", plan.release, method.method)]
-        stages += [("attack", attack.digest, attack.rule.name) for attack in plan.attacks]
-        missing |= {
-            (stage, key): Took(stage, name, plan.original) for stage, key, name in stages if not kept(stage, key)
-        }
-    taken = {took: times.get(took, times.get(took._replace(data=None))) for took in missing.values()}
-    seconds_each = [seconds for took in missing.values() if (seconds := taken[took]) is not None]
-    unknown = dict.fromkeys(took.name for took, seconds in taken.items() if seconds is None)
-    return Estimate(fsum(seconds_each) if seconds_each or not missing else None, tuple(unknown))
+def _estimate(planned: Sequence[Plan], kept: IsStored, expected: Expected) -> Estimate:
+    """Estimate the time of the missing stages, of the kinds that can take long; a published file is only read."""
+    missing = {
+        stage: (plan, plan.titles[stage][1])
+        for plan in planned
+        if not kept("run", plan.run)
+        for stage in plan.stages
+        if stage.kind in _LONG
+        and not (stage.kind == "release" and plan.scenario.anonymise is None)
+        and not kept(*stage)
+    }
+    found = {stage: (name, expected(stage.kind, name, plan)) for stage, (plan, name) in missing.items()}
+    known = [seconds for _, seconds in found.values() if seconds is not None]
+    unknown = dict.fromkeys(name for name, seconds in found.values() if seconds is None)
+    return Estimate(fsum(known) if known or not missing else None, tuple(unknown))
 
 
 def _count_stages(planned: Sequence[Plan], kept: IsStored) -> Iterator[StageCount]:

@@ -39,8 +39,9 @@ class Material:
         self.workspace.report(self.plan, text)
 
     @contextmanager
-    def reporting_compilation(self, stage: str) -> Iterator[None]:
-        """Report, inside, when `stage` waits for loops to be compiled."""
+    def reporting_compilation(self) -> Iterator[None]:
+        """Report, inside, when the stage at work waits for loops to be compiled."""
+        stage = self.workspace.at_work
         with reporting(lambda begins: self.report(f"{stage}: {compiling_message()}" if begins else stage)):
             yield
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from decloak.anonymisers.method import Method, NewRelease, StoredContent
+from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.anonymisers.parts import catalogue
 from decloak.data.assignment import AssignmentList
 from decloak.data.formats.blocks import Part, PartedData
@@ -28,6 +28,7 @@ from decloak.pipeline.workspace import StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
 from decloak.store import distance_tables, writing
 from decloak.store.inserting import find
+from decloak.store.timing import Timing
 
 __all__ = ["Pipeline", "RunResult"]
 
@@ -90,7 +91,9 @@ class Pipeline:
     def get_or_make(self, kind: str, key: str | None, compute: Callable[[str], Write]) -> None:
         """Have a stage in the store: compute and write it unless the store has its key; do nothing if `key` is None."""
         if key is not None and self.workspace.begin(self.plan, stage := StageKey(kind, key)):
-            self.workspace.write(StageResult(stage, compute(key)))
+            clock, write = Stopwatch(), compute(key)
+            timing = Timing(self.plan.titles[stage][1], self.plan.original, self.plan.release, **clock.seconds)
+            self.workspace.write(StageResult(stage, write, timing))
 
     def original(self) -> None:
         """Have the original records in the store, if the scenario has any."""
@@ -124,7 +127,7 @@ class Pipeline:
 
     def _anonymise(self, method: Method) -> NewRelease[StoredContent]:
         data, seed = self.material.dataset, self.plan.variant.seed
-        with self.material.reporting_compilation("release"):
+        with self.material.reporting_compilation():
             made = remote.publish_on_cluster(
                 method, data, seed, self.workspace, (self.plan.original or "", self.plan.release)
             )

@@ -13,6 +13,7 @@ from decloak.data.formats.plain_files import FORMATS
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.digest import digest
 from decloak.fingerprints import fingerprint, imports_of
+from decloak.lazy import once
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, always_measured, family_named
 from decloak.pipeline.inputs import Inputs
@@ -181,6 +182,23 @@ class Plan:
     def stages(self) -> list[StageKey]:
         """Return every stage of the run but the row of the run itself."""
         return [*self.shared_stages, *(stage for planned in self.attacks for stage in planned.stages)]
+
+    @once
+    def titles(self) -> Mapping[StageKey, tuple[str, str]]:
+        """Return the title of each stage, and the name under which its time is stored."""
+        method, related = self.scenario.anonymise, self.scenario.related_by
+        found = {stage: (stage.kind, stage.kind) for stage in self.shared_stages}
+        found[StageKey("release", self.release)] = "release", "file" if method is None else method.method
+        if self.relatedness is not None and related is not None:
+            found[StageKey("relatedness", self.relatedness)] = "relatedness", related.title
+        for planned in self.attacks:
+            found[StageKey("attack", planned.digest)] = (
+                f"attack {planned.label or planned.rule.name}",
+                planned.rule.name,
+            )
+            for family, key, _ in planned.measures:
+                found[StageKey("measurement", key)] = f"measurement of {family.name}", family.name
+        return found
 
     def by_rule(self) -> dict[str, PlannedAttack]:
         """Return the attacks by the names of their rules, the first of each."""

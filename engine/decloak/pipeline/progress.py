@@ -6,7 +6,22 @@ from dataclasses import dataclass, field
 from decloak.pipeline.plan import Plan
 from decloak.store.results import PooledFigure
 
-__all__ = ["Progress", "ProgressReporter", "RunVariant"]
+__all__ = ["EXPECTED", "Progress", "ProgressReporter", "RunVariant", "duration"]
+
+EXPECTED = ", expected to take "
+"""The words between the title of a long stage and its estimated time."""
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a round number of the unit that fits.
+
+    >>> duration(0.2), duration(42.1), duration(150), duration(9000)
+    ('about 1 s', 'about 42 s', 'about 2 min', 'about 2 h')
+    """
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    return f"about {max(1.0, seconds):.0f} s"
 
 
 @dataclass(frozen=True)
@@ -22,6 +37,8 @@ class RunVariant:
     notes: tuple[str, ...]
     knows: Mapping[str, str] = field(default_factory=dict)
     """The knowledge level of each attack."""
+    took: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """The seconds of the stages that were computed, by title."""
 
     @property
     def measures(self) -> dict[tuple[str, str], float | None]:

@@ -243,7 +243,17 @@ def _ran(plan: Plan, workspace: Workspace, number: int, fresh: bool) -> RunVaria
         number, variant.name, variant.repetition, variant.seed, fresh, pooled_figures(connection, number),
         (*notes, *_skipped(plan), *outside),
         {attack.label: attack.knows for attack in attacks_of(connection, number)},
+        _took(plan, workspace),
     )  # fmt: skip
+
+
+def _took(plan: Plan, workspace: Workspace) -> dict[str, list[float]]:
+    """Return the seconds of the stages that were computed for `plan`, by title, each stage for one plan."""
+    took: dict[str, list[float]] = {}
+    for stage in plan.stages:
+        if stage in workspace.took:
+            took.setdefault(plan.titles[stage][0], []).append(workspace.took.pop(stage))
+    return took
 
 
 def _skipped(plan: Plan) -> list[str]:

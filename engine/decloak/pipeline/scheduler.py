@@ -378,9 +378,9 @@ class _Trial:
             raise _TrialOver
         self._reporter.report(plan, text)
 
-    def _can_be_shared(self, kind: str) -> bool:
+    def _can_be_shared(self, title: str) -> bool:
         """Return whether several plans are left, or several attacks of one plan whose other stages are there."""
         left = _unfinished(self._plans, self._workspace)
         attacks = {planned.digest for plan in left for planned in plan.attacks}
         missing = [key for key in attacks if find(self._workspace.store, "attack", key) is None]
-        return len(missing) > 1 and (len(left) > 1 or kind == "attack")
+        return len(missing) > 1 and (len(left) > 1 or title.startswith("attack "))

@@ -11,15 +11,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from decloak import ending
+from decloak.anonymisers.method import Stopwatch
 from decloak.data.document_counter import Query, QueryPair
+from decloak.lazy import once
 from decloak.parallel import Cluster
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan, StageKey
+from decloak.pipeline.progress import EXPECTED, duration
 from decloak.relate.counting import Cache, MemoryCache
 from decloak.releases.stored import StoredRelease
 from decloak.store.counts import StoredCounts
 from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
+from decloak.store.timing import StageTimes, Timing, dataset_number, expected_seconds, note_time, read_times
 
 __all__ = ["CountCall", "NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
 
@@ -32,11 +36,16 @@ CountCall = tuple[str, tuple[object, ...]]
 
 
 class StageResult(NamedTuple):
-    """A computed stage: its key, the function that writes it, and the counts that computing it asked for."""
+    """A computed stage: its key, the function that writes it, its time, and the counts that computing it asked for."""
 
     stage: StageKey
     write: Write
+    timing: Timing | None = None
     counts: Sequence[CountCall] = ()
+
+
+LONG = 30.0
+"""Seconds from which on the expected time of a stage is reported."""
 
 
 class NotWritten(Exception):
@@ -52,6 +61,10 @@ class Workspace:
     def __init__(self, store: Store, inputs: Inputs, cluster: Cluster | None = None) -> None:
         self.store, self.inputs, self.cluster = store, inputs, cluster
         self.report: Report = lambda plan, text: None
+        self.at_work = ""
+        """The stage that was reported last."""
+        self.took: dict[StageKey, float] = {}
+        """The seconds of the stages that this process has written."""
         self.checked: set[str] = set()
         """Keys of releases whose files were checked."""
         self.memory: object = None
@@ -73,8 +86,21 @@ class Workspace:
         ending.check()
         if find(self.store, *stage) is not None:
             return False
-        self.report(plan, stage.kind)
+        self.at_work = self._announced(plan, stage)
+        self.report(plan, self.at_work)
         return True
+
+    @once
+    def times(self) -> StageTimes:
+        """Return the times of stages in the store, with the stages that this process has written since."""
+        return read_times(self.connection)
+
+    def _announced(self, plan: Plan, stage: StageKey) -> str:
+        """Return the title of `stage`, with its expected time if it is long."""
+        title, name = plan.titles[stage]
+        data = dataset_number(self.connection, plan.original, plan.release)
+        seconds = expected_seconds(self.connection, self.times, stage.kind, name, data)
+        return title if seconds is None or seconds < LONG else f"{title}{EXPECTED}{duration(seconds)}"
 
     def write(self, result: StageResult) -> None:
         """Write a computed stage in one transaction, unless another run has written it in the meantime."""
@@ -84,7 +110,11 @@ class Workspace:
             getattr(StoredCounts(self.store), name)(*arguments)
         with self.store.stage() as connection:
             if find(self.store, *result.stage) is None:
-                result.write(connection)
+                clock, number = Stopwatch(), result.write(connection)
+                if result.timing is not None:
+                    timing = result.timing.with_more(clock.seconds)
+                    note_time(connection, self.times, result.stage.kind, number, timing)
+                    self.took[result.stage] = timing.seconds
 
     def number(self, stage: StageKey) -> int:
         """Return the number of a stage in the store."""

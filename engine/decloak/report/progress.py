@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from decloak.compiled import COMPILING
 from decloak.errors import quote
-from decloak.pipeline.progress import Progress, RunVariant
+from decloak.pipeline.progress import EXPECTED, Progress, RunVariant, duration
 from decloak.report.risk_tables import short_titles
 from decloak.report.terminal import say
-from decloak.report.wording import WIDTH, duration, filled
+from decloak.report.wording import WIDTH, filled
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def time_left(spent: float, done: int, left: int) -> str | None:
 class ProgressLines(Progress):
     """A line for each variant that is done, once a run of several takes long, and when loops are compiled.
 
-    In a long run, the stage at work also gets a line when the log has had none for a while.
+    In a long run, the stage at work also gets a line when the log has had none for a while, and when it is expected to
+    take long.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -103,8 +104,11 @@ class ProgressLines(Progress):
         if COMPILING in name and not self._compiles:
             self._compiles = True
             say(f"{name}; it takes a quarter of a minute or so", err=True)
-        self._stage = f"{quote(name)[1:-1]}{self._variant}"
-        self._beat(self._stage)
+        stage = f"{quote(name)[1:-1]}{self._variant}"
+        if EXPECTED in name and stage != self._stage:
+            self._spoken = -HEARTBEAT
+        self._stage = stage
+        self._beat(stage)
 
     def tick(self) -> None:
         if self._stage:
@@ -129,37 +133,15 @@ class ProgressLines(Progress):
             self._waiting.clear()
 
 
-class StageTimes(Progress):
+class StageTimes(ProgressLines):
     """Print a line for each finished variant: its number of stages of each kind, and their seconds."""
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._number = 0
-        self._begun: dict[int, tuple[str, float]] = {}
-        self._took: dict[int, dict[str, list[float]]] = {}
-
-    def begin(self, variant: str, number: int, of: int) -> None:
-        self._number = number
-
-    def turn(self, number: int) -> None:
-        self._number = number
-
-    def stage(self, name: str) -> None:
-        self._end(self._number)
-        self._begun[self._number] = name, self._clock()
-
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
-        self._end(number)
         took = [
-            f"{quote(name)[1:-1]} {sum(seconds):.2f} s" + (f" ({len(seconds)})" if len(seconds) > 1 else "")
-            for name, seconds in self._took.pop(number, {}).items()
+            f"{quote(title)[1:-1]} {sum(seconds):.2f} s" + (f" ({len(seconds)})" if len(seconds) > 1 else "")
+            for title, seconds in ran.took.items()
         ]
-        say(f"{quote(variant, 80)[1:-1]}: {', '.join(took) or 'there already'}", err=True)
-
-    def _end(self, number: int) -> None:
-        if number in self._begun:
-            name, begun = self._begun.pop(number)
-            self._took.setdefault(number, {}).setdefault(name, []).append(self._clock() - begun)
+        say(filled(f"{quote(variant, 80)[1:-1]}: {', '.join(took) or 'there already'}", "  "), err=True)
 
 
 class Screen(Progress):

@@ -224,6 +224,25 @@ def _describe_rule(connection: sqlite3.Connection, number: int, text: str) -> No
     )
 
 
+def _keep_times(database: "Database") -> None:
+    """Make the table of times in `database`, with the times of releases and attacks that it has in their rows."""
+    from decloak.store.documentation import schema_statements
+
+    connection: sqlite3.Connection = database.conn
+    connection.execute(dict(schema_statements("TABLE"))["stage_time"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    data = "coalesce(o.original, r.dataset) from release r left join truth_release o on o.release = r.id"
+    attacks = "join attack a on a.release = r.id join rule u on u.id = a.rule"
+    for kind, row, told, joined in (
+        ("release", "r.id, r.method", "r.loss, '$", ""),
+        ("attack", "a.id, u.name", "a.parameters, '$.took", attacks),
+    ):
+        clocks = [f"json_extract({told}.{clock}')" for clock in ("cpu_seconds", "seconds")]
+        is_number = " and ".join(f"typeof({clock}) in ('real', 'integer')" for clock in clocks)
+        columns = f"'{kind}', {row}, {data.replace(' from', f', {clocks[0]}, {clocks[1]} from', 1)} {joined}"
+        valid = f"json_valid({told.partition(',')[0]})"
+        connection.execute(f"insert or ignore into stage_time select {columns} where {valid} and {is_number}")
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), _change_nothing),
     8: _keep_requests,
@@ -235,5 +254,6 @@ MIGRATIONS: Mapping[int, Migration] = {
     14: _answer_questions,
     15: partial(_add_tables, kind="dataset"),
     16: _rename_columns,
+    17: _keep_times,
 }
 """By the version they lead to."""

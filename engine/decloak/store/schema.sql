@@ -460,6 +460,17 @@ CREATE TABLE seal (
   PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
 
+-- The time that each stage took, computing and writing. It differs from machine to machine.
+CREATE TABLE stage_time (
+  kind TEXT NOT NULL,            -- the table of the stage, such as relatedness
+  id INTEGER NOT NULL,           -- number of its row
+  name TEXT NOT NULL,            -- the method, measure of relatedness, rule or family of figures, else the kind of stage
+  dataset INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE, -- the original data, else what the release publishes
+  cpu_seconds REAL NOT NULL,     -- seconds of the processor, child processes included
+  seconds REAL NOT NULL,         -- seconds of the clock
+  PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX member_of_item ON member_of (item);
 CREATE INDEX distance_row_txn ON distance_row (txn);
 CREATE INDEX counted_pair_b ON counted_pair (b);

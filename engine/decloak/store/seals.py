@@ -17,7 +17,7 @@ from decloak.store.inserting import quoted
 
 __all__ = ["REMEDY", "broken_seals", "forget_gone", "seal_new", "stage_tables"]
 
-_CHANGING = frozenset({"request", "seal"})
+_CHANGING = frozenset({"request", "seal", "stage_time"})
 """Tables whose rows change after the transaction of their stage."""
 _GROWING = ("item", "number")
 """Tables that all stages share; their rows are never changed."""
