@@ -96,7 +96,7 @@ def test_what_the_description_shows_is_read(tmp_path):
         ([HEADER, LABELS, '["infektion"]'], 4, "no label 'infektion' is above; did you mean 'infection'"),
         ([HEADER, '["knee"]'], 2, "no label 'knee' is above; first write {\"label\""),
         ([HEADER, LABELS, '["knee", "knee"]'], 4, "a label is written twice; a label stands once"),
-        ([HEADER, LABELS, "[]", '{"label": "x", "items": ["x"]}'], 5, "a label after a transaction; write all labels"),
+        ([HEADER, LABELS, "[]", '{"label": "x", "items": ["x"]}'], 5, "a label after a record; write all labels"),
         ([HEADER, '{"label": "x"}', "[]"], 2, "a label has the keys label and items; write"),
         ([HEADER, '{"label": "x", "items": ["x"], "id": "1"}', "[]"], 2, "a label has the keys label and items"),
         ([HEADER, '{"label": "x", "items": []}', "[]"], 2, "a label needs a list of names; write"),

@@ -91,7 +91,7 @@ def test_reading_gives_back_what_was_written(tmp_path_factory, original, ids):
         ('knee, a"', ":1:8: a quote that is never closed"),
         ("knee, icd, knee", ":1:12: 'knee' is there already, at column 1; an item stands once"),
         ("(icd, limbs), (a, icd)", ":1:19: 'icd' is there already, at column 2"),
-        ("a\n\nb", ":2: a transaction without items; remove the line, or write () for an empty one"),
+        ("a\n\nb", ":2: a record without items; remove the line, or write () for an empty one"),
     ],
 )
 def test_a_line_out_of_form_is_refused_with_its_column(tmp_path, text, expected):
@@ -104,7 +104,7 @@ def test_ids_that_are_missing_or_repeated_are_refused(tmp_path):
     for text, expected in [
         ("(a, b), c", ":1:1: expected an id, then a comma"),
         ("p1, a\np1, b", ":2: the id 'p1' occurs in line 1"),
-        ("p1, a\np2", ":2: a transaction without items"),
+        ("p1, a\np2", ":2: a record without items"),
     ]:
         with pytest.raises(DecloakError, match=expected):
             read_text(tmp_path, text, ids=True)

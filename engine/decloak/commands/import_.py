@@ -19,6 +19,7 @@ from decloak.commands.options import (
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.formats.record import Options
+from decloak.data.representation import counted
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.report.terminal import say
@@ -120,7 +121,7 @@ def _import_release(file: FilePath, options: Options, as_said: bool, store: Path
             with opened.stage() as connection:
                 write_release(connection, key, release, "unknown", {})
     count, items = len(release.transactions), len(release.generalised)
-    say(f"{count} transactions with {items} generalised items from {location(file)} in {store}")
+    say(f"{counted(count, 'record')} with {counted(items, 'generalised item')} from {location(file)} in {store}")
 
 
 def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
@@ -139,7 +140,6 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
             if find(opened, "dataset", key) is None:
                 with opened.stage() as connection:
                     write_dataset(connection, key, data, "original", form, warning)
-        noun = "transaction" if len(data.transactions) == 1 else "transactions"
-        say(f"{len(data.transactions)} {noun} of {len(data.items)} items from {file} in {store}")
+        say(f"{counted(len(data.transactions), 'record')} of {counted(len(data.items), 'item')} from {file} in {store}")
         if warning:
             say(f"note: {warning}", err=True)

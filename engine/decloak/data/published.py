@@ -148,7 +148,7 @@ class Published(Represented, SetContent):
         return name
 
     def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write one transaction a line to `path`, or a release file if the name ends in .jsonl; with `ids`, also the
+        """Write one record a line to `path`, or a release file if the name ends in .jsonl; with `ids`, also the
         labels.
         """
         if Path(path).suffix == ".jsonl":

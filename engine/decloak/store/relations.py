@@ -64,7 +64,7 @@ RELATIONS: dict[str, Relation] = {
     "distance_row": Relation(
         ("item_group", "row", "txn"),
         ("item_group", "row"),
-        "the transaction of each row of a distance table",
+        "the record of each row of a distance table",
         ("txn",),
     ),
     "distance_col": Relation(

@@ -1,4 +1,4 @@
-"""A k^m-anonymous release as JSON Lines: a header, the items of every label, then one transaction a line.
+"""A k^m-anonymous release as JSON Lines: a header, the items of every label, then one record a line.
 
     {"decloak": "release", "version": 1, "method": "generalisation", "k": 5, "m": 2}
     {"label": "infection", "items": ["flu", "cold"]}
@@ -52,7 +52,7 @@ class _Reader:
 
     def _label(self, line: Line, value: JsonObject) -> None:
         if self.transactions:
-            raise line.error("a label after a transaction", "write all labels first")
+            raise line.error("a label after a record", "write all labels first")
         if value.keys() != {"label", "items"}:
             raise line.error("a label has the keys label and items", LABEL)
         label, items = value["label"], value["items"]
@@ -70,7 +70,7 @@ class _Reader:
                 hint = suggest(item, list(self.members)[:5000]) or f"first {LABEL}"
                 raise line.error(f"no label {quote(item)} is above", hint)
         if len(set(items)) < len(items):
-            raise line.error("a label is written twice", "a label stands once in a transaction")
+            raise line.error("a label is written twice", "a label stands once in a record")
         self.ids.add(line, label)
         self.transactions.append(tuple(items))
 

@@ -120,7 +120,7 @@ def _check_names(line: Line, tokens: list[_Token]) -> None:
             raise line.error(message, "an item stands once", column)
         columns[name] = column
     if not columns:
-        raise line.error("a transaction without items", "remove the line, or write () for an empty one")
+        raise line.error("a record without items", "remove the line, or write () for an empty one")
 
 
 def _elements(tokens: list[_Token], names: Names) -> list[Element]:

@@ -1,4 +1,4 @@
-"""Format `basket`: one transaction a line, names separated by commas or another separator, optionally an id first.
+"""Format `basket`: one record a line, names separated by commas or another separator, optionally an id first.
 
 An empty record is an id alone. With the option `within` every value is a list of its own, as in
 `p1<TAB>milk|bread|white wine` with a tab as the separator and `within: "|"`. An empty value is an empty list. Below a
@@ -89,7 +89,7 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
 
 FORMAT = Format(
     "basket",
-    "one transaction a line: milk, bread",
+    "one record a line: milk, bread",
     _parse,
     _render,
     frozenset({"ids", "separator", "within", "header", "header_row", "columns", "item"}),

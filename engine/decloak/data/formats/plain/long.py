@@ -15,7 +15,7 @@ ROWS = 4096
 
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
-    """Yield the transactions of rows (transaction, item). The rows of one transaction may be apart."""
+    """Yield the records of rows (transaction, item). The rows of one record may be apart."""
     rows = records(lines, options.separator or ",")
     head, header = next(rows)
     check_header(head, header)

@@ -37,7 +37,7 @@ def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     if separator in "01":
         raise DecloakError(f"{quote(separator)} cannot separate cells of 0 and 1", hint="use ','")
     if not dataset.items:
-        raise DecloakError("onehot cannot carry transactions of which none has an item", hint="write jsonl")
+        raise DecloakError("onehot cannot carry records of which none has an item", hint="write jsonl")
     yield join(("id", *dataset.items) if options.ids else dataset.items, separator, multiline=True)
     for label, items in zip(dataset.labels, dataset.transactions, strict=True):
         held = set(items)

@@ -35,7 +35,7 @@ def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     rows = [row for row in sheet_rows(content, path) if any(cell is not None for cell in row[1])]
     rows = [row for row in rows if row[0] >= options.header_row]
     if not rows:
-        raise DecloakError("a sheet without cells", location(path), "expected a transaction a row")
+        raise DecloakError("a sheet without cells", location(path), "expected a record a row")
     header = rows[0][1]
     if {options.transaction, options.item} <= set(header):
         return records_of_columns(_columns(header, rows, path, options), path, options)
@@ -123,7 +123,7 @@ def _sheet(sheet: Any) -> list[tuple[int, Cells]]:
 
 FORMAT = Format(
     "xlsx",
-    "an Excel sheet as long, or of a transaction a row (extra 'tables')",
+    "an Excel sheet as long, or of a record a row (extra 'tables')",
     options=frozenset({"ids", "transaction", "item", "within", "header", "header_row", "fill_down", "columns"}),
     load=_load,
 )
