@@ -1,7 +1,8 @@
 """Time LRA and VPA with processes that are already there, on as many records as BMS-POS has: Figure 19.
 
-    python benchmarks/bench_parallel.py [--records N] [--repeats N]
+    python benchmarks/bench_parallel.py [--records N | --data FILE] [--repeats N]
 
+FILE has a record in each line, with blanks between the items, such as BMS-POS. Without it, the records are generated.
 A new process takes longer to start than the work on a small part. Here the processes have started and have imported
 decloak before the clock runs, and only the parts are sent to them. Seconds are elapsed time, the mean of the repeats
 with its 95% interval. `largest` is the share of the work on parts that the longest part takes: 1 / largest bounds the
@@ -13,9 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from decloak.anonymisers.kernels.lra_vpa import lra, vpa
+from decloak.data.formats.plain_files import read
 from decloak.data.generators.baskets import baskets
 from decloak.data.hierarchy import Hierarchy
 from decloak.measure.kernels.statistics import interval
@@ -57,13 +60,18 @@ class Warm:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=int, default=RECORDS)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--records", type=int, default=RECORDS)
+    source.add_argument("--data", type=Path, help="real records, such as those of BMS-POS")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
-    data = baskets(arguments.records, ITEMS, LENGTH, seed=1, habit=HABIT)
+    if arguments.data:
+        data = read(arguments.data, "basket", separator=" ")
+    else:
+        data = baskets(arguments.records, ITEMS, LENGTH, seed=1, habit=HABIT)
     tree = Hierarchy.balanced(sorted(data.items, key=int), 5)
     records = tree.code(data)
-    print(f"{arguments.records:,} records, {PARTS} parts, k = {K}, m = {M}")
+    print(f"{len(data.transactions):,} records, {PARTS} parts, k = {K}, m = {M}")
     print("| method | processes | seconds | 95% interval | largest |\n|---|---|---|---|---|")
     for processes in (1, 2, 3):
         cluster = Warm(processes)

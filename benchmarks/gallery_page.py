@@ -34,6 +34,7 @@ from decloak.report.gallery import (
     real_files,
 )  # fmt: skip
 from decloak.report.trends import JudgedTrend
+from decloak.scenario.paper_figure import TOLERANT, Trend
 
 INTRODUCTION = """\
 # Gallery: the figures of the papers
@@ -43,7 +44,11 @@ with the results of decloak: on generated data, and on real data where real data
 the paper into clauses, and judges each clause by a trend. A figure **agrees** if all of its trends agree, and agrees
 **partly** if some agree. It is **not reproduced, checked** if an experiment shows why the other trends do not agree,
 and it **differs** if no trend agrees. With random choices, a difference counts if its 95% interval over the repetitions
-excludes zero. "Linearly" means that a straight line explains the share of the variance that the scenario states.
+excludes zero. A tolerance follows the words of a trend in brackets. For "level" and "near" it is a share of the larger
+value. For "linear" it is the share of the variance that a straight line does not explain.
+
+The first table is a summary. It names a paper by its year, and **checked** is short for not reproduced, checked. A
+dash means that no real data fit.
 
 Reproduce a figure with `decloak gallery NAME --run`, and on your own copies of the real data with `decloak gallery NAME
 --data FOLDER`. decloak finds these by their content, or by their names. It has no copies of them.
@@ -78,12 +83,14 @@ def page_text(listed: Sequence[Entry], generated: Outcomes, real: Outcomes, fold
 
 
 def _index(listed: Sequence[Entry], generated: Outcomes, real: Outcomes) -> Iterator[str]:
-    """Yield a table of the figures, and a table of the papers with the number of each verdict."""
-    yield from ("| figure | the paper | generated data | real data | reason |", "|---|---|---|---|---|")
+    """Yield a table of the figures that fits a screen, and a table of the papers with the number of each verdict."""
+    yield from ("| paper | figure | the paper | generated | real | reason |", "|---|---|---|---|---|---|")
     for entry in listed:
         verdicts = entry.verdict(generated.get(entry.name)), entry.verdict(real.get(entry.name), real=True)
-        link = f"[{_cell(entry.figure.number)}](#{_anchor(entry)})"
-        yield f"| {link} | {_cell(entry.figure.claim)} | {' | '.join(verdicts)} | {_cell(_reason(entry))} |"
+        short = (verdict.replace(CHECKED, "checked").replace("no real data fit", "–") for verdict in verdicts)
+        link = f"[{_cell(short_number(entry.figure.number))}](#{_anchor(entry)})"
+        cells = year_of(entry.paper), link, _cell(entry.figure.claim), *short, _cell(reason_of(entry))
+        yield f"| {' | '.join(cells)} |"
     words = (AGREES, HALF, CHECKED, DIFFERS)
     yield from ("", f"| paper | data | figures | {' | '.join(words)} |", f"|{'---|' * 7}")
     for paper in dict.fromkeys(entry.paper for entry in listed):
@@ -95,7 +102,21 @@ def _index(listed: Sequence[Entry], generated: Outcomes, real: Outcomes) -> Iter
     yield ""
 
 
-def _reason(entry: Entry) -> str:
+def year_of(paper: str) -> str:
+    """Return the year of `paper`, from its title."""
+    return next(iter(re.findall(r"[(](\d{4})[)]", PAPERS.get(paper, ""))), paper)
+
+
+def short_number(number: str) -> str:
+    """Return the `number` of a figure without the word Figure.
+
+    >>> short_number("Figures 4 to 9, the worked example")
+    '4 to 9, example'
+    """
+    return re.sub("^Figures? ", "", number).replace("the worked ", "")
+
+
+def reason_of(entry: Entry) -> str:
     """Return the first sentence of the reason."""
     return re.split(r"(?<=[.]) (?=[A-Z])", " ".join((entry.figure.why or "").split()))[0]
 
@@ -118,7 +139,8 @@ def _figure(entry: Entry, generated: FigureOutcome | None, real: FigureOutcome |
     for title, known, is_real in (("generated data", generated, False), ("real data", real, True)):
         if known is not None:
             yield f"**decloak on {title}: {entry.verdict(known, real=is_real)}**, in {known.variants} runs:"
-            yield from ("", *(_trend(judged) for judged in known.trends if judged.lines), "")
+            judged = zip(figure.trends, known.trends, strict=True)
+            yield from ("", *(_trend(trend, outcome) for trend, outcome in judged if outcome.lines), "")
     if isinstance(figure.real, str):
         yield from (f"**No real data.** {figure.real}", "")
     for trend in figure.trends:
@@ -143,10 +165,11 @@ def _table_of_judgements() -> Iterator[str]:
     yield from (f"**decloak**, correlations calculated from the printed scores: `{seen}`.", "")
 
 
-def _trend(trend: JudgedTrend) -> str:
-    word = {True: "agrees", None: "inconclusive", False: "differs"}[trend.holds]
-    share = "" if trend.lines == 1 or trend.holds else f" ({trend.holding} of {trend.lines} lines agree)"
-    return f"- **{word}**{share}: {trend.says}. `{trend.seen}`"
+def _trend(trend: Trend, judged: JudgedTrend) -> str:
+    word = {True: "agrees", None: "inconclusive", False: "differs"}[judged.holds]
+    share = "" if judged.lines == 1 or judged.holds else f" ({judged.holding} of {judged.lines} lines agree)"
+    tolerance = f" [{trend.within:g}]" if trend.trend in TOLERANT else ""
+    return f"- **{word}**{share}: {judged.says}{tolerance}. `{judged.seen}`"
 
 
 def _alt(entry: Entry, known: FigureOutcome | None) -> str:

@@ -17,6 +17,7 @@ from decloak.report.trends import JudgedTrend, judged_trend
 from decloak.scenario.document import load
 from decloak.scenario.paper_figure import Figure, Trend
 from decloak.store.results import StudyRun
+from decloak.yaml.source import read_source
 from slowly import slow_but
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +121,17 @@ def test_a_figure_beside_another(said, expected):
     assert holds(values, **said) is expected
 
 
+@pytest.mark.parametrize(
+    ("cut", "shown"),
+    [([0.30, 0.34, 0.32], "0.32 vs 0.51 (-0.21 to -0.17)"), ([0.30], "0.3 vs 0.5")],
+    ids=["repeated", "once"],
+)
+def test_a_comparison_shows_the_interval_of_its_difference(cut, shown):
+    values = {(2, "cut"): cut, (2, "aa"): [0.50, 0.52, 0.51][: len(cut)]}
+    sides = {"where": {"anonymise.method": "cut"}, "than": {"where": {"anonymise.method": "aa"}}}
+    assert judged_trend(study(values), trend(**sides, **{"is": "below"})).seen == shown
+
+
 def test_attacks_beside_attacks_are_compared_each_with_each():
     at_two = {"rba": 0.7, "gba": 0.6, "tba": 0.5, "mda": 0.65}
     values = {(2, "cut"): [at_two], (3, "cut"): [dict.fromkeys(at_two)]}
@@ -207,6 +219,22 @@ def test_a_claim_has_at_most_ten_words(entry):
     assert len(entry.figure.claim.split()) <= 10
 
 
+@pytest.fixture
+def gallery_page(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import gallery_page
+
+    return gallery_page
+
+
+@ENTRIES
+def test_the_first_table_fits_a_screen(entry, gallery_page):
+    assert len(entry.figure.claim) <= 60
+    assert len(gallery_page.reason_of(entry)) <= 85
+    assert len(gallery_page.short_number(entry.figure.number)) <= 24
+    assert re.fullmatch(r"\d{4}", gallery_page.year_of(entry.paper))
+
+
 NUMBER = re.compile(r"(?<![\w.])[.]?\d[\d,]*(?:[.]\d+)?")
 
 
@@ -216,31 +244,61 @@ def numbers(text):
     return {float(found.replace(",", "")) for found in NUMBER.findall(plain)}
 
 
+def settings(entry):
+    """The scenario without the reason and without the texts about experiments."""
+    said = read_source(entry.path).value
+    trends = [{key: value for key, value in one.items() if key != "checked"} for one in said["figure"]["trends"]]
+    figure = {key: value for key, value in said["figure"].items() if key != "why"}
+    return str(said | {"figure": figure | {"trends": trends}})
+
+
+def measured(entry):
+    return " ".join(judged.seen for outcome in outcomes(entry) for judged in outcome.trends)
+
+
+def experiments(text):
+    return re.findall(r"\bbenchmarks/[\w/]+[.]py\b", text)
+
+
+def printed(text):
+    """The paragraphs of the documentation that name an experiment of `text`: they state what it printed."""
+    names = {Path(name).name for name in experiments(text)}
+    pages = [*(ROOT / "docs").glob("*/*.md"), ROOT / "benchmarks" / "README.md"]
+    paragraphs = [block for page in pages if names for block in re.split(r"\n\s*\n", page.read_text())]
+    return " ".join(block for block in paragraphs if any(name in block for name in names))
+
+
+def unsupported(entry):
+    """The numbers of the reason and of the texts about experiments that nobody measured, set or printed."""
+    known = numbers(measured(entry)) | numbers(settings(entry)) | numbers("0 1 2 3 100")  # counted in words, per cent
+    for text in (entry.figure.why or "", *(trend.checked or "" for trend in entry.figure.trends)):
+        sources = known | numbers(printed(text))
+        yield from (quoted for quoted in numbers(text) if not near(quoted, sources))
+
+
 @ENTRIES
 def test_a_reason_quotes_only_numbers_that_were_measured_or_set(entry):
-    reasons = " ".join([entry.figure.why or "", *(trend.checked or "" for trend in entry.figure.trends)])
-    measured = " ".join(judged.seen for outcome in outcomes(entry) for judged in outcome.trends)
-    scenario = entry.path.read_text().replace(entry.figure.why or "-", "")
-    beside = "0 1 2 3 100"  # counted in words, and per cent
-    known = (
-        numbers(measured)
-        | numbers(scenario.partition("\n  why: ")[0])
-        | numbers(str(entry.figure.trends))
-        | numbers(beside)
-    )
-    assert {quoted for quoted in numbers(reasons) if not near(quoted, known)} == set()
+    assert list(unsupported(entry)) == []
+
+
+@pytest.mark.parametrize("place", ["why: >-\n", 'checked: "'])
+def test_no_text_is_the_source_of_its_own_numbers(tmp_path, place):
+    (entry,) = gallery.entries(["fig13b-k"])
+    path = tmp_path / entry.path.parent.name / entry.path.name
+    path.parent.mkdir()
+    path.write_text(entry.path.read_text().replace(place, f"{place}    It is 0.4321. ", 1))
+    assert list(unsupported(gallery._entry(path))) == [0.4321]
 
 
 def near(quoted, known):
     return any(abs(quoted - number) <= 0.006 * max(abs(number), 0.1) for number in known)
 
 
-@pytest.fixture
-def gallery_page(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import gallery_page
-
-    return gallery_page
+def test_the_page_states_the_tolerance_of_a_trend(gallery_page):
+    judged = JudgedTrend("x", False, 3, 1, "0.1, 0.2")
+    level = trend(**{"is": "level", "along": "anonymise.k", "within": 0.3})
+    assert gallery_page._trend(level, judged) == "- **differs** (1 of 3 lines agree): x [0.3]. `0.1, 0.2`"
+    assert " [" not in gallery_page._trend(trend(**{"is": "above", "than": 0.5}), judged)
 
 
 def test_the_page_of_the_gallery_is_what_came_of_the_scenarios_as_they_are(gallery_page):
@@ -286,7 +344,7 @@ def test_the_built_trees_agree_with_the_paper(name):
 @ENTRIES
 def test_an_experiment_that_a_reason_names_is_there(entry):
     texts = [entry.figure.why or "", *(trend.checked or "" for trend in entry.figure.trends)]
-    named = {found for text in texts for found in re.findall(r"\bbenchmarks/[\w/]+[.]py\b", text)}
+    named = {found for text in texts for found in experiments(text)}
     assert {name for name in named if not (ROOT / name).is_file()} == set()
 
 

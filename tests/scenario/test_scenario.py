@@ -543,6 +543,12 @@ def test_a_set_that_vary_would_undo_is_refused(tmp_path: Path, override: str) ->
     assert loaded(tmp_path, text, "vary={}", "anonymise.size=5").scenario.anonymise.size == 5
 
 
+def test_a_set_may_replace_the_section_of_a_key_that_varies(tmp_path: Path) -> None:
+    text = edited("vary: {data.density: [0.4, 0.5]}", "attacker: {}")
+    cases = loaded(tmp_path, text, "data={generate: clinic, transactions: 900, sample: 70}").cases
+    assert [(case.scenario.data.sample, case.scenario.data.density) for case in cases] == [(70, 0.4), (70, 0.5)]
+
+
 def test_hostile_text_never_reaches_a_message_as_it_is(tmp_path: Path) -> None:
     for text in (
         edited(r'"\e[31m\n": 3'),

@@ -4,7 +4,8 @@ A line: the values of a figure of one attack by repetition along a key, all othe
 half is above its earlier half and its last value above its first; it falls in the opposite case. It is level if every
 mean is within `within` of the largest. It peaks if it rises to a value in between and falls after it. It is linear if a
 rising straight line explains all of the variance of the means but `within`. Differences are taken repetition by
-repetition. For random methods, their 95% interval must exclude zero, or the trend is undecided.
+repetition. For random methods, their 95% interval must exclude zero, or the trend is undecided. A comparison shows the
+interval after its two means.
 """
 
 import math
@@ -232,6 +233,9 @@ def _compared(name: str, first: Values, second: Values, trend: Trend) -> _Line:
         return _Line(name, None, seen)
     if trend.trend == "near":
         return _Line(name, abs(one - other) <= trend.within * max(abs(one), abs(other)) + 1e-12, seen)
+    difference = interval(differences)
+    if difference.low is not None and difference.high is not None:
+        seen += f" ({difference.low:+.2g} to {difference.high:+.2g})"
     return _Line(name, _above(differences if trend.trend == "above" else [-x for x in differences]), seen)
 
 

@@ -87,7 +87,7 @@ def load(
         if _says_what_varies(source):
             check(source, Scenario)  # finds these mistakes again, among all others
         raise
-    _check_effect(places, plan.vary)
+    _check_effect(source, places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))
     folder = Folder(path.parent)
     if data is not None:
@@ -151,11 +151,16 @@ def _keys_of(text: str) -> tuple[Keys, Location]:
     return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
 
 
-def _check_effect(places: Mapping[Keys, Location], vary: Iterable[str]) -> None:
-    """Raise an error for an override of a key that varies: every variant would overwrite it silently."""
+def _check_effect(source: Source, places: Mapping[Keys, Location], vary: Iterable[str]) -> None:
+    """Raise an error for an override of a key that varies: every variant would overwrite it silently.
+
+    An override may replace the section of such a key if it leaves out the key itself.
+    """
     for keys, place in places.items():
         for name in vary:
-            if overlapping(name.split("."), keys):
+            parts = name.split(".")
+            left_out = len(parts) > len(keys) and source.find(parts) is source.find(parts[:-1])
+            if overlapping(parts, keys) and not left_out:
                 raise DecloakError(f"{quote(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
 
 
