@@ -158,7 +158,7 @@ def _check_effect(source: Source, places: Mapping[Keys, Location], vary: Iterabl
     """
     for keys, place in places.items():
         for name in vary:
-            parts = name.split(".")
+            parts = tuple(name.split("."))
             left_out = len(parts) > len(keys) and source.find(parts) is source.find(parts[:-1])
             if overlapping(parts, keys) and not left_out:
                 raise DecloakError(f"{quote(name)} varies, so this has no effect", place.name, f"set vary.{name}=[...]")
