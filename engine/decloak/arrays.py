@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Ints", "Mask", "NumberArray"]
+__all__ = ["Floats", "Ints", "Mask", "NumberArray", "PairTable"]
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 NumberArray = NDArray[Any]
 """Whole numbers or others."""
+PairTable = NDArray[np.int32] | NDArray[np.uint8]
+"""The records with each pair a <= b; a cell stays at the largest number of its type."""

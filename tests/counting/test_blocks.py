@@ -48,17 +48,24 @@ def test_sets_are_ascending_and_have_each_item_once(with_loops, rows):
 
 
 @loops
-@given(records, st.integers(2, 4))
-def test_pairs_of_nodes_are_counted(with_loops, rows, fanout):
-    tree = Hierarchy.balanced(ITEMS, fanout)
-    table = np.zeros((len(tree.labels), len(tree.labels)), np.int32)
+@given(records, st.integers(2, 4), st.sampled_from((np.int32, np.uint8)), st.sampled_from((1, 90)))
+def test_pairs_of_nodes_are_counted(with_loops, rows, fanout, kind, times):
+    tree, rows = Hierarchy.balanced(ITEMS, fanout), rows * times
+    nodes = len(tree.labels)
+    table, supports = np.zeros((nodes, nodes), kind), np.zeros(nodes, np.int64)
     with choose(with_loops) as patch:
         if not with_loops:
             patch.setattr(blocks, "_loops", lambda: None)
-        add_pairs(coded(rows), tree.leaf, tree.parent, table)
+        add_pairs(coded(rows), tree.leaf, tree.parent, table, supports)
     codes = [[ITEMS.index(item) for item in row] for row in rows]
     expected = naive.pairs(codes, tree.leaf.tolist(), tree.parent.tolist())
-    assert {(a, b): int(table[a, b]) for a, b in np.argwhere(table).tolist()} == expected
+    most = np.iinfo(kind).max
+    assert {(a, b): int(table[a, b]) for a, b in np.argwhere(table).tolist()} == {
+        pair: min(number, most) for pair, number in expected.items()
+    }
+    assert {(a, a): int(number) for a, number in enumerate(supports) if number} == {
+        pair: number for pair, number in expected.items() if pair[0] == pair[1]
+    }
 
 
 code = st.integers(0, len(ITEMS) - 1)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.anonymisers import parts
 from decloak.anonymisers.kernels.fast_cut import cut, cut_by_pairs
+from decloak.counting import blocks as counting_blocks
 from decloak.counting.blocks import Sets, add_pairs
 from decloak.data.formats import blocks
 from decloak.data.hierarchy import Hierarchy
@@ -153,15 +154,32 @@ def counted(draw) -> tuple[Hierarchy, list[list[str]]]:
     return Hierarchy.balanced(items, draw(st.integers(2, 4))), draw(rows)
 
 
-@given(counted(), st.integers(1, 6))
-def test_the_cut_of_the_table_is_the_cut_of_the_records(given_data, k):
+@given(counted(), st.integers(1, 6), st.integers(1, 20))
+def test_the_cut_of_the_table_is_the_cut_of_the_records(given_data, k, times):
     tree, rows = given_data
+    k, rows = k * times, rows * times  # numbers above 255, where a byte ends
     records = tree.code(rows)
-    table = np.zeros((len(tree.labels), len(tree.labels)), np.int32)
     records.sort_indices()
-    add_pairs(Sets(records.indptr.astype(np.int64), records.indices.astype(np.int32)), tree.leaf, tree.parent, table)
-    if len(rows) >= k:
-        assert cut_by_pairs(tree, table, k).tolist() == cut(tree, records, k, 2).tolist()
+    sets = Sets(records.indptr.astype(np.int64), records.indices.astype(np.int32))
+    for kind in (np.int32, np.uint8):
+        nodes = len(tree.labels)
+        table, supports = np.zeros((nodes, nodes), kind), np.zeros(nodes, np.int64)
+        add_pairs(sets, tree.leaf, tree.parent, table, supports)
+        if len(rows) >= k:
+            assert cut_by_pairs(tree, table, supports, k).tolist() == cut(tree, records, k, 2).tolist()
+
+
+def test_wide_data_give_the_same_release_from_counts_that_end_at_255(tmp_path, monkeypatch):
+    file = written(tmp_path / "r.parquet", drawn(2_000))
+    runs = [decloak.run(scenario(file), store=tmp_path / "small.db")]
+    monkeypatch.setattr(counting_blocks, "NODES", 20)
+    runs.append(decloak.run(scenario(file), store=tmp_path / "wide.db"))
+    (counts,) = Path(f"{tmp_path}/wide.db.parts").glob("counts-*")
+    with np.load(counts) as held:
+        assert held["table"].dtype == np.uint8
+        assert held["table"].max() == 255 < held["supports"].max()
+    assert figures(runs[0]) == figures(runs[1])
+    assert release_in(tmp_path / "small.db") == release_in(tmp_path / "wide.db")
 
 
 def test_a_record_that_is_lost_on_the_way_ends_the_run_in_a_line(tmp_path, monkeypatch):
@@ -274,8 +292,11 @@ def test_wide_data_and_unknown_items_and_large_row_groups_are_refused(tmp_path, 
     tree = {"file": str(tmp_path / "tree.csv"), "format": "parents"}
     with pytest.raises(DecloakError, match="is not in the hierarchy"):
         decloak.run({**scenario(file), "anonymise": {**CUT, "hierarchy": tree}}, store=tmp_path / "s.db")
-    monkeypatch.setattr(parts, "NODES", 20)
-    with pytest.raises(DecloakError, match="data in parts can have 20"):
+    monkeypatch.setattr(counting_blocks, "NODES", 20)
+    with pytest.raises(DecloakError, match="nodes and k is 256: parts can have"):
+        decloak.run({**scenario(file), "anonymise": {**CUT, "k": 256}}, store=tmp_path / "s.db")
+    monkeypatch.setattr(counting_blocks, "WIDE", 30)
+    with pytest.raises(DecloakError, match="nodes and k is 4: parts can have"):
         decloak.run(scenario(file), store=tmp_path / "s.db")
     monkeypatch.setattr(blocks, "LARGEST", 20)
     with pytest.raises(DecloakError, match="row group"):

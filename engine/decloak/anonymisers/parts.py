@@ -25,9 +25,21 @@ from numpy.typing import NDArray
 from decloak.anonymisers.kernels.building import ordered_names
 from decloak.anonymisers.kernels.fast_cut import cut_by_pairs
 from decloak.anonymisers.kernels.raised_cut import ncp
-from decloak.arrays import Ints
+from decloak.arrays import Ints, PairTable
 from decloak.checks import check_enough
-from decloak.counting.blocks import NODES, Sets, add_pairs, count_pairs, merge_blocks, positions, scan, sets_of
+from decloak.counting.blocks import (
+    COUNTABLE,
+    Sets,
+    add_pairs,
+    count_pairs,
+    merge_blocks,
+    merge_pairs,
+    not_countable,
+    pair_table,
+    positions,
+    scan,
+    sets_of,
+)
 from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.exact_ratio import ExactRatio
 from decloak.data.formats.blocks import Blocks, Part, PartedData, parts_folder, write_part
@@ -65,9 +77,10 @@ class PartedRelease(Published):
 
 
 class Counted(NamedTuple):
-    """Counts of the original records: of pairs of nodes, of each block, and the first two sums of signatures."""
+    """Counts of the original records: of pairs of nodes, each node and each block, and the first sums of signatures."""
 
-    table: NDArray[np.int32]
+    table: PairTable
+    supports: Ints
     records: Ints
     elements: Ints
     sums: Signatures
@@ -111,33 +124,34 @@ def hierarchy_by(data: PartedData, by: str, fanout: int, seed: int) -> Hierarchy
     return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
 
-def _count(
-    blocks: Blocks, numbers: range, coding: NodeCoding
-) -> tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]:
-    table = np.zeros((len(coding.parent), len(coding.parent)), np.int32)
+def _count(blocks: Blocks, numbers: range, coding: NodeCoding) -> tuple[range, Counted]:
+    table, supports = pair_table(len(coding.parent)), np.zeros(len(coding.parent), np.int64)
     sums, sizes = np.zeros(len(coding.items), np.uint64), []
     for number in numbers:
         sets = coding.read(blocks, number)
         sizes.append((len(sets), len(sets.codes)))
-        add_pairs(sets, coding.leaf, coding.parent, table)
+        add_pairs(sets, coding.leaf, coding.parent, table, supports)
         sums += signature_sums(sets.start, sets.codes, np.zeros(len(sums), np.uint64))
-    return numbers, *np.array(sizes, np.int64).T, sums, table
+    records, elements = np.array(sizes, np.int64).T
+    return numbers, Counted(table, supports, records, elements, sums)
 
 
 def _counted(blocks: Blocks, coding: NodeCoding) -> Counted:
     nodes = len(coding.parent)
     counted = Counted(
-        np.zeros((nodes, nodes), np.int32),
+        pair_table(nodes),
+        np.zeros(nodes, np.int64),
         np.zeros(len(blocks), np.int64),
         np.zeros(len(blocks), np.int64),
         np.zeros((2, len(coding.items)), np.uint64),
     )
 
-    def merge(result: tuple[range, Ints, Ints, Signatures, NDArray[np.int32]]) -> None:
-        numbers, records, elements, sums, table = result
-        counted.records[numbers], counted.elements[numbers] = records, elements
-        np.add(counted.table, table, out=counted.table)
-        np.add(counted.sums[0], sums, out=counted.sums[0])
+    def merge(result: tuple[range, Counted]) -> None:
+        numbers, found = result
+        counted.records[numbers], counted.elements[numbers] = found.records, found.elements
+        merge_pairs(counted.table, found.table)
+        np.add(counted.supports, found.supports, out=counted.supports)
+        np.add(counted.sums[0], found.sums, out=counted.sums[0])
 
     merge_blocks(_count, blocks, (coding,), merge)
     return counted
@@ -157,7 +171,7 @@ def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
     if not path.is_file():
         return None
     with np.load(path, allow_pickle=False) as held:
-        return Counted(*(held[name] for name in Counted._fields))
+        return Counted(*(held[name] for name in Counted._fields)) if {*Counted._fields} <= {*held.files} else None
 
 
 def _write_counts(counted: Counted, path: Path) -> None:
@@ -173,8 +187,8 @@ def cut_in_parts(
 
     `original` and `key` are the keys of the data and of the release. Return the release, its loss, and notes.
     """
-    if len(tree.labels) > NODES:
-        message = f"the hierarchy has {len(tree.labels):,} nodes, and data in parts can have {NODES:,}"
+    if not_countable(len(tree.labels), k):
+        message = f"the hierarchy has {len(tree.labels):,} nodes and k is {k}: {COUNTABLE}"
         raise DecloakError(message, hint="leave out rare items, or use parts: false if the records fit into memory")
     folder, coding = parts_folder(store), NodeCoding(tree.items, tree.leaf, tree.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -183,10 +197,10 @@ def cut_in_parts(
     if counted is None:
         counted = _counted(data.blocks, coding)
         _write_counts(counted, _counts_file(store, original, tree))
-    check_enough(int(counted.table[0, 0]), k)
-    cut = cut_by_pairs(tree, counted.table, k)
+    check_enough(int(counted.supports[0]), k)
+    cut = cut_by_pairs(tree, counted.table, counted.supports, k)
     # By name: the order of the leaves may come from the records, whose supports are hidden.
-    used = sorted(cut[np.diagonal(counted.table)[cut] > 0].tolist(), key=tree.labels.__getitem__)
+    used = sorted(cut[counted.supports[cut] > 0].tolist(), key=tree.labels.__getitem__)
     labels, place = [tree.labels[node] for node in used], np.full(len(tree.labels), -1, np.int32)
     place[used] = np.arange(len(used))
     of_leaf = place[tree.above(cut)]
@@ -195,7 +209,7 @@ def cut_in_parts(
     making.mkdir(mode=0o700)
     try:
         parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
-        _recount(making, labels, np.triu(together), k)
+        _recount(making, labels, np.triu(together), counted.supports[used], k)
         _write_counts(counted, _counts_file(store, original, tree))
         final = folder / f"release-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
@@ -205,16 +219,17 @@ def cut_in_parts(
     catalogue = [part._replace(path=os.path.relpath(final / part.path, store.parent)) for part in parts]
     members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used}
     names = {members: label for members, label in members.items() if members != (label,)}
-    supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
+    supports = counted.supports[tree.leaf]
     release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=tuple(catalogue))
     loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
     copies = [] if data.blocks.options.repeats else _copies(counted.table, data.origin)
     return release, loss, [*copies, SHUFFLED.format(amount(len(parts), "file"))]
 
 
-def _copies(table: NDArray[np.int32], origin: str) -> list[str]:
+def _copies(table: PairTable, origin: str) -> list[str]:
     """Return a warning if records repeat as a whole: then a number above 1 divides the count of each pair."""
-    times = int(np.gcd.reduce(table[table > 0])) if np.count_nonzero(np.diagonal(table)) >= KINDS else 1
+    whole = table[(table > 0) & (table < np.iinfo(table.dtype).max)]
+    times = int(np.gcd.reduce(whole)) if np.count_nonzero(np.diagonal(table)) >= KINDS else 1
     said = f"{WARNING}{quote(origin, 200)[1:-1]}: {WRITTEN} {times} times: all counts of pairs of items are multiples"
     return [f"{said} of {times}; {REPEATS_REMEDY}"] if times > 1 else []
 
@@ -305,10 +320,13 @@ def _write(
     return [part for _, part in sorted(parts) if part.records]
 
 
-def _recount(making: Path, labels: Sequence[str], expected: NDArray[np.int32], k: int) -> None:
-    """Raise an error unless the written files have the `expected` count of each pair of labels, none below `k`."""
-    table = count_pairs(Blocks.of(making, "parquet"), labels)
-    rare, wrong = int(((table > 0) & (table < k)).sum()), int((table != expected).sum())
+def _recount(making: Path, labels: Sequence[str], expected: PairTable, supports: Ints, k: int) -> None:
+    """Raise an error unless the written files have the `expected` count of each pair of labels, none below `k`, and
+    the `supports` of the labels. A count is compared up to the largest number that is expected of any pair.
+    """
+    table, of_label = count_pairs(Blocks.of(making, "parquet"), labels)
+    rare = int(((table > 0) & (table < k)).sum())
+    wrong = int((np.minimum(table, np.iinfo(expected.dtype).max) != expected).sum() + (of_label != supports).sum())
     if rare or wrong:
         message = f"the written files have {rare:,} rare pairs and {wrong:,} counts that are not those of the data"
         raise DecloakError(message, hint="the file changed during the run, or the disk is faulty: run it again")

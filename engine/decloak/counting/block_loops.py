@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.arrays import Ints, Mask
+from decloak.arrays import Ints, Mask, PairTable
 from decloak.compiled import compiled
 
 __all__ = ["add_coded_pairs", "ascending_sets", "search"]
@@ -32,11 +32,13 @@ def ascending_sets(start: Ints, codes: Codes, number: Codes) -> tuple[Ints, Code
 
 
 @compiled
-def add_coded_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: Codes) -> None:
+def add_coded_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: PairTable, supports: Ints) -> None:
     """Add to `table` the records with each pair of nodes: the `leaf` of each of their `codes`, and all nodes above.
 
+    `supports` gets those with each node. A cell of the table stays at the largest number of its type.
     `start` has the first code of each record, and `parent` the node above each node, -1 for a root.
     """
+    most = np.iinfo(table.dtype).max
     seen, nodes = np.full(len(parent), -1, np.int64), np.empty(len(parent), np.int64)
     for record in range(len(start) - 1):
         count = 0
@@ -51,8 +53,10 @@ def add_coded_pairs(start: Ints, codes: Codes, leaf: Ints, parent: Ints, table: 
             nodes[first:count] = nodes[first:count][::-1].copy()
         for one in range(count):
             row = table[nodes[one]]
+            supports[nodes[one]] += 1
             for other in range(one, count):
-                row[nodes[other]] += 1
+                if row[nodes[other]] < most:
+                    row[nodes[other]] += 1
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.arrays import Ints, Mask
+from decloak.arrays import Ints, Mask, PairTable
 from decloak.checks import check_km
 from decloak.counting.guarantees import FirstViolations
 from decloak.data.formats.blocks import Blocks, PartedData
@@ -22,6 +22,7 @@ from decloak.lazy import sparse
 from decloak.parallel import Result, merge_tasks, workers
 
 __all__ = [
+    "COUNTABLE",
     "NODES",
     "Queries",
     "Scanned",
@@ -29,6 +30,9 @@ __all__ = [
     "add_pairs",
     "count_pairs",
     "merge_blocks",
+    "merge_pairs",
+    "not_countable",
+    "pair_table",
     "positions",
     "rare_in_parts",
     "scan",
@@ -40,7 +44,9 @@ TASKS = 20
 """Tasks of a pass, about. A worker has several, so that a slow one delays little."""
 
 NODES = 8_192
-"""Largest number of items, or of nodes of a hierarchy: a table of pairs takes 4 bytes each, in each process."""
+"""Items, or nodes of a hierarchy, up to which a table of pairs has 4 bytes for each pair, in each process."""
+WIDE = 32_768
+"""Largest number of items or nodes. Above `NODES`, a table has one byte for each pair: it counts up to 255 only."""
 PIECE = 1 << 12
 """Queries that matrices answer together."""
 
@@ -136,13 +142,27 @@ def sets_of(rows: CodedRows[object], codes: NDArray[np.int32]) -> Sets:
     return Sets(np.concatenate(([0], np.cumsum(first)))[rows.start], ordered[first])
 
 
-def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) -> None:
-    """Add to `table` the number of `sets` with each pair of nodes a <= b, for a node that of its own alone.
+def pair_table(nodes: int) -> PairTable:
+    """Return a table of zeros for pairs of `nodes`, whose numbers go up to the largest of its type."""
+    shape = (nodes, nodes)
+    return np.zeros(shape, np.int32) if nodes <= NODES else np.zeros(shape, np.uint8)
 
-    `leaf` has the node of each code. A set also has the nodes above, as `parent` says, which has -1 for a root.
+
+def merge_pairs(table: PairTable, counts: PairTable) -> None:
+    """Add `counts` to `table`, up to the largest number of its type."""
+    most = np.iinfo(table.dtype).max
+    for row, more in zip(table, counts, strict=True):
+        row += np.minimum(more, most - row)
+
+
+def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: PairTable, supports: Ints) -> None:
+    """Add to `table` the number of `sets` with each pair of nodes a <= b, up to the largest number of its type.
+
+    `supports` gets that of each node. `leaf` has the node of each code. A set also has the nodes above, as `parent`
+    says, which has -1 for a root.
     """
     if (loops := _loops()) is not None:
-        loops.add_coded_pairs(sets.start, sets.codes, leaf, parent, table)
+        loops.add_coded_pairs(sets.start, sets.codes, leaf, parent, table, supports)
         return
     code, node = [np.arange(len(leaf))], [leaf]
     while (there := parent[node[-1]] >= 0).any():
@@ -152,7 +172,10 @@ def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: NDArray[np.int32]) ->
     above = sparse.csr_array((np.ones(len(at[0]), np.int32), at), (len(leaf), len(parent)))
     held = sets.matrix(len(leaf)) @ above
     held.data[:] = 1
-    table += np.triu((held.T @ held).toarray())
+    supports += held.sum(axis=0)
+    pairs = sparse.triu(held.T @ held).tocoo()
+    most = np.iinfo(table.dtype).max
+    table[pairs.row, pairs.col] = np.minimum(table[pairs.row, pairs.col].astype(np.int64) + pairs.data, most)
 
 
 def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolations:
@@ -161,11 +184,10 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     """
     check_km(k, m)
     names = sorted(scan(data).supports)
-    if m > 2 or len(names) > NODES:
-        message = f"sets of {m} items" if m > 2 else f"{len(names):,} items: parts can have {NODES:,}"
+    if m > 2 or not_countable(len(names), k):
+        message = f"sets of {m} items" if m > 2 else f"{len(names):,} items with k = {k}: {COUNTABLE}"
         raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
-    table = count_pairs(data.blocks, names)
-    supports = np.diagonal(table)
+    table, supports = count_pairs(data.blocks, names)
     rare = (table > 0) & (table < k)
     alone, pairs = np.flatnonzero(np.diagonal(rare)), np.argwhere(np.triu(rare, 1)) if m == 2 else np.zeros((0, 2), int)
     minimal = (supports[pairs] >= k).all(axis=1)
@@ -177,21 +199,34 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     return FirstViolations(rows, lambda: len(alone) + len(pairs))
 
 
-def count_pairs(blocks: Blocks, names: Sequence[str]) -> NDArray[np.int32]:
-    """Return the number of records of `blocks` with each pair of `names`, a <= b."""
-    table = np.zeros((len(names), len(names)), np.int32)
-    merge_blocks(_count_pairs, blocks, (names,), lambda counts: np.add(table, counts, out=table))
-    return table
+COUNTABLE = f"parts can have {NODES:,}, and up to {WIDE:,} with k up to 255"
 
 
-def _count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> NDArray[np.int32]:
-    table, index = np.zeros((len(names), len(names)), np.int32), np.arange(len(names))
+def not_countable(nodes: int, k: int) -> bool:
+    """Return True if no table of pairs of `nodes` shows which pairs are in `k` records."""
+    return nodes > WIDE or (nodes > NODES and k > np.iinfo(np.uint8).max)
+
+
+def count_pairs(blocks: Blocks, names: Sequence[str]) -> tuple[PairTable, Ints]:
+    """Return the number of records of `blocks` with each pair of `names`, a <= b, and with each name."""
+    table, supports = pair_table(len(names)), np.zeros(len(names), np.int64)
+
+    def merge(counts: tuple[PairTable, Ints]) -> None:
+        merge_pairs(table, counts[0])
+        np.add(supports, counts[1], out=supports)
+
+    merge_blocks(_count_pairs, blocks, (names,), merge)
+    return table, supports
+
+
+def _count_pairs(blocks: Blocks, numbers: range, names: Sequence[str]) -> tuple[PairTable, Ints]:
+    table, supports, index = pair_table(len(names)), np.zeros(len(names), np.int64), np.arange(len(names))
     place = {name: at for at, name in enumerate(names)}
     for number in numbers:
         rows = blocks.read(number)
         sets = sets_of(rows, positions(rows.names, place))
-        add_pairs(sets, index, np.full(len(names), -1), table)
-    return table
+        add_pairs(sets, index, np.full(len(names), -1), table, supports)
+    return table, supports
 
 
 class Queries:

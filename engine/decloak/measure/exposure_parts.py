@@ -58,7 +58,7 @@ class PartedExposure:
             where = quote(str(held.files), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
         people = _draw(blocks, NodeCoding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
-        supports = np.diagonal(counted.table)[tree.leaf].astype(np.int64)
+        supports = counted.supports[tree.leaf]
         members = {label: items for items, label in held.published.names.items()}
         label_of = {item: label for label, items in members.items() for item in items}
         labels = list(dict.fromkeys(label_of.get(item, item) for item in tree.items))

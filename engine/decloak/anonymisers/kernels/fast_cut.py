@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from decloak.anonymisers.kernels.counting import RareItemsets, counter, ends, node_supports
 from decloak.anonymisers.kernels.raised_cut import Raised, Support, cure, prices, ranks
 from decloak.anonymisers.kernels.records import Records, coded_records, holding, matrix_of, merged, recoded, renamed
-from decloak.arrays import Ints, Mask
+from decloak.arrays import Ints, Mask, PairTable
 from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
@@ -59,17 +59,16 @@ def cut(tree: Hierarchy, records: sparse.csr_array, k: int, m: int, *, accelerat
     return raised.cut
 
 
-def cut_by_pairs(tree: Hierarchy, table: NDArray[np.int32], k: int) -> Ints:
-    """Return the cut of `tree` that `cut` returns for `k` and m = 2, from the records with each pair of nodes.
+def cut_by_pairs(tree: Hierarchy, table: PairTable, supports: Ints, k: int) -> Ints:
+    """Return the cut of `tree` that `cut` returns for `k` and m = 2, from the `supports` of nodes and of pairs.
 
-    `table` has their number for the nodes a <= b.
+    `table` has those of the pairs a <= b, or any number from `k` on for one from `k` on.
 
     >>> tree = Hierarchy.from_parents({"a1": "A", "a2": "A", "A": "ALL", "b": "ALL"})
     >>> table = np.triu([[2, 2, 1, 1, 2], [2, 2, 1, 1, 2], [1, 1, 1, 0, 1], [1, 1, 0, 1, 1], [2, 2, 1, 1, 2]])
-    >>> [tree.labels[node] for node in cut_by_pairs(tree, table, 2)]
+    >>> [tree.labels[node] for node in cut_by_pairs(tree, table, np.diagonal(table), 2)]
     ['A', 'b']
     """
-    supports = np.diagonal(table).astype(np.int64)
     raised = Raised(tree, supports[tree.leaf])
     walker = _Walker(raised, supports, ranks(tree, supports), ends(tree), k, counter(False, 0))
     walker.cure_labels()
@@ -87,7 +86,7 @@ PAIRS = 1 << 22
 """Cells of a table of pairs that are compared at the same time."""
 
 
-def _rare_pairs(table: NDArray[np.int32], labels: Ints, firsts: int, k: int) -> Iterator[Ints]:
+def _rare_pairs(table: PairTable, labels: Ints, firsts: int, k: int) -> Iterator[Ints]:
     """Yield the places in `labels` of pairs in 1 to k - 1 records, the first below `firsts`, in order."""
     step = max(1, PAIRS // len(labels))
     for begin in range(0, firsts, step):
@@ -97,7 +96,7 @@ def _rare_pairs(table: NDArray[np.int32], labels: Ints, firsts: int, k: int) -> 
         yield pairs[pairs[:, 0] < pairs[:, 1]]
 
 
-def _pair_support(table: NDArray[np.int32], nodes: tuple[int, ...]) -> int:
+def _pair_support(table: PairTable, nodes: tuple[int, ...]) -> int:
     return int(table[min(nodes), max(nodes)])
 
 
