@@ -40,12 +40,11 @@ from decloak.measure.kernels.estimate.counts import (
     count_errors,
     drawn_people,
     drawn_queries,
-    estimates_of,
     known_items,
     plain_records,
     signatures,
 )
-from decloak.measure.kernels.estimate.estimator import Matrix, batches
+from decloak.measure.kernels.estimate.estimator import Matrix, batches, estimates_of
 from decloak.measure.kernels.estimate.guess_advantage import guess_advantage, surest
 from effect_absent import records
 
@@ -99,8 +98,7 @@ def guesses(estimate: Callable[[Ints], tuple[Floats, Floats]], itemsets: Ints, h
 
 
 def plain(release: Disassociated, number: dict[str, int]) -> Callable[[Ints], tuple[Floats, Floats]]:
-    estimator = ChunkEstimates.of(release, number)
-    return lambda itemsets: (estimator.supports(itemsets), estimator.extended(itemsets))
+    return ChunkEstimates.of(release, number).extended
 
 
 def knows(release: Disassociated, number: dict[str, int]) -> Callable[[Ints], tuple[Floats, Floats]]:

@@ -37,7 +37,8 @@ def check_equal_to_words(data, k, m, zeros):
         sets = list(combinations(ITEMS, size))
         codes = np.array([[number.get(item, -1) for item in one] for one in sets], np.int64).T
         assert estimator.supports(codes) == pytest.approx([naive.estimate(expected, k, m, one) for one in sets])
-        extended = estimator.extended(codes)
+        supports, extended = estimator.extended(codes)
+        assert supports.tolist() == estimator.supports(codes).tolist()
         for one, row in zip(sets, extended, strict=True):
             for item in set(number) - set(one):
                 known = all(other in number for other in one)

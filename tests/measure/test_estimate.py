@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import naive_estimate as naive
 from decloak.data.content import Chunk, JointCluster
@@ -12,7 +13,8 @@ from decloak.data.rows import CodedRows
 from decloak.measure.estimates import Published, with_exclusive
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.estimator import best_guesses
+from decloak.measure.kernels.estimate.estimator import distinct_itemsets, estimates_of
+from decloak.measure.kernels.estimate.figures import guess_items
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from disassociated_releases import ITEMS, releases
 
@@ -56,12 +58,13 @@ def check(estimator, weights_of, known, number, rows, estimate=None):
         expected = [weights_of(items)[row] if row >= 0 else 0.0 for items in known]
         found = estimator.weights(itemsets, np.full(len(known), row))
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    extended = estimator.extended(itemsets)
+    supports, extended = estimator.extended(itemsets)
+    assert supports.tolist() == estimator.supports(itemsets).tolist()
     for items, found in zip(known, extended, strict=True):
         for item in set(number).difference(items):
             assert found[number[item]] == pytest.approx(estimate([*items, item]), rel=1e-9, abs=1e-12)
     held = np.random.default_rng(rows).random((len(known), estimator.items)) < 0.5
-    p, right = best_guesses(estimator, itemsets, held)
+    p, right = guess_items(estimator, itemsets, sparse.csr_array(held.astype(float)))
     for at, items in enumerate(known):
         guesses, probability = naive.guess(estimate, items, number)
         assert p[at] == pytest.approx(probability)
@@ -106,6 +109,17 @@ def test_of_records_the_answers_are_those_of_the_definitions(rows, data):
     check_rows(rows, data)
 
 
+@given(st.integers(1, 4), st.lists(st.integers(-1, 3), max_size=60))
+def test_each_itemset_is_estimated_once(size, values):
+    itemsets = np.array(values[: len(values) // size * size], np.int64).reshape(size, -1)
+    found, place = distinct_itemsets(itemsets)
+    assert sorted(map(tuple, found.T.tolist())) == sorted(set(map(tuple, itemsets.T.tolist())))
+    assert found[:, place].tolist() == itemsets.tolist()
+    rows = CodedRows.of([("0", "1"), ("0", "2", "3"), ("1",)])
+    estimator = RowEstimates.of(rows, Elements(rows.names, ()))
+    assert estimates_of(estimator, itemsets).tolist() == estimator.supports(itemsets).tolist()
+
+
 @settings(max_examples=60)
 @given(joined(), st.data())
 def test_of_clusters_the_answers_are_those_of_the_definitions(release, data):
@@ -138,7 +152,8 @@ def test_items_of_one_column_exclude_each_other(records, itemset):
     together = sum(item.startswith("x=") for item in itemset) > 1
     assert known.supports(column)[0] == (0 if together else plain.estimator.supports(column)[0])
     assert known.weights(column, np.zeros(1, np.int64))[0] <= plain.estimator.weights(column, np.zeros(1, np.int64))[0]
-    found, expected = known.extended(column)[0], plain.estimator.extended(column)[0]
+    (support, found), (_, expected) = ([one[0] for one in of.extended(column)] for of in (known, plain.estimator))
+    assert support == known.supports(column)[0]
     for item in set(elements.number) - set(itemset):
         excluded = together or (item.startswith("x=") and any(one.startswith("x=") for one in itemset))
         assert found[elements.number[item]] == (0 if excluded else expected[elements.number[item]])

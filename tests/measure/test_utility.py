@@ -27,12 +27,12 @@ from decloak.measure.kernels.estimate.counts import (
     count_errors,
     drawn_queries,
     errors_differ,
-    estimates_of,
     kept_itemsets,
     most_frequent_itemsets,
     plain_records,
     signatures,
 )
+from decloak.measure.kernels.estimate.estimator import estimates_of
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "safe-disassociation.json").read_text())

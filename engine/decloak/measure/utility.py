@@ -16,6 +16,7 @@ from decloak.errors import DecloakError, quote
 from decloak.figures import metrics_of
 from decloak.measure.estimates import Published, published_by, with_exclusive
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.measure.kernels.estimate.estimator import estimates_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
 
@@ -116,7 +117,7 @@ def _of_estimates(
     number = np.array([published.number.get(name, -1) for name in names], np.int64)
     frequent = counts.most_frequent_itemsets(records, counts.WIDER * itemsets)
     places = np.concatenate([one.places for one in frequent])
-    estimates = np.concatenate([counts.estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
+    estimates = np.concatenate([estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
     order = np.argsort(places)
     kept = counts.kept_itemsets(estimates[order], np.concatenate([one.counts for one in frequent])[order], itemsets)
     if kept is not None:
@@ -150,7 +151,7 @@ def query_errors(
             drawn = np.array(sets, np.int64).reshape(-1, size).T
         if drawn.shape[1]:
             asked = np.append(number, -1)[drawn]
-            true, estimates = counts.estimates_of(whole, drawn), counts.estimates_of(published.estimator, asked)
+            true, estimates = estimates_of(whole, drawn), estimates_of(published.estimator, asked)
             errors[size] = counts.count_errors(estimates, true, max(least, np.finfo(float).tiny))
     return errors
 
@@ -186,8 +187,8 @@ def _of_constraints(
         for size in SIZES:
             drawn = counts.drawn_queries(inside, signatures(inside), size, queries, seed)
             if drawn.shape[1]:
-                estimates = counts.estimates_of(published.estimator, number[columns][drawn])
-                off = counts.count_errors(estimates, counts.estimates_of(whole, drawn), least)
+                estimates = estimates_of(published.estimator, number[columns][drawn])
+                off = counts.count_errors(estimates, estimates_of(whole, drawn), least)
                 of_size.append(float(off.mean()))
         if of_size:
             errors.append(float(np.mean(of_size)))

@@ -164,8 +164,8 @@ class ChunkEstimates:
         w = found.estimate / self.sizes[found.cluster] / np.where(found.first > 0, found.first, 1.0)
         return _sums(found.itemset, np.where(fits, w, 0.0), itemsets)
 
-    def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items."""
+    def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
+        """Estimate the supports of `itemsets`, and of each with one more item: itemsets × items."""
         found, shape = self._find(itemsets), (itemsets.shape[1], len(self.units))
         live = np.flatnonzero(found.estimate > 0)
         begin, end = (np.searchsorted(self.units, (found.cluster[live] + step) * (self.term + 1)) for step in (0, 1))
@@ -176,7 +176,7 @@ class ChunkEstimates:
         extended: Floats = (sparse.csr_array(sparse.coo_array(entries, shape)) @ self.shares).toarray()
         for touched in found.touched:
             self._add_within(extended, itemsets, found, touched.select(found.estimate[touched.pair] > 0))
-        return extended
+        return _sums(found.itemset, found.estimate, itemsets), extended
 
     def _add_within(self, extended: Floats, itemsets: Ints, found: _Found, touched: _Touched) -> None:
         """Add the estimates of further items of touched chunks."""

@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.measure.kernels.estimate.counts import estimates_of
-from decloak.measure.kernels.estimate.estimator import Estimator, Matrix
+from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, estimates_of
 
 __all__ = ["class_counts", "class_of", "classified"]
 

@@ -20,7 +20,7 @@ from decloak.counting.itemsets import itemset_supports, sizes
 from decloak.counting.signatures import ROUNDS, Signatures, mixed, signature_sums
 from decloak.data.rows import CodedRows
 from decloak.measure.kernels.elements import Elements
-from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches
+from decloak.measure.kernels.estimate.estimator import Matrix
 from decloak.measure.kernels.estimate.rows import RowEstimates
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "drawn_people",
     "drawn_queries",
     "errors_differ",
-    "estimates_of",
     "kept_itemsets",
     "known_items",
     "most_frequent_itemsets",
@@ -101,12 +100,6 @@ def plain_records(records: Matrix) -> RowEstimates:
     """Return the estimator of records that show all of their items: records × items."""
     names = [str(number) for number in range(records.shape[1])]
     return RowEstimates.of(CodedRows(records.indptr, records.indices, names), Elements(names, ()))
-
-
-def estimates_of(estimator: Estimator, itemsets: Ints) -> Floats:
-    """Estimate the counts of itemsets, so many at a time."""
-    parts = (estimator.supports(itemsets[:, batch]) for batch in batches(itemsets.shape[1]))
-    return np.concatenate([np.zeros(0), *parts])
 
 
 def count_errors(estimates: Floats, counts: Floats, least: float) -> Floats:

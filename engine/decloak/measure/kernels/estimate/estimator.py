@@ -11,7 +11,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 
-__all__ = ["BATCH", "Estimator", "Matrix", "batches", "best_guesses"]
+__all__ = ["BATCH", "Estimator", "Matrix", "batches", "best_guesses", "distinct_itemsets", "estimates_of"]
 
 Matrix = Any
 """A scipy.sparse.csr_array; its own types cannot be followed through products and slices."""
@@ -35,8 +35,8 @@ class Estimator(Protocol):
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
         """Return w(record, K) for one of `records` for each of `itemsets`; 0 for the record -1."""
 
-    def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items.
+    def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
+        """Estimate the supports of `itemsets`, and of each with one more item: itemsets × items.
 
         The values of the known items themselves have no meaning.
         """
@@ -47,24 +47,32 @@ def batches(count: int, size: int = BATCH) -> Iterator[slice]:
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def best_guesses(estimator: Estimator, itemsets: Ints, held: Mask | None = None) -> tuple[Floats, Floats]:
-    """Return the probability of the best guess at one more item, and how often that guess is right.
+def distinct_itemsets(itemsets: Ints) -> tuple[Ints, Ints]:
+    """Return each of `itemsets` once, ascending, and the place of each one: many people share a few items."""
+    order = np.lexsort(itemsets[::-1])
+    ordered, place = itemsets[:, order], np.zeros(len(order), np.int64)
+    new = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))[: len(order)]
+    place[order] = np.cumsum(new) - 1
+    return ordered[:, new], place
+
+
+def estimates_of(estimator: Estimator, itemsets: Ints) -> Floats:
+    """Estimate how many people have each of `itemsets`, so many at a time and each of them once."""
+    known, place = distinct_itemsets(itemsets)
+    parts = (estimator.supports(known[:, batch]) for batch in batches(known.shape[1]))
+    return np.concatenate([np.zeros(0), *parts])[place]
+
+
+def best_guesses(estimator: Estimator, itemsets: Ints) -> tuple[Floats, Mask]:
+    """Return the probability of the best guess at one more item, and the items that share the guess.
 
     The guess is the item with the largest estimate of `estimator` in addition to the known `itemsets`. Items with equal
-    estimates share the guess. `held` says which items each person has: people × items. An itemset that is absent from
-    the release gives no guess.
+    estimates share it: itemsets × items. An itemset that is absent from the release gives no guess.
     """
-    supports = estimator.supports(itemsets)
-    extended = estimator.extended(itemsets)
-    known = np.where(itemsets >= 0, itemsets, estimator.items)
-    extended = np.column_stack((extended, np.zeros(len(extended))))
-    extended[np.arange(len(extended)), known] = 0
-    extended = extended[:, :-1]
+    supports, extended = estimator.extended(itemsets)
+    known, at = np.nonzero(itemsets >= 0)
+    extended[at, itemsets[known, at]] = 0
     best = extended.max(axis=1, initial=0.0)
     guessed = best > EQUAL * np.maximum(supports, 1e-300)
     p = np.where(guessed, best / np.where(guessed, supports, 1.0), 0.0)
-    if held is None:
-        return p, np.zeros(0)
-    tied = (extended >= best[:, None] * (1 - EQUAL)) & guessed[:, None]
-    right = (tied & held).sum(axis=1) / np.maximum(tied.sum(axis=1), 1)
-    return np.minimum(p, 1.0), right
+    return np.minimum(p, 1.0), (extended >= best[:, None] * (1 - EQUAL)) & guessed[:, None]

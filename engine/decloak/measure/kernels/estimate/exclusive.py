@@ -29,13 +29,13 @@ class ExclusiveEstimates:
         found: Floats = np.where(self._exclusive_itemsets(itemsets), 0.0, self.estimator.weights(itemsets, records))
         return found
 
-    def extended(self, itemsets: Ints) -> Floats:
-        found = self.estimator.extended(itemsets)
+    def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
+        supports, found = self.estimator.extended(itemsets)
         groups = self._groups(itemsets)
         for known in groups:
             found = np.where((known[:, None] >= 0) & (known[:, None] == self.group[None, :]), 0.0, found)
-        impossible: Floats = np.where(self._exclusive_itemsets(itemsets)[:, None], 0.0, found)
-        return impossible
+        impossible = self._exclusive_itemsets(itemsets)
+        return np.where(impossible, 0.0, supports), np.where(impossible[:, None], 0.0, found)
 
     def _groups(self, itemsets: Ints) -> Ints:
         groups: Ints = np.where(itemsets >= 0, np.append(self.group, -1)[itemsets], -1)

@@ -8,7 +8,14 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import distinct
 from decloak.lazy import sparse
-from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, batches, best_guesses
+from decloak.measure.kernels.estimate.estimator import (
+    Estimator,
+    Matrix,
+    batches,
+    best_guesses,
+    distinct_itemsets,
+    estimates_of,
+)
 from decloak.measure.kernels.targets import MOST_ITEMS
 
 __all__ = ["FOUND", "Shares", "guess_items", "membership_scores", "reidentified"]
@@ -22,11 +29,10 @@ def reidentified(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
 
     `estimator` answers for the release, `itemsets` are the known items and `records` the own records of the people.
     """
-    parts = [np.zeros(0, np.bool_)]
+    supports, parts = estimates_of(estimator, itemsets), [np.zeros(0, np.bool_)]
     for batch in batches(itemsets.shape[1]):
-        supports = estimator.supports(itemsets[:, batch])
         # A probability of exactly 1/11 is not above it, however the floats were rounded.
-        parts.append(estimator.weights(itemsets[:, batch], records[batch]) > supports * FOUND * (1 + 1e-9))
+        parts.append(estimator.weights(itemsets[:, batch], records[batch]) > supports[batch] * FOUND * (1 + 1e-9))
     return np.concatenate(parts)
 
 
@@ -36,13 +42,18 @@ def guess_items(estimator: Estimator, itemsets: Ints, held: Matrix) -> tuple[Flo
     `estimator` answers for the release, `itemsets` are the known items, and `held` is people × items: what each person
     has.
     """
-    p: list[Floats] = [np.zeros(0)]
-    right: list[Floats] = [np.zeros(0)]
-    for batch in batches(itemsets.shape[1]):
-        of_batch = best_guesses(estimator, itemsets[:, batch], held[batch].toarray() > 0)
-        p.append(of_batch[0])
-        right.append(of_batch[1])
-    return np.concatenate(p), np.concatenate(right)
+    known, place = distinct_itemsets(itemsets)
+    p, guesses, right = np.zeros(known.shape[1]), np.ones(known.shape[1]), np.zeros(held.shape[0])
+    person = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    of_person = np.argsort(place[person], kind="stable")
+    bounds = np.searchsorted(place[person], np.arange(known.shape[1] + 1), sorter=of_person)
+    for batch in batches(known.shape[1]):
+        p[batch], tied = best_guesses(estimator, known[:, batch])
+        guesses[batch] = np.maximum(tied.sum(axis=1), 1)
+        entry = of_person[bounds[batch.start] : bounds[batch.stop]]
+        hits = tied[place[person[entry]] - batch.start, held.indices[entry]]
+        right += np.bincount(person[entry[hits]], minlength=len(right))
+    return p[place], right / guesses[place]
 
 
 class Shares(NamedTuple):
@@ -54,8 +65,7 @@ class Shares(NamedTuple):
 
     def of(self, itemsets: Ints) -> Floats:
         """Return the share of the records that have each of `itemsets`, with half a record added to both outcomes."""
-        parts = (self.estimator.supports(self.number[itemsets[:, batch]]) for batch in batches(itemsets.shape[1]))
-        return (np.concatenate([np.zeros(0), *parts]) + 0.5) / (self.records + 1)
+        return (estimates_of(self.estimator, self.number[itemsets]) + 0.5) / (self.records + 1)
 
 
 def membership_scores(published: Shares, reference: Shares, held: Matrix) -> Floats:

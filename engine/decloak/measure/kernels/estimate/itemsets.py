@@ -67,15 +67,18 @@ class TableEstimates:
             found[there] = self.single[itemsets[0, there]]
         elif there.any():
             known = itemsets[:-1, there]
-            found[there] = self.extended(known)[np.arange(known.shape[1]), itemsets[-1, there]]
+            found[there] = self._extended(known)[np.arange(known.shape[1]), itemsets[-1, there]]
         return found
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
         """Return 0 for each of `itemsets`: none of the `records` is published."""
         return np.zeros(itemsets.shape[1])
 
-    def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items."""
+    def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
+        """Estimate the supports of `itemsets`, and of each with one more item: itemsets × items."""
+        return self.supports(itemsets), self._extended(itemsets)
+
+    def _extended(self, itemsets: Ints) -> Floats:
         there = (itemsets >= 0).all(axis=0)
         extended = np.zeros((itemsets.shape[1], self.items))
         known = itemsets[:, there]

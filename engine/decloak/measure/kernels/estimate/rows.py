@@ -124,14 +124,15 @@ class RowEstimates:
             weights[part] = p[place, np.searchsorted(items, itemsets[:, part])].prod(axis=0)
         return weights
 
-    def extended(self, itemsets: Ints) -> Floats:
-        """Estimate the supports of each of `itemsets` with one more item; return itemsets × items."""
-        extended = np.zeros((itemsets.shape[1], self.items))
+    def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
+        """Estimate the supports of `itemsets`, and of each with one more item: itemsets × items."""
+        supports, extended = np.zeros(itemsets.shape[1]), np.zeros((itemsets.shape[1], self.items))
         for part, product in self._products(itemsets):
+            supports[part] = product @ self.weight
             weighted = product.multiply(self.weight[None]).tocsr()
             expected = (weighted @ self.standing) @ self.members + weighted @ self.corrections
             extended[part] = expected.toarray()
-        return extended
+        return supports, extended
 
 
 def _things(standing: Matrix, elements: Elements, row: Ints, item: Ints) -> tuple[Ints, Ints]:
