@@ -215,14 +215,14 @@ SEEN = []
 def _seen(monkeypatch):
     """Keep the controls that runs measured with."""
     SEEN.clear()
-    of = exposure_guesses._LookUp.__call__
+    of = exposure_guesses._Draw.__call__
 
-    def kept(self, held):
+    def kept(self, original):
         if (control := self.control()) is not None:
             SEEN.append(tuple(control.transactions))
-        return of(self, held)
+        return of(self, original)
 
-    monkeypatch.setattr(exposure_guesses._LookUp, "__call__", kept)
+    monkeypatch.setattr(exposure_guesses._Draw, "__call__", kept)
 
 
 def test_renaming_items_changes_no_figure(tmp_path):

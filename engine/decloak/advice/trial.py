@@ -21,9 +21,11 @@ from decloak.data.forms import FormName
 from decloak.digest import JsonObject
 from decloak.measure.kernels.estimate.counts import errors_differ
 from decloak.measure.utility import UtilitySettings, errors_of_release
-from decloak.pipeline.run import run
+from decloak.pipeline.inputs import Inputs
+from decloak.pipeline.run import run_document
 from decloak.releases.registry import form_of
 from decloak.scenario.criteria import Ranged, worst_figures
+from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
 from decloak.store.results import release_of
 
@@ -46,7 +48,7 @@ class Bench:
     `control` and `workload` are files, or held out and random. With `everyone`, all people are looked up. `related`
     is true if the scenario has a measure of relatedness. Items of a column in `exclusive` exclude each other.
     `seconds` are the CPU seconds of the last run of each kind of candidate. `errors` are those of counts by run, and
-    `differing` has the pairs of runs that were compared.
+    `differing` has the pairs of runs that were compared. `inputs` keeps the data of the first run for the others.
     """
 
     scenario: Path
@@ -61,6 +63,7 @@ class Bench:
     seconds: dict[str, float] = field(default_factory=dict)
     errors: dict[int, list[Floats]] = field(default_factory=dict)
     differing: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    inputs: Inputs | None = None
 
     def measures(self) -> list[Any]:
         """Return what a scenario lists under `measure`."""
@@ -82,7 +85,9 @@ class Bench:
         begun = time.process_time()
         sections = self.sections(candidate, every=every)
         overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
-        done = run(self.scenario, store=self.store, overrides=overrides, jobs=self.jobs)
+        document = load(self.scenario, overrides)
+        self.inputs = self.inputs or Inputs(document.folder)
+        done = run_document(document, self.inputs, store=self.store, jobs=self.jobs)
         self.seconds[candidate.kind] = time.process_time() - begun
         form = FORMS.get(candidate.kind, FormName.GENERALISED)
         figures = worst_figures(done.variants[0].figures, form, None if self.everyone else TARGETS)

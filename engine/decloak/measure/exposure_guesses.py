@@ -4,7 +4,7 @@ Targets are people of the original data; a control is people who are not in it. 
 items of the originals, then further items of the control.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -82,7 +82,8 @@ def measure(attacked: Attacked, *, targets: int | Literal["all"], control: objec
     if held.original is None:
         return [], None  # the card says so
     most = None if targets == "all" else targets
-    looked_up = held.cached(_LookUp(most, seed, str(control), tuple(attacked.exclusive), attacked.control))
+    people = attacked.shared.of(held.original, _Draw(most, seed, str(control), attacked.control))
+    looked_up = held.cached(_LookUp(people, tuple(attacked.exclusive)))
     # What an attack assigns to records of a disassociated release has no estimator yet.
     after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
     figures = [*looked_up.exposed, *after]
@@ -94,19 +95,28 @@ def measure(attacked: Attacked, *, targets: int | Literal["all"], control: objec
 
 
 @dataclass(frozen=True)
-class _LookUp:
-    """Equal for equal settings, so that a release keeps what was worked out for each."""
+class _Draw:
+    """Equal for equal settings, so that all releases of the same data have the same people."""
 
     most: int | None
     seed: int
     named: str
-    exclusive: tuple[str, ...]
     control: Callable[[], Dataset | None] = field(compare=False)
 
+    def __call__(self, original: Dataset) -> "_Drawn":
+        others = self.control()
+        return _Drawn(original, others, self.most, self.seed, held_out=self.named == "held_out")
+
+
+@dataclass(frozen=True)
+class _LookUp:
+    """Equal for equal people and columns, so that a release keeps what was worked out for each."""
+
+    people: "_Drawn"
+    exclusive: tuple[str, ...]
+
     def __call__(self, held: StoredRelease) -> "_ReleaseFigures":
-        published = with_exclusive(published_by(held), self.exclusive)
-        held_out = self.named == "held_out"
-        return _ReleaseFigures(held, published, self.most, self.seed, self.control(), held_out=held_out)
+        return _ReleaseFigures(held, with_exclusive(published_by(held), self.exclusive), self.people)
 
 
 class _People(NamedTuple):
@@ -121,59 +131,91 @@ class _People(NamedTuple):
         return places, known_items(self.records[places], self.items, places, known, seed)
 
 
-class _ReleaseFigures:
-    """The figures of one release, and the input for the figures after an attack."""
+class _Drawn:
+    """The people of the data and of the control that are looked up, and what the original data show of them."""
 
     def __init__(
-        self,
-        held: StoredRelease,
-        published: Published,
-        most: int | None,
-        seed: int,
-        control: Dataset | None,
-        *,
-        held_out: bool,
+        self, original: Dataset, control: Dataset | None, most: int | None, seed: int, *, held_out: bool
     ) -> None:
-        assert held.original is not None
-        self.held_out = held_out
-        self.held, self.most, self.seed = held, most, seed
-        original = held.original.rows.with_used_names
+        self.held_out, self.most, self.seed = held_out, most, seed
+        rows = original.rows.with_used_names
         others = None if control is None else control.rows.with_used_names
-        self.names = list(dict.fromkeys((*original.names, *(() if others is None else others.names))))
-        first = _in_vocabulary(original, self.names)
+        self.names = list(dict.fromkeys((*rows.names, *(() if others is None else others.names))))
+        first = _in_vocabulary(rows, self.names)
         items = signatures(first)
         self.people = _People(first, items)
         self.others = None if others is None else _People(_in_vocabulary(others, self.names), items)
-        self.published = published
-        self.drawn = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
+        self.known = {known: self.people.draw(known, known, most, seed) for known in LEVELS}
+
+    @cached_property
+    def guessed(self) -> Mapping[int, Mapping[str, tuple[Matrix, Ints]]]:
+        """People with a further item to guess, by the number of known items: their records and the known items."""
+        ways = {"release": self.people, "control": self.others}
+        drawn = {
+            known: {way: (people, *people.draw(known, known + 1, self.most, self.seed))
+                    for way, people in ways.items() if people is not None}
+            for known in LEVELS
+        }  # fmt: skip
+        return {
+            known: {way: (people.records[places], itemsets) for way, (people, places, itemsets) in by_way.items()}
+            for known, by_way in drawn.items()
+        }
+
+    def found(self, published: Published, known: int) -> float:
+        """Return for how many people `known` items lead to their record in `published`."""
+        places, itemsets = self.known[known]
+        number = self.numbered(published)
+        return float(reidentified(published.estimator, number[itemsets], published.row_of[places]).sum())
+
+    def numbered(self, published: Published) -> Ints:
+        """Return the number that a release has for each item of the vocabulary, -1 for an item it does not have."""
+        return np.array([published.number.get(name, -1) for name in self.names], np.int64)
+
+    @cached_property
+    def exposed(self) -> Mapping[int, float]:
+        """The people whose records are found in the original data, by the number of known items."""
+        first = self.people.records
+        number = {name: at for at, name in enumerate(self.names)}
+        whole = Published(plain_records(first), number, np.arange(first.shape[0]))
+        return {known: self.found(whole, known) for known, (places, _) in self.known.items() if len(places)}
+
+    @cached_property
+    def compared(self) -> tuple[Shares, Matrix, Matrix] | None:
+        """The reference of membership, and the records of people in the data and of others; None without enough."""
+        if self.others is None or self.others.records.shape[0] < FEWEST_CONTROLS:
+            return None
+        records = self.others.records
+        order = np.random.default_rng([self.seed, records.shape[0]]).permutation(records.shape[0])
+        third = len(order) // 3
+        reference = Shares(plain_records(records[order[:third]]), np.arange(len(self.names)), third)
+        members = drawn_people(np.diff(self.people.records.indptr), 1, self.most, self.seed)
+        return reference, self.people.records[members], records[np.sort(order[third:])[: self.most]]
+
+
+class _ReleaseFigures:
+    """The figures of one release, and the input for the figures after an attack."""
+
+    def __init__(self, held: StoredRelease, published: Published, people: _Drawn) -> None:
+        self.held, self.published, self.people = held, published, people
 
     @property
     def note(self) -> str | None:
         """Return the note on these figures."""
-        people = self.people.records.shape[0]
+        people, most, others = self.people.people.records, self.people.most, self.people.others
         notes = []
-        if self.most is not None and self.most < people:
-            off = 100 * (wilson(0.5, Z * Z / self.most)[1] - 0.5)
-            notes.append(DRAWN.format(self.most, people, self.seed, off))
-        if self.others is None:
+        if most is not None and most < people.shape[0]:
+            off = 100 * (wilson(0.5, Z * Z / most)[1] - 0.5)
+            notes.append(DRAWN.format(most, people.shape[0], self.people.seed, off))
+        if others is None:
             notes.append(NO_CONTROL.format("FILE" if self.held.making.method == "unknown" else "held_out"))
         else:
-            notes.append(CONTROL.format(self.others.records.shape[0], HELD_OUT if self.held_out else ""))
-            if not self.held_out and (alike := _count_equal_records(self.people.records, self.others.records)):
+            held_out = self.people.held_out
+            notes.append(CONTROL.format(others.records.shape[0], HELD_OUT if held_out else ""))
+            if not held_out and (alike := _count_equal_records(people, others.records)):
                 notes.append(ALSO_HERE.format(alike))
-            if self.others.records.shape[0] < FEWEST_CONTROLS:
+            if others.records.shape[0] < FEWEST_CONTROLS:
                 notes.append(TOO_FEW.format(FEWEST_CONTROLS))
         return "; ".join(notes)
-
-    def _number(self, published: Published) -> Ints:
-        """Return the number that a release has for each item of the vocabulary, -1 for an item it does not have."""
-        return np.array([published.number.get(name, -1) for name in self.names], np.int64)
-
-    def _found(self, published: Published, known: int) -> float:
-        places, itemsets = self.drawn[known]
-        return float(
-            reidentified(published.estimator, self._number(published)[itemsets], published.row_of[places]).sum()
-        )
 
     @cached_property
     def exposed(self) -> list[MetricValue]:
@@ -186,38 +228,28 @@ class _ReleaseFigures:
         return [*chain.from_iterable(map(self._inferred, LEVELS)), *self._membership()]
 
     def _exposed(self) -> Iterator[MetricValue]:
-        first = self.people.records
-        whole = Published(
-            plain_records(first), {name: at for at, name in enumerate(self.names)}, np.arange(first.shape[0])
-        )
-        for known, (places, _) in self.drawn.items():
-            for ending, published in {"original": whole, "release": self.published}.items():
-                if len(places):
-                    exposed = self._found(published, known)
-                    yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, len(places)
+        for known, original in self.people.exposed.items():
+            count = len(self.people.known[known][0])
+            for ending, exposed in (("original", original), ("release", self.people.found(self.published, known))):
+                yield POOLED, f"exposed_{known}_{ending}", exposed, exposed, count
 
     def after(self, published: Published | None) -> Iterator[MetricValue]:
         """Yield the people exposed after an attack: never fewer than in the release, which an attacker has as well."""
         released = {name: value for _, name, value, *_ in self.exposed}
-        for known, (places, _) in self.drawn.items():
-            if len(places):
-                exposed = released[f"exposed_{known}_release"] or 0.0
-                if published is not None:
-                    exposed = max(exposed, self._found(published, known))
-                yield POOLED, f"exposed_{known}", exposed, exposed, len(places)
+        for known in self.people.exposed:
+            exposed = released[f"exposed_{known}_release"] or 0.0
+            if published is not None:
+                exposed = max(exposed, self.people.found(published, known))
+            yield POOLED, f"exposed_{known}", exposed, exposed, len(self.people.known[known][0])
 
     def _inferred(self, known: int) -> Iterator[MetricValue]:
-        guesses = {}
-        for way, people in {"release": self.people, "control": self.others}.items():
-            if people is None:
-                continue
-            places, itemsets = people.draw(known, known + 1, self.most, self.seed)
-            if len(places):
-                number, estimator = self._number(self.published), self.published.estimator
-                held = _renumbered(people.records[places], number, estimator.items)
+        guesses, number, estimator = {}, self.people.numbered(self.published), self.published.estimator
+        for way, (records, itemsets) in self.people.guessed[known].items():
+            if records.shape[0]:
+                held = _renumbered(records, number, estimator.items)
                 guesses[way] = guess_items(estimator, number[itemsets], held)
                 right = float(guesses[way][1].sum())
-                yield POOLED, f"inferred_{known}_{way}", right, right, len(places)
+                yield POOLED, f"inferred_{known}_{way}", right, right, records.shape[0]
         if len(guesses) < 2:
             return
         for ending, share in SUREST.items():
@@ -228,18 +260,12 @@ class _ReleaseFigures:
                     yield POOLED, name, value, None, None
 
     def _membership(self) -> Iterator[MetricValue]:
-        if self.others is None or self.others.records.shape[0] < FEWEST_CONTROLS:
+        if self.people.compared is None:
             return
-        records = self.others.records
-        order = np.random.default_rng([self.seed, records.shape[0]]).permutation(records.shape[0])
-        third = len(order) // 3
-        identity = np.arange(len(self.names))
-        reference = Shares(plain_records(records[order[:third]]), identity, third)
-        published = Shares(self.published.estimator, self._number(self.published), self.people.records.shape[0])
-        members = drawn_people(np.diff(self.people.records.indptr), 1, self.most, self.seed)
-        others = np.sort(order[third:])[: self.most]
-        inside = membership_scores(published, reference, self.people.records[members])
-        outside = membership_scores(published, reference, records[others])
+        reference, members, others = self.people.compared
+        number, size = self.people.numbered(self.published), self.people.people.records.shape[0]
+        published = Shares(self.published.estimator, number, size)
+        inside, outside = (membership_scores(published, reference, records) for records in (members, others))
         yield POOLED, "membership_auc", auc(inside, outside), None, None
         yield POOLED, "membership_at_1", true_positives(inside, outside, FALSE_POSITIVES), None, None
 

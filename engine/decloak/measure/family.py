@@ -6,7 +6,7 @@ help texts are derived from it.
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
@@ -31,6 +31,7 @@ __all__ = [
     "MetricLine",
     "MetricResult",
     "MetricValue",
+    "SharedValues",
 ]
 
 POOLED = -1
@@ -132,6 +133,23 @@ class Family:
 
 
 Held = TypeVar("Held", bound=StoredRelease, covariant=True)
+Value = TypeVar("Value")
+
+
+class SharedValues:
+    """Values of one original data set, which its releases share; those of another data set replace them."""
+
+    def __init__(self) -> None:
+        self._original: Dataset | None = None
+        self._values: dict[object, object] = {}
+
+    def of(self, original: Dataset, work_out: Callable[[Dataset], Value]) -> Value:
+        """Return the result of `work_out` for `original`, computed once for equal functions."""
+        if self._original is not original:
+            self._original, self._values = original, {}
+        if work_out not in self._values:
+            self._values[work_out] = work_out(original)
+        return self._values[work_out]  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -151,6 +169,8 @@ class AttackResult(Generic[Held]):
     """The columns of the data whose values are items, such as `sex=f`: two items of one column exclude each other."""
     assigned: AssignmentList | None = None
     """The assignments, while the attack still has them."""
+    shared: SharedValues = field(default_factory=SharedValues)
+    """Values of the original data, which other releases share."""
 
     @cached_property
     def idle(self) -> str | None:

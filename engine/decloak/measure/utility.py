@@ -1,12 +1,13 @@
 """The utility of a release for its readers: counts of itemsets, frequent itemsets, and remaining items."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from decloak.arrays import Floats
+from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import FilePath, location
@@ -19,6 +20,9 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult, Metri
 from decloak.measure.kernels.estimate.estimator import estimates_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
+
+if TYPE_CHECKING:
+    from decloak.measure.kernels.estimate.counts import Frequent
 
 __all__ = ["FAMILY", "UtilitySettings", "errors_of_release"]
 
@@ -71,8 +75,9 @@ def _measure(
     if held.original is None:
         return [], UNKNOWN.format("utility")
     published = with_exclusive(published_by(held), attacked.exclusive)
-    wanted = None if workload is None else _read_wanted_itemsets(attacked.folder / workload)
-    figures = list(_of_estimates(held, published, wanted or queries, itemsets, bound, seed))
+    counted = attacked.shared.of(held.original, _Counted(queries, seed, workload, attacked.folder))
+    frequent = attacked.shared.of(held.original, _Frequent(itemsets))
+    figures = list(_of_estimates(published, counted, frequent, itemsets, bound))
     if constraints is not None:
         sets = read(attacked.folder / constraints, PLAIN).transactions
         figures += _of_constraints(held, published, sets, queries, bound, seed)
@@ -97,15 +102,62 @@ def _read_wanted_itemsets(path: FilePath) -> Dataset:
     return wanted
 
 
+class _Counts(NamedTuple):
+    """The itemsets that readers count, by their size, as columns of numbers of items, and their original counts."""
+
+    names: Sequence[str]
+    records: int
+    asked: Mapping[int, tuple[Ints, Floats]]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Draws or reads the itemsets that readers count; equal for equal settings."""
+
+    queries: int
+    seed: int
+    workload: str | None
+    folder: Folder = field(compare=False)
+
+    def __call__(self, original: Dataset) -> _Counts:
+        from decloak.counting.itemsets import coded_items
+        from decloak.measure.kernels.estimate import counts
+
+        records, names = coded_items(original.rows)
+        whole, asked = counts.plain_records(records), {}
+        wanted = None if self.workload is None else _read_wanted_itemsets(self.folder / self.workload).transactions
+        place = {name: at for at, name in enumerate(names)}
+        for size in SIZES:
+            if wanted is None:
+                drawn = counts.drawn_queries(records, counts.signatures(records), size, self.queries, self.seed)
+            else:  # an item that no record has is -1, as in a release
+                sets = [[place.get(item, -1) for item in items] for items in wanted if len(items) == size]
+                drawn = np.array(sets, np.int64).reshape(-1, size).T
+            if drawn.shape[1]:
+                asked[size] = drawn, estimates_of(whole, drawn)
+        return _Counts(names, records.shape[0], asked)
+
+
+@dataclass(frozen=True)
+class _Frequent:
+    """Finds the most frequent itemsets; equal for equal settings."""
+
+    itemsets: int
+
+    def __call__(self, original: Dataset) -> list["Frequent"]:
+        from decloak.counting.itemsets import coded_items
+        from decloak.measure.kernels.estimate import counts
+
+        return counts.most_frequent_itemsets(coded_items(original.rows)[0], counts.WIDER * self.itemsets)
+
+
 def _of_estimates(
-    held: StoredRelease, published: Published, queries: int | Dataset, itemsets: int, bound: float, seed: int
+    published: Published, counted: _Counts, frequent: Sequence["Frequent"], itemsets: int, bound: float
 ) -> Iterator[MetricValue]:
     """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain."""
-    from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
 
-    assert held.original is not None
-    errors = query_errors(held, published, queries, bound, seed)
+    errors = _query_errors(published, counted, bound)
     for size, of_size in errors.items():
         yield POOLED, f"count_error_{size}", float(of_size.mean()), None, None
     if errors:
@@ -113,9 +165,7 @@ def _of_estimates(
         yield POOLED, "count_error", float(np.mean([one.mean() for one in errors.values()])), None, None
         yield POOLED, "count_error_median", float(np.median(every)), None, None
         yield POOLED, "count_error_95", float(np.percentile(every, 95)), None, None
-    records, names = coded_items(held.original.rows)
-    number = np.array([published.number.get(name, -1) for name in names], np.int64)
-    frequent = counts.most_frequent_itemsets(records, counts.WIDER * itemsets)
+    number = _numbered(published, counted.names)
     places = np.concatenate([one.places for one in frequent])
     estimates = np.concatenate([estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
     order = np.argsort(places)
@@ -125,35 +175,24 @@ def _of_estimates(
         yield POOLED, "itemsets_f1", kept.f1, None, None
 
 
-def query_errors(
-    held: StoredRelease, published: Published, queries: int | Dataset, bound: float, seed: int
-) -> dict[int, Floats]:
+def _numbered(published: Published, names: Sequence[str]) -> Ints:
+    """Return the number that a release has for each item, -1 for an item it does not have."""
+    return np.array([published.number.get(name, -1) for name in names], np.int64)
+
+
+def _query_errors(published: Published, counted: _Counts, bound: float) -> dict[int, Floats]:
     """Return the error of each count, by the size of its itemset.
 
-    `held` is the release, `published` its estimator. `queries` are the itemsets to count, or how many random ones of
-    each size. Counts below the share `bound` of the records count as it. The same `seed` draws the same itemsets.
+    `published` is the estimator of the release. Counts below the share `bound` of the records count as it.
     """
-    from decloak.counting.itemsets import coded_items
     from decloak.measure.kernels.estimate import counts
-    from decloak.measure.kernels.estimate.counts import signatures
 
-    assert held.original is not None
-    records, names = coded_items(held.original.rows)
-    whole = counts.plain_records(records)
-    number = np.array([published.number.get(name, -1) for name in names], np.int64)
-    least, errors = bound * records.shape[0], {}
-    place = {name: at for at, name in enumerate(names)}
-    for size in SIZES:
-        if isinstance(queries, int):
-            drawn = counts.drawn_queries(records, signatures(records), size, queries, seed)
-        else:  # an item that no record has is -1, as in a release
-            sets = [[place.get(item, -1) for item in items] for items in queries.transactions if len(items) == size]
-            drawn = np.array(sets, np.int64).reshape(-1, size).T
-        if drawn.shape[1]:
-            asked = np.append(number, -1)[drawn]
-            true, estimates = estimates_of(whole, drawn), estimates_of(published.estimator, asked)
-            errors[size] = counts.count_errors(estimates, true, max(least, np.finfo(float).tiny))
-    return errors
+    number = np.append(_numbered(published, counted.names), -1)
+    least = max(bound * counted.records, np.finfo(float).tiny)
+    return {
+        size: counts.count_errors(estimates_of(published.estimator, number[drawn]), true, least)
+        for size, (drawn, true) in counted.asked.items()
+    }
 
 
 def errors_of_release(
@@ -163,9 +202,9 @@ def errors_of_release(
 
     Items of one of the columns in `exclusive` exclude each other.
     """
-    queries = settings.queries if settings.workload is None else _read_wanted_itemsets(folder / settings.workload)
-    published = with_exclusive(published_by(held), exclusive)
-    return query_errors(held, published, queries, settings.bound, settings.seed)
+    assert held.original is not None
+    counted = _Counted(settings.queries, settings.seed, settings.workload, folder)(held.original)
+    return _query_errors(with_exclusive(published_by(held), exclusive), counted, settings.bound)
 
 
 def _of_constraints(
@@ -178,7 +217,7 @@ def _of_constraints(
 
     assert held.original is not None
     records, names = coded_items(held.original.rows)
-    number = np.array([published.number.get(name, -1) for name in names], np.int64)
+    number = _numbered(published, names)
     least, errors = max(bound * records.shape[0], np.finfo(float).tiny), []
     for place, items in enumerate(sets):
         columns = np.array([at for at, name in enumerate(names) if name in set(items)], np.int64)
@@ -216,7 +255,7 @@ def _of_classes(
     column = np.array([place.get(name, len(names)) for name in others.rows.names], np.int64)
     people = others.rows.matrix(column, len(names) + 1)[:, : len(names)]
     true, size = classify.class_of(people, at), records.shape[0]
-    number = np.array([published.number.get(name, -1) for name in names], np.int64)
+    number = _numbered(published, names)
     trained = {
         "_original": classify.class_counts(counts.plain_records(records), np.arange(len(names)), at, size),
         "_release": classify.class_counts(published.estimator, number, at, size),

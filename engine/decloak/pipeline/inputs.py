@@ -1,6 +1,6 @@
 """The files that a scenario names, read once in a run: by digest for the plan, by content for checks and stages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from decloak.anonymisers.method import NewRelease, StoredContent
@@ -13,6 +13,7 @@ from decloak.data.repeats import WARNING, WRITTEN
 from decloak.data.sampling import RecordSplit, control_share, split_records
 from decloak.digest import digest
 from decloak.errors import DecloakError, no_release, quote
+from decloak.measure.family import SharedValues
 from decloak.relate.relatedness import KnownSample
 from decloak.relate.wordnet_files import FILES as WORDNET
 from decloak.relate.wordnet_files import check_database
@@ -34,6 +35,9 @@ class Inputs:
     _original: tuple[str, Dataset] | None = None
     _release: tuple[str, NewRelease[StoredContent]] | None = None
     _records: tuple[Dataset, str] | None = None
+    _split: tuple[Dataset, float, int, RecordSplit] | None = None
+    shared: SharedValues = field(default_factory=SharedValues, init=False)
+    """Values of the original data that measures computed."""
 
     def digest_of(self, name: str) -> str:
         path = self.folder.path / name
@@ -95,7 +99,9 @@ class Inputs:
     def _divided(self, original: Dataset, share: float | Literal["control"], seed: int) -> RecordSplit:
         if share == "control":
             share = control_share(len(original.transactions))
-        parts = split_records(original, share, seed)
+        if self._split is None or self._split[0] is not original or self._split[1:3] != (share, seed):
+            self._split = original, share, seed, split_records(original, share, seed)
+        parts = self._split[3]
         if not (len(parts.remaining.transactions) and len(parts.held_out.transactions)):
             message = f"a share of {share:g} of {len(original.transactions):,} records leaves none"
             raise DecloakError(message, "attacker.knows", "hold out a share that leaves some on both sides")

@@ -211,6 +211,7 @@ class Pipeline:
             self.scenario.listed_families,
             self.scenario.data.exclusive,
             self._assigned.get(planned.digest),
+            inputs.shared,
         )
 
     def _measure(

@@ -37,7 +37,7 @@ from decloak.store.sandbox_guard import one_process
 from decloak.store.writing import write_requests
 from decloak.yaml.tree import Location
 
-__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run"]
+__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run", "run_document"]
 
 
 class Measure(NamedTuple):
@@ -145,8 +145,28 @@ def run(
     if dask is not None:
         check_address(dask, allow_send)
     document = load(scenario, overrides, data)
-    offline = any(case.scenario.offline for case in document.cases)
-    inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
+    return run_document(
+        document, Inputs(document.folder), store=store, progress=progress, allow_send=allow_send, only=only, jobs=jobs,
+        memory=memory, dask=dask,
+    )  # fmt: skip
+
+
+@one_process()
+def run_document(
+    document: Document,
+    inputs: Inputs,
+    *,
+    store: str | Path,
+    progress: Progress | None = None,
+    allow_send: Sequence[str] = (),
+    only: str | None = None,
+    jobs: int = 1,
+    memory: int | None = None,
+    dask: str | None = None,
+) -> Run:
+    """Run a scenario that was read, as `run` does. Runs with the same `inputs` read their files once."""
+    if any(case.scenario.offline for case in document.cases):
+        inputs.kept_counts = kept_counts(store)
     planned = selected(plans(document, inputs), only)
     ending.check()
     listener, place = progress or Progress(), location(document.path)

@@ -29,11 +29,10 @@ def reidentified(estimator: Estimator, itemsets: Ints, records: Ints) -> Mask:
 
     `estimator` answers for the release, `itemsets` are the known items and `records` the own records of the people.
     """
-    supports, parts = estimates_of(estimator, itemsets), [np.zeros(0, np.bool_)]
-    for batch in batches(itemsets.shape[1]):
-        # A probability of exactly 1/11 is not above it, however the floats were rounded.
-        parts.append(estimator.weights(itemsets[:, batch], records[batch]) > supports[batch] * FOUND * (1 + 1e-9))
-    return np.concatenate(parts)
+    weights = (estimator.weights(itemsets[:, batch], records[batch]) for batch in batches(itemsets.shape[1]))
+    # A probability of exactly 1/11 is not above it, however the floats were rounded.
+    found: Mask = np.concatenate([np.zeros(0), *weights]) > estimates_of(estimator, itemsets) * FOUND * (1 + 1e-9)
+    return found
 
 
 def guess_items(estimator: Estimator, itemsets: Ints, held: Matrix) -> tuple[Floats, Floats]:
