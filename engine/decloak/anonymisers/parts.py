@@ -163,15 +163,17 @@ def _counts_file(store: Path, original: str, tree: Hierarchy) -> Path:
     return parts_folder(store) / f"counts-{nodes[:16]}.npz"
 
 
-def read_counts(store: Path, original: str, tree: Hierarchy) -> Counted | None:
+def read_counts(store: Path, original: str, tree: Hierarchy, *, pairs: bool = True) -> Counted | None:
     """Return the counts beside `store` of the data with the key `original` by the nodes of `tree`, None if there are
-    none.
+    none. Without `pairs` the table is empty.
     """
     path = _counts_file(store, original, tree)
     if not path.is_file():
         return None
     with np.load(path, allow_pickle=False) as held:
-        return Counted(*(held[name] for name in Counted._fields)) if {*Counted._fields} <= {*held.files} else None
+        if not {*Counted._fields} <= {*held.files}:
+            return None
+        return Counted(held["table"] if pairs else pair_table(0), *(held[name] for name in Counted._fields[1:]))
 
 
 def _write_counts(counted: Counted, path: Path) -> None:
@@ -204,7 +206,10 @@ def cut_in_parts(
     labels, place = [tree.labels[node] for node in used], np.full(len(tree.labels), -1, np.int32)
     place[used] = np.arange(len(used))
     of_leaf = place[tree.above(cut)]
-    together = counted.table[np.minimum.outer(used, used), np.maximum.outer(used, used)]
+    ascending = np.sort(used)
+    together = counted.table[np.ix_(ascending, ascending)]
+    order = np.searchsorted(ascending, used)
+    together = np.maximum(together, together.T)[np.ix_(order, order)]
     making = folder / f".making-{os.getpid()}-{key[:16]}"
     making.mkdir(mode=0o700)
     try:
@@ -228,8 +233,9 @@ def cut_in_parts(
 
 def _copies(table: PairTable, origin: str) -> list[str]:
     """Return a warning if records repeat as a whole: then a number above 1 divides the count of each pair."""
-    whole = table[(table > 0) & (table < np.iinfo(table.dtype).max)]
-    times = int(np.gcd.reduce(whole)) if np.count_nonzero(np.diagonal(table)) >= KINDS else 1
+    most = np.iinfo(table.dtype).max
+    rows = (np.gcd.reduce(row[(row > 0) & (row < most)]) for row in table)  # a row at a time, for the memory
+    times = int(np.gcd.reduce(np.fromiter(rows, np.int64))) if np.count_nonzero(np.diagonal(table)) >= KINDS else 1
     said = f"{WARNING}{quote(origin, 200)[1:-1]}: {WRITTEN} {times} times: all counts of pairs of items are multiples"
     return [f"{said} of {times}; {REPEATS_REMEDY}"] if times > 1 else []
 

@@ -188,8 +188,8 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
         message = f"sets of {m} items" if m > 2 else f"{len(names):,} items with k = {k}: {COUNTABLE}"
         raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
     table, supports = count_pairs(data.blocks, names)
-    rare = (table > 0) & (table < k)
-    alone, pairs = np.flatnonzero(np.diagonal(rare)), np.argwhere(np.triu(rare, 1)) if m == 2 else np.zeros((0, 2), int)
+    alone = np.flatnonzero((supports > 0) & (supports < k))
+    pairs = _rare_pairs(table if m == 2 else table[:0], k)
     minimal = (supports[pairs] >= k).all(axis=1)
     sets = [(code, code) for code in alone.tolist()[:most]]
     sets += [tuple(pair) for part in (pairs[minimal], pairs[~minimal]) for pair in part[:most].tolist()]
@@ -197,6 +197,15 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
         (tuple(names[code] for code in dict.fromkeys(pair)), int(table[pair])) for pair in sets[:most]
     ]
     return FirstViolations(rows, lambda: len(alone) + len(pairs))
+
+
+def _rare_pairs(table: PairTable, k: int) -> Ints:
+    """Return the pairs a < b of `table` in 1 to `k` - 1 records, ascending. A row at a time takes little memory."""
+    rare = [
+        row + 1 + np.flatnonzero((cells[row + 1 :] > 0) & (cells[row + 1 :] < k)) for row, cells in enumerate(table)
+    ]
+    first = np.repeat(np.arange(len(rare)), [len(second) for second in rare])
+    return np.column_stack((first, np.concatenate([first[:0], *rare])))
 
 
 COUNTABLE = f"parts can have {NODES:,}, and up to {WIDE:,} with k up to 255"

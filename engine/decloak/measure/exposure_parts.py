@@ -53,7 +53,7 @@ class PartedExposure:
         assert held.original is not None
         assert held.tree is not None
         tree, blocks, store = held.tree, held.original.blocks, held.store
-        counted = read_counts(store, _original_key(held), tree)
+        counted = read_counts(store, _original_key(held), tree, pairs=False)
         if counted is None:
             where = quote(str(held.files), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
