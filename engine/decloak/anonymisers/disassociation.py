@@ -1,11 +1,13 @@
 """Method disassociation: clusters of records, published as chunks that hide which record had which items."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from decloak.anonymisers.chunk_parts import disassociate_in_parts
 from decloak.anonymisers.kernels.disassociation import CoverCure, check_records, disassociate, make_release
 from decloak.anonymisers.method import Anonymiser, DisassociatingMethod, MethodOptions, NewRelease, Stopwatch
 from decloak.attacker.cover import cover_problems
@@ -13,6 +15,7 @@ from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.guarantees import Disassociation
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import PartedData
 from decloak.data.formats.folder import Folder
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
@@ -86,6 +89,26 @@ class DisassociationMethod(DisassociatingMethod):
         return NewRelease(
             made.release, self.method, settings, loss=loss, truth=np.concatenate(made.truth), cut=made.cut
         )
+
+    @property
+    def splits_records(self) -> bool:
+        """True if no cluster depends on another: shared chunks and supports of items need all records."""
+        return not (self.refine or self.totals)
+
+    def publish_parts(
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+    ) -> NewRelease[Disassociated]:
+        """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are not used.
+
+        `original` and `key` are the keys of the data and of the release.
+        """
+        settings = self.model_dump(exclude={"method", *self._unset_options})
+        clock = Stopwatch()
+        release, loss, notes = disassociate_in_parts(
+            data, self.k, self.m, self.max_cluster, self.cover, store, original, key
+        )
+        settings["max_cluster"] = release.parameters["max_cluster"]
+        return NewRelease(release, self.method, settings, loss | clock.seconds, notes=notes)
 
     @property
     def _unset_options(self) -> set[str]:

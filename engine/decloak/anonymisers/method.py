@@ -227,7 +227,7 @@ class Method(ConfigSection):
 
         `original` and `key` are the keys of the data and of the release.
         """
-        raise DecloakError(f"{self.method} needs all records in memory", hint="use method: cut with m: 2")
+        raise DecloakError(f"{self.method} needs all records in memory", hint="use cut or disassociation, or no parts")
 
     @abstractmethod
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[StoredContent]:

@@ -12,8 +12,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,7 +58,11 @@ __all__ = [
     "catalogue",
     "cut_in_parts",
     "hierarchy_by",
+    "in_store",
+    "making_folder",
+    "randomness",
     "read_counts",
+    "write_rows",
 ]
 
 SHUFFLED = "the records are in random order, in {}; each file has records of the whole data"
@@ -177,7 +181,7 @@ def read_counts(store: Path, original: str, tree: Hierarchy, *, pairs: bool = Tr
 
 
 def _write_counts(counted: Counted, path: Path) -> None:
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    beside = _made(path.parent) / f".{os.getpid()}.{path.name}"
     np.savez(beside, **counted._asdict())
     beside.replace(path)
 
@@ -192,10 +196,7 @@ def cut_in_parts(
     if not_countable(len(tree.labels), k):
         message = f"the hierarchy has {len(tree.labels):,} nodes and k is {k}: {COUNTABLE}"
         raise DecloakError(message, hint="leave out rare items, or use parts: false if the records fit into memory")
-    folder, coding = parts_folder(store), NodeCoding(tree.items, tree.leaf, tree.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    _sweep(folder)
-    counted = read_counts(store, original, tree)
+    coding, counted = NodeCoding(tree.items, tree.leaf, tree.parent), read_counts(store, original, tree)
     if counted is None:
         counted = _counted(data.blocks, coding)
         _write_counts(counted, _counts_file(store, original, tree))
@@ -210,25 +211,46 @@ def cut_in_parts(
     together = counted.table[np.ix_(ascending, ascending)]
     order = np.searchsorted(ascending, used)
     together = np.maximum(together, together.T)[np.ix_(order, order)]
-    making = folder / f".making-{os.getpid()}-{key[:16]}"
-    making.mkdir(mode=0o700)
-    try:
+    with making_folder(store, key) as making:
         parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
         _recount(making, labels, np.triu(together), counted.supports[used], k)
         _write_counts(counted, _counts_file(store, original, tree))
+    catalogue = in_store(parts, store, key)
+    members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used}
+    names = {members: label for members, label in members.items() if members != (label,)}
+    supports = counted.supports[tree.leaf]
+    release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=catalogue)
+    loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
+    copies = [] if data.blocks.options.repeats else _copies(counted.table, data.origin)
+    return release, loss, [*copies, SHUFFLED.format(amount(len(parts), "file"))]
+
+
+def _made(folder: Path) -> Path:
+    """Return the `folder` for files beside a store, which is there then."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _sweep(folder)
+    return folder
+
+
+@contextmanager
+def making_folder(store: Path, key: str) -> Iterator[Path]:
+    """Give a folder for the files of the release `key` beside `store`; it takes its name if no error is raised."""
+    folder = _made(parts_folder(store))
+    making = folder / f".making-{os.getpid()}-{key[:16]}"
+    making.mkdir(mode=0o700)
+    try:
+        yield making
         final = folder / f"release-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
         making.replace(final)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    catalogue = [part._replace(path=os.path.relpath(final / part.path, store.parent)) for part in parts]
-    members = {tuple(sorted(tree.members(node))): tree.labels[node] for node in used}
-    names = {members: label for members, label in members.items() if members != (label,)}
-    supports = counted.supports[tree.leaf]
-    release = PartedRelease(CodedRows.of(()), (), data.origin, names, parts=tuple(catalogue))
-    loss: dict[str, object] = {"ncp": str(ExactRatio(ncp(tree, supports, cut)).exact)}
-    copies = [] if data.blocks.options.repeats else _copies(counted.table, data.origin)
-    return release, loss, [*copies, SHUFFLED.format(amount(len(parts), "file"))]
+
+
+def in_store(parts: Sequence[Part], store: Path, key: str) -> tuple[Part, ...]:
+    """Return the catalogue of the files `parts` of the release `key`, with paths from the folder of `store`."""
+    folder = f"{parts_folder(store).name}/release-{key[:16]}"
+    return tuple(part._replace(path=f"{folder}/{part.path}") for part in parts)
 
 
 def _copies(table: PairTable, origin: str) -> list[str]:
@@ -251,8 +273,11 @@ def _sweep(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _randomness(secret: str, *numbers: int) -> np.random.Generator:
-    """Return random numbers that depend on the original data, so that no reader of the release can repeat them."""
+def randomness(secret: str, *numbers: int) -> np.random.Generator:
+    """Return random numbers that depend on `secret`, the key of the original data, and on `numbers`.
+
+    No reader of the release can repeat them.
+    """
     digest = hashlib.sha256(":".join([secret, *map(str, numbers)]).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 
@@ -273,15 +298,20 @@ def _scatter(
         sums += signature_sums(sets.start, sets.codes, items)
         rows = CodedRows(sets.start, sets.codes, coding.items)
         labelled = sets_of(rows, of_leaf)
-        part = _randomness(secret, 0, number).integers(len(blocks), size=len(labelled))
+        part = randomness(secret, 0, number).integers(len(blocks), size=len(labelled))
         moved = CodedRows[str](labelled.start, labelled.codes, ()).select(np.argsort(part, kind="stable"))
         begins = np.searchsorted(np.sort(part), np.arange(len(blocks) + 1))
-        for name, array in (("codes", moved.codes), ("lengths", moved.lengths.astype(np.int32))):
-            beside = making / f".{name}-{number}.{os.getpid()}"
-            array.tofile(beside)
-            beside.replace(making / f".{name}-{number}")
+        write_rows(making, str(number), moved)
         segments.append((number, begins, moved.start[begins]))
     return segments, sums
+
+
+def write_rows(folder: Path, name: str, rows: CodedRows[str]) -> None:
+    """Write the codes and the lengths of `rows` to two files of `folder` that end in `name`, complete or not at all."""
+    for kind, array in (("codes", rows.codes), ("lengths", rows.lengths.astype(np.int32))):
+        beside = folder / f".{kind}-{name}.{os.getpid()}"
+        array.tofile(beside)
+        beside.replace(folder / f".{kind}-{name}")
 
 
 def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Sequence[str], making: Path, secret: str
@@ -295,7 +325,7 @@ def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Seque
             pieces.append(np.fromfile(making / f".{name}-{number}", np.int32, end - begin, offset=4 * begin))
         read[name] = np.concatenate(pieces)
     rows = CodedRows(np.concatenate(([0], np.cumsum(read["lengths"], dtype=np.int64))), read["codes"], labels)
-    shuffled = rows.select(_randomness(secret, 1, part).permutation(len(rows)))
+    shuffled = rows.select(randomness(secret, 1, part).permutation(len(rows)))
     path = making / f"part-{part:05}.parquet"
     write_part(path, shuffled)
     return part, Part.of(path, making, 1, len(rows), len(rows.codes))

@@ -246,17 +246,20 @@ def needs_look(file: Path) -> bool:
 
 def check_parts(
     file: Path, form: str, options: Options, k: int | None, m: int | None, most: int, *, alone: bool, flag: str = "--"
-) -> tuple[KmAnonymity, FirstViolations]:
-    """Return the guarantee, and the first `most` violations in the records of `file`, which are read in blocks.
+) -> tuple[KmAnonymity | Disassociation, FirstViolations]:
+    """Return the guarantee, and the first `most` violations in the records or clusters of `file`, read in blocks.
 
     `form` and `options` say how the file is read. It is an error if the check is not `alone`, or has no `k` and `m`.
     """
     from decloak.counting.blocks import rare_in_parts
+    from decloak.counting.cluster_blocks import faults_in_parts
     from decloak.data.formats.blocks import Blocks, PartedData
 
     if not alone or k is None or m is None:
         hint = f"give {flag}k and {flag}m, and no other check"
         raise DecloakError(f"{flag}parts checks sets of up to 2 items", hint=hint)
+    if form == "parquet" and (clusters := Blocks.of_clusters(file)) is not None:
+        return Disassociation(k, m), faults_in_parts(clusters, k, m, most)
     data = PartedData.of_blocks(Blocks.of(file, form, options), str(file))
     return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
 

@@ -13,10 +13,11 @@ from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import exposure_guesses, exposure_links
-from decloak.measure.exposure_figures import RecordExposure
+from decloak.measure.exposure_figures import RecordExposure, changes
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import (
-    PartedStored,
+    PartedDisassociation,
+    PartedSets,
     StoredDisassociation,
     StoredItemsetTable,
     StoredRelease,
@@ -29,6 +30,8 @@ __all__ = ["FAMILY"]
 BEYOND = (
     "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
 )
+
+NOT_COUNTED = "people are not counted: that needs all clusters of a disassociated release in memory"
 
 
 def _records(attacked: Attacked) -> MetricResult:
@@ -115,7 +118,10 @@ class _ImpliedOutside:
 def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     """Measure all figures of exposure; `settings` are the settings of the guesses."""
     held = attacked.release
-    if isinstance(held, PartedStored):
+    if isinstance(held, PartedDisassociation):
+        figures = RecordExposure(sum(part.records for part in held.parts), changes()).figures()
+        return list(figures), NOT_COUNTED
+    if isinstance(held, PartedSets):
         from decloak.measure.exposure_parts import PartedExposure
 
         return held.cached(PartedExposure(settings["targets"], settings["seed"]))

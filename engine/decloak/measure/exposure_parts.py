@@ -32,7 +32,7 @@ from decloak.measure.kernels.estimate.counts import known_items
 from decloak.measure.kernels.estimate.figures import FOUND
 from decloak.measure.kernels.targets import keep_rarest_items
 from decloak.parallel import merge_tasks
-from decloak.releases.stored import PartedStored
+from decloak.releases.stored import PartedSets
 
 __all__ = ["PartedExposure"]
 
@@ -48,7 +48,7 @@ class PartedExposure:
     targets: int
     seed: int
 
-    def __call__(self, held: PartedStored) -> MetricResult:
+    def __call__(self, held: PartedSets) -> MetricResult:
         """Return the figures of exposure of `held`, and a note on the draw."""
         assert held.original is not None
         assert held.tree is not None
@@ -115,7 +115,7 @@ class _Answers(NamedTuple):
     exposed: list[int]
 
 
-def _original_key(held: PartedStored) -> str:
+def _original_key(held: PartedSets) -> str:
     sql = "select d.digest from truth_release t join dataset d on d.id = t.original where t.release = ?"
     return str(held.connection.execute(sql, (held.number,)).fetchone()[0])
 

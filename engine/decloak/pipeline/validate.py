@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.family import Family
@@ -25,8 +26,8 @@ from decloak.yaml.source import Fault
 
 __all__ = ["plans", "selected"]
 
-IN_PARTS = "km_violation"
-"""The attack that stands for all where records are in files: it says that no attack ran."""
+IN_PARTS = {FormName.SET_GENERALISED: "km_violation", FormName.DISASSOCIATED: "cover"}
+"""The attack that stands for all where records are in files, by form of data: it says that no attack ran."""
 USUAL = {"k": 3, "m": 2}
 """The suggestion for a scenario without a level."""
 
@@ -55,7 +56,7 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     if scenario.attack != "all":
         return case
     if scenario.data.in_parts:
-        return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS,)}))
+        return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS[scenario.form.attacks],)}))
     rules = [catalogue.rule(name) for name in bundled_names()]
     # The folder of a rule says which form of data it is written for.
     folder_of_form = scenario.form.attacks.replace("-", "_")

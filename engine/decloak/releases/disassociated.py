@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from decloak.anonymisers.chunk_parts import PartedClusters
 from decloak.anonymisers.method import NewRelease
 from decloak.attacker.tables import anchor_pairs
 from decloak.attacker.written_order import order_notes
@@ -18,9 +19,10 @@ from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import CHUNKS, CHUNKS_CSV, TABLES, ReleaseFileFormat, published_items
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
-from decloak.releases.stored import StoredDisassociation
+from decloak.releases.stored import PartedDisassociation, StoredDisassociation
 from decloak.store.disassociated import write_clusters
-from decloak.store.record_links import link_origins, write_cut
+from decloak.store.record_links import link_original, link_origins, write_cut
+from decloak.store.records import dataset_of, read_parts
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["DisassociatedForm"]
@@ -44,16 +46,20 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Disassociated], original: int | None
     ) -> int:
         notes = (*prepared.notes, *order_notes(prepared.release))
+        parts = prepared.release.parts if isinstance(prepared.release, PartedClusters) else ()
         release = write_clusters(
-            connection, digest, prepared.release, prepared.method, prepared.parameters, notes, prepared.loss
+            connection, digest, prepared.release, prepared.method, prepared.parameters, notes, prepared.loss, parts
         )
-        if original is not None:
+        if original is not None and parts:
+            link_original(connection, release, original)  # no row is linked: parts keep no order of the records
+        elif original is not None:
             link_origins(connection, release, original, prepared.truth)
             write_cut(connection, release, prepared.cut)
         return release
 
     def load(self, connection: sqlite3.Connection, number: int) -> StoredDisassociation:
-        return StoredDisassociation(connection, number)
+        in_parts = read_parts(connection, dataset_of(connection, number))
+        return PartedDisassociation(connection, number) if in_parts else StoredDisassociation(connection, number)
 
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         if "context" in attacker.model_fields_set:

@@ -31,9 +31,8 @@ from decloak.releases.form import AnyForm, Publishing
 from decloak.releases.leak_check import HiddenFacts, Leak, find_leaks, manifest_leaks
 from decloak.releases.public_store import STORE, STORES, store_leaks
 from decloak.releases.registry import form_of
-from decloak.releases.stored import PartedStored, StoredRelease
+from decloak.releases.stored import PartedSets, PartedStored, StoredRelease
 from decloak.store.record_links import original_ids
-from decloak.store.records import dataset_of, read_parts
 
 __all__ = ["PublishedFiles", "publish_release"]
 
@@ -94,11 +93,11 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
 
 
 def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publishing) -> PublishedFiles:
-    """Copy the files of `held` into a new `folder`, with a list of the labels, and write the manifest beside it."""
+    """Copy the files of `held` into a new `folder`, with a list of any labels, and write the manifest beside it."""
     if folder.suffix or wish != Publishing():
         hint = "name a new folder, such as release, and leave the options out"
         raise DecloakError("this release is a folder of Parquet files", location(folder), hint)
-    parts, manifest_file = read_parts(held.connection, dataset_of(held.connection, held.number)), manifest_path(folder)
+    parts, manifest_file = held.parts, manifest_path(folder)
     files = held.blocks.files
     with report_write_errors(folder), atomic_paths(manifest_file) as (beside,), at_location(location(folder)):
         making = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -112,14 +111,17 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
                 if digests[copy.name] != part.digest:
                     hint = "run the scenario into another store"
                     raise DecloakError(f"{copy.name} is not as it was counted", hint=hint)
-            labels = sorted((label, item) for items, label in held.published.names.items() for item in items)
-            write_lines(["label,item", *map(join, labels)], making / "labels.csv")
-            digests["labels.csv"] = digest_of_file(making / "labels.csv")
-            counts = {"transactions": sum(part.records for part in parts), "files": len(parts)}
+            what, rows = "clusters", "records"
+            if isinstance(held, PartedSets):
+                what, rows = "the labels of each record", "transactions"
+                labels = sorted((label, item) for items, label in held.published.names.items() for item in items)
+                write_lines(["label,item", *map(join, labels)], making / "labels.csv")
+                digests["labels.csv"] = digest_of_file(making / "labels.csv")
+            counts = {rows: sum(part.records for part in parts), "files": len(parts)}
             parameters = published_parameters(held.making.method, held.making.parameters)
             manifest = Manifest(
                 form=form.name,
-                carrier="parquet: a folder of files with the labels of each record",
+                carrier=f"parquet: a folder of files with {what}",
                 method=held.making.method,
                 parameters=parameters,
                 order="random",

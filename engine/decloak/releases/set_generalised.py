@@ -24,7 +24,7 @@ from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
-from decloak.releases.stored import PartedStored, StoredSetRelease
+from decloak.releases.stored import PartedSets, StoredSetRelease
 from decloak.store import releases
 from decloak.store.record_links import link_original, link_origins
 from decloak.store.records import dataset_of, read_parts
@@ -74,7 +74,7 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
 
     def load(self, connection: sqlite3.Connection, number: int) -> StoredSetRelease:
         in_parts = read_parts(connection, dataset_of(connection, number))
-        return PartedStored(connection, number) if in_parts else StoredSetRelease(connection, number)
+        return PartedSets(connection, number) if in_parts else StoredSetRelease(connection, number)
 
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         for key in ("model", "share", "foreign", "frequent", "knowledge"):

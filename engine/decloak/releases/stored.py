@@ -19,7 +19,7 @@ import numpy as np
 from decloak.arrays import Mask
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
-from decloak.data.formats.blocks import Blocks, PartedData, parts_folder
+from decloak.data.formats.blocks import Blocks, Part, PartedData, parts_folder
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
@@ -38,6 +38,8 @@ from decloak.store.releases import read_stored_itemsets
 __all__ = [
     "UNKNOWN",
     "Making",
+    "PartedDisassociation",
+    "PartedSets",
     "PartedStored",
     "Rows",
     "StoredDisassociation",
@@ -202,8 +204,8 @@ class StoredSetRelease(StoredRelease):
         return read_tree(self.connection, self.number)
 
 
-class PartedStored(StoredSetRelease):
-    """A release whose records are in files beside the store."""
+class PartedStored(StoredRelease):
+    """A release whose records or clusters are in files beside the store."""
 
     original: PartedData | None
     """Truth: the blocks of the original records; the pipeline sets them."""
@@ -220,10 +222,20 @@ class PartedStored(StoredSetRelease):
         return parts_folder(self.store)
 
     @property
+    def parts(self) -> list[Part]:
+        """The catalogue of the published files."""
+        return read_parts(self.connection, dataset_of(self.connection, self.number))
+
+    @property
     def blocks(self) -> Blocks:
-        """The blocks of the published records."""
-        parts = read_parts(self.connection, dataset_of(self.connection, self.number))
-        return Blocks.of_parts(self.store.parent, self.files, parts)
+        """The blocks of the published files."""
+        return Blocks.of_parts(self.store.parent, self.files, self.parts)
+
+
+class PartedSets(PartedStored, StoredSetRelease):
+    """A release of transactions whose records are in files."""
+
+    original: PartedData | None
 
 
 class StoredSynthetic(StoredSetRelease):
@@ -289,3 +301,10 @@ class StoredDisassociation(StoredRelease):
         for place, items in cut.items():
             records[place] = tuple(item for item in records[place] if item not in items)
         return records
+
+
+class PartedDisassociation(PartedStored, StoredDisassociation):
+    """A disassociated release whose clusters are in files. No file says which record is behind a row."""
+
+    original: PartedData | None
+    rows: Rows | None = None

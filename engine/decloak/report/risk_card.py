@@ -53,6 +53,7 @@ ROWS = (
 """In the order of the card."""
 
 UNKNOWN = "the originals were not given"
+IN_FILES = "the clusters are in files"
 NO_RECORD = "no published record belongs to a person"
 GUESSES = "not applicable to attacks"
 NOBODY = "no attack had anything to compare"
@@ -240,7 +241,7 @@ def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: 
     release = _published(study, runs, f"{figure}_release", of)
     if release.mean is None:
         measured = known and _published(study, runs, "singled_out_1_release").mean is not None
-        return Cell(of, original, reason=NO_RECORD if measured else UNKNOWN)
+        return Cell(of, original, reason=NO_RECORD if measured else IN_FILES if known else UNKNOWN)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}

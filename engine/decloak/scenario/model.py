@@ -236,7 +236,8 @@ class Scenario(Varying):
     @property
     def families(self) -> tuple[str, ...]:
         """The families to measure."""
-        return tuple(map(family_of, self.measure or default_families(self.form.name)))
+        default = () if self.data.in_parts else default_families(self.form.name)
+        return tuple(map(family_of, self.measure or default))
 
     @property
     def listed_families(self) -> tuple[str, ...]:
@@ -364,8 +365,9 @@ class Scenario(Varying):
     def _parts(self) -> ConfigErrors:
         """Yield errors for what needs all records in memory."""
         if self.anonymise is not None and not self.anonymise.splits_records:
-            hint = "use method: cut with m: 2 and a hierarchy from a file, by names, popularity or random"
-            yield ("anonymise",), DecloakError("this method needs all records in memory", hint=f"{hint}, or no parts")
+            cut = "cut with m: 2 and a hierarchy from a file, by names, popularity or random"
+            hint = f"use method: {cut}, or disassociation without refine and totals, or no parts"
+            yield ("anonymise",), DecloakError("this method needs all records in memory", hint=hint)
         if self.order == "recorded":
             hint = "delete it, or delete parts"
             yield ("anonymise", "order"), DecloakError("records in parts are in random order", hint=hint)

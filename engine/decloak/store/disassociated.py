@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, groupby, islice, repeat
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.formats.blocks import Part
 from decloak.data.rows import CodedRows
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists, read_object
-from decloak.store.records import write_records
+from decloak.store.records import write_parts, write_records
 
 __all__ = ["read_clusters", "write_clusters", "write_totals"]
 
@@ -25,11 +26,13 @@ def write_clusters(
     parameters: Mapping[str, object],
     notes: Sequence[str] = (),
     loss: Mapping[str, object] | None = None,
+    parts: Sequence[Part] = (),
 ) -> int:
     """Write a disassociated `release` and return its number.
 
     Every row of a cluster becomes a record that shows its anchor. `digest` is the key of the stage; `method`,
-    `parameters` and `notes` describe the making of the release.
+    `parameters` and `notes` describe the making of the release. If its clusters are in files, `parts` is their
+    catalogue.
     """
     dataset = insert(
         connection, "dataset", digest=digest, kind="published", origin=release.origin, format="disassociated"
@@ -58,6 +61,7 @@ def write_clusters(
     insert_rows(connection, "joins (joint, cluster)", joins)
     _write_chunks(connection, list(_chunks(release, clusters, joints)), items)
     write_totals(connection, number, release.totals)
+    write_parts(connection, dataset, parts)
     return number
 
 

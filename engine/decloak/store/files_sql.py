@@ -7,7 +7,9 @@ from importlib import import_module
 from pathlib import Path
 
 from decloak.data.formats.blocks import ITEMS, Blocks, Part, parts_folder
+from decloak.data.formats.cluster_files import CLUSTER
 from decloak.data.formats.lines import location
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.store.inserting import quoted
@@ -25,8 +27,8 @@ TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "VARCHAR"}
 def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator[tuple[object, ...]]]]:
     """Give the columns and the rows of `query` over the files of `store`.
 
-    The view `record` has the data set and the elements of each record, `contains` a row for each element. Small tables
-    of the store are there as well.
+    The view `record` has the data set and the elements of each record, `contains` a row for each element. The view
+    `cluster` has the size and the chunks of each cluster. Small tables of the store are there as well.
     """
     try:
         duckdb = import_module("duckdb")
@@ -35,10 +37,11 @@ def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator
     with closing(connect_readonly(store)) as connection, closing(duckdb.connect(":memory:")) as memory:
         for table in COPIED:
             _copy(connection, memory.execute, table)
-        lists, files = _lists_of_items(connection, store)
-        if not lists:
+        queries, files = _queries(connection, store)
+        if not files:
             raise DecloakError("no records of this store are in Parquet files", location(store), "leave out --parts")
-        memory.execute(f"create view record as {' union all '.join(lists)}")
+        for view, parts in queries.items():
+            memory.execute(f"create view {view} as {' union all '.join(parts)}")
         memory.execute("create view contains as select dataset, unnest(elements) as item from record")
         memory.execute(f"set allowed_paths = [{', '.join(map(_text, files))}]")
         memory.execute("set enable_external_access = false")
@@ -50,7 +53,7 @@ def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator
             result = memory.execute(statements[0])
             yield [column[0] for column in result.description or ()], iter(result.fetchone, None)
         except duckdb.Error as error:
-            hint = "the tables are record, contains, " + ", ".join(COPIED)
+            hint = "the tables are record, contains, cluster, " + ", ".join(COPIED)
             raise DecloakError(f"SQL: {quote(str(error).splitlines()[0], 300)[1:-1]}", hint=hint) from None
 
 
@@ -63,15 +66,19 @@ def _copy(connection: sqlite3.Connection, execute: Callable[..., object], table:
         execute(f"insert into {table} select {', '.join(['unnest(?)'] * len(values))}", values)
 
 
-def _lists_of_items(connection: sqlite3.Connection, store: Path) -> tuple[list[str], list[str]]:
-    """Return a query of the lists of each data set in Parquet files, and these files."""
-    queries, files = list[str](), list[str]()
+def _queries(connection: sqlite3.Connection, store: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Return, by view, the query of each data set in Parquet files, and these files. The view `record` may be empty."""
+    queries = {"record": ["select null::bigint as dataset, null::varchar[] as elements where false"]}
+    files = list[str]()
     for dataset, kind, form in connection.execute("select id, kind, format from dataset order by id").fetchall():
         parts = read_parts(connection, dataset)
         if parts and (kind == "published" or form == "parquet"):
             paths, column = _files_of(store, kind, parts)
-            names = f"{quoted(column)}::varchar[] as elements"
-            queries.append(f"select {dataset} as dataset, {names} from read_parquet([{', '.join(map(_text, paths))}])")
+            view, columns = "record", f"{quoted(column)}::varchar[] as elements"
+            if form == FormName.DISASSOCIATED:
+                view, columns = "cluster", ", ".join(CLUSTER)
+            listed = f"select {dataset} as dataset, {columns} from read_parquet([{', '.join(map(_text, paths))}])"
+            queries.setdefault(view, []).append(listed)
             files += paths
     return queries, files
 

@@ -20,7 +20,7 @@ from decloak.errors import DecloakError, quote
 
 __all__ = [
     "CoverCure", "DisassociationResult", "ReleaseAndTruth", "check_records", "default_max_cluster", "disassociate",
-    "make_release",
+    "make_leaves", "make_release", "published_cluster",
 ]  # fmt: skip
 
 LARGEST = 1_000
@@ -105,11 +105,10 @@ def make_release(
     check_records(data, k)
     names, records = _coded(data.transactions)
     clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
-    leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
-    cut, moved = _cured(leaves, clusters, k, m, cover, names)
+    leaves, cut, moved = make_leaves(records, clusters, k, m, cover, names)
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
-    published = tuple(_cluster(leaf, names) for leaf in leaves)
+    published = tuple(published_cluster(leaf, names) for leaf in leaves)
     shared = tuple(_joint(joint, leaves, names) for joint in joints)
     release = Disassociated(
         published, shared, k, m, data.origin, parameters={"max_cluster": max_cluster}, cover=cover,
@@ -168,8 +167,24 @@ def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:
     return Leaf(records, item_rows, *vertical(item_rows, len(records), k, m))
 
 
+def make_leaves(
+    records: Sequence[Record],
+    clusters: Sequence[Sequence[int]],
+    k: int,
+    m: int,
+    cover: CoverCure | None,
+    names: Sequence[str],
+) -> tuple[list[Leaf], tuple[tuple[int, str], ...], int]:
+    """Split each of `clusters`, numbers of `records`, into chunks for `k` and `m`, and cure them as `cover` says.
+
+    Return the clusters, the suppressed occurrences by the `names` of their items, and the number of moved items.
+    """
+    leaves = [_leaf([records[number] for number in ids], k, m) for ids in clusters]
+    return leaves, *_cured(leaves, clusters, k, m, cover, names)
+
+
 def _cured(
-    leaves: list[Leaf], clusters: Sequence[Sequence[int]], k: int, m: int, cover: CoverCure | None, names: list[str]
+    leaves: list[Leaf], clusters: Sequence[Sequence[int]], k: int, m: int, cover: CoverCure | None, names: Sequence[str]
 ) -> tuple[tuple[tuple[int, str], ...], int]:
     """Cure every leaf in place; return the suppressed occurrences, and the number of moved items."""
     cut: list[tuple[int, str]] = []
@@ -200,7 +215,8 @@ def _anchor_order(leaf: Leaf, ids: list[int]) -> tuple[int, ...]:
     return tuple(number for _, _, number in ranked)
 
 
-def _cluster(leaf: Leaf, names: list[str]) -> Cluster:
+def published_cluster(leaf: Leaf, names: Sequence[str]) -> Cluster:
+    """Return the cluster that publishes `leaf`, with the `names` of its items."""
     chunk_of = {item: number for number, chunk in enumerate(leaf.chunks) for item in chunk}
     subrecords: list[list[tuple[str, ...]]] = [[] for _ in leaf.chunks]
     for record in leaf.records:
@@ -222,6 +238,6 @@ def _joint(joint: Shared, leaves: list[Leaf], names: list[str]) -> JointCluster:
     return JointCluster(joint.leaves, tuple(chunks))
 
 
-def _chunk(items: Iterable[int], subrecords: list[tuple[str, ...]], names: list[str]) -> Chunk:
+def _chunk(items: Iterable[int], subrecords: list[tuple[str, ...]], names: Sequence[str]) -> Chunk:
     """Return a chunk in lexicographic order: the order of the records must not be visible."""
     return Chunk(tuple(names[item] for item in sorted(items)), tuple(sorted(subrecords)))

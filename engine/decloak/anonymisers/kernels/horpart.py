@@ -58,10 +58,15 @@ class _Node:
         return taken
 
 
-def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False) -> Iterator[list[int]]:
-    """Yield `records` in parts of at most `max_cluster`; `strict` also splits a part of exactly that size."""
+def horizontal(
+    records: Sequence[Record], max_cluster: int, strict: bool = False, ignored: frozenset[int] = frozenset()
+) -> Iterator[list[int]]:
+    """Yield `records` in parts of at most `max_cluster`; `strict` also splits a part of exactly that size.
+
+    All records have the items that are `ignored`: earlier splits have used them.
+    """
     largest = max_cluster - strict
-    stack = [_Node(records, range(len(records)), frozenset())]
+    stack = [_Node(records, range(len(records)), ignored)]
     while stack:
         node = stack[-1]
         item = node.most_frequent()

@@ -32,7 +32,7 @@ from decloak.data.frames import cell_name
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["BLOCKED", "Block", "Blocks", "Part", "PartedData", "parts_folder", "write_part"]
+__all__ = ["BLOCKED", "CHUNKS", "Block", "Blocks", "Part", "PartedData", "parts_folder", "write_part"]
 
 BLOCKED = ("parquet", "basket", "jsonl", "spmf")
 """Formats with whole records in each row group, or in each line."""
@@ -42,6 +42,8 @@ LARGEST = 1 << 30
 """Largest number of bytes of a row group after unpacking."""
 ITEMS = "items"
 """The column of a written file."""
+CHUNKS = "record_chunks"
+"""The column of record chunks in a file of clusters."""
 ROW_GROUP = "write the file again with row groups of a million records"
 
 
@@ -98,8 +100,18 @@ class Blocks(NamedTuple):
             hint = f"write it as {' or '.join(BLOCKED)}, or read it whole: parts: false"
             raise DecloakError(f"the format {form} is not read in parts", location(path), hint)
         if form == "parquet":
-            return _of_parquet(Path(path), options)
+            found = _of_parquet(Path(path), options)
+            if found.column == CHUNKS:
+                message = "the file has the clusters of a release, and no records"
+                raise DecloakError(message, location(path), "name a file of records, or use decloak check --parts")
+            return found
         return cls(tuple(_text_blocks(Path(path), options)), form, options, head=_head(path, options))
+
+    @classmethod
+    def of_clusters(cls, path: FilePath) -> "Blocks | None":
+        """Return the blocks of a Parquet file or a folder of them with clusters, None if they have something else."""
+        found = _of_parquet(Path(path), Options(item=CHUNKS))
+        return found if found.column == CHUNKS else None
 
     @classmethod
     def of_parts(cls, folder: Path, inside: Path, parts: Sequence[Part]) -> "Blocks":
@@ -224,8 +236,9 @@ def _of_parquet(path: Path, options: Options) -> Blocks:
 
 
 def _list_column(lists: list[str], options: Options) -> str:
-    """Return the one of `lists`, columns of lists, that has the items of each record."""
-    lists = [options.item] if options.item in lists else lists
+    """Return the one of `lists`, columns of lists, that has the items of each record, or the chunks of each cluster."""
+    chosen = next((name for name in (CHUNKS, options.item) if name in lists), None)
+    lists = [chosen] if chosen is not None else lists
     if len(lists) != 1:
         message = f"{len(lists)} columns have a list for each record, and parts need one"
         raise DecloakError(message, hint="write one list of items a row, or read the file whole: parts: false")

@@ -1,0 +1,330 @@
+"""Disassociation of records that stay in files, which may be larger than memory.
+
+A node of HORPART is split by the supports of its items alone. So nodes larger than memory are split on disk, one item
+after the other: each block of a node becomes a block of the records with the item, and one of the others. A small node
+goes on in memory, by the code for data in memory. Its small clusters wait for those of other nodes, in the order of the
+recursion. So the clusters are those of the whole data.
+
+Each cluster goes to a random part, and the clusters of a part are in random order. Then the written files are checked:
+the guarantee holds, and each item has the occurrences of the data.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, islice, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cluster, make_leaves, published_cluster
+from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
+from decloak.anonymisers.parts import in_store, making_folder, randomness, write_rows
+from decloak.arrays import Ints
+from decloak.counting.blocks import merge_blocks, positions, scan, sets_of
+from decloak.counting.cluster_blocks import some_clusters
+from decloak.counting.disassociation_guarantee import check_release
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block, Blocks, Part, PartedData
+from decloak.data.formats.cluster_files import gather_pieces, write_pieces
+from decloak.data.representation import counted as amount
+from decloak.data.rows import CodedRows
+from decloak.errors import DecloakError, quote
+from decloak.parallel import merge_tasks
+
+__all__ = ["PartedClusters", "disassociate_in_parts"]
+
+NODE = 1 << 18
+"""Records of a node that one process holds in memory, as tuples."""
+BATCH = 1 << 16
+"""Records of the waiting clusters that one task makes, about."""
+SHUFFLED = "the {} are in random order, in {}; each file has clusters of the whole data"
+
+
+@dataclass(frozen=True, repr=False)
+class PartedClusters(Disassociated):
+    """A disassociated release whose clusters are in files: the catalogue of the files, and none of the clusters."""
+
+    parts: tuple[Part, ...] = ()
+
+
+class _Settings(NamedTuple):
+    """What each task needs: the folder, the names of the items, the bounds, the number of parts, and the secret."""
+
+    making: Path
+    names: Sequence[str]
+    k: int
+    m: int
+    max_cluster: int
+    cover: CoverCure | None
+    parts: int
+    secret: str
+
+
+class _Node(NamedTuple):
+    """A node of HORPART: its files with the records of each, and the supports of items that are not ignored."""
+
+    files: tuple[tuple[str, int], ...]
+    supports: Ints
+    ignored: frozenset[int]
+
+    @property
+    def records(self) -> int:
+        """The number of its records."""
+        return sum(count for _, count in self.files)
+
+
+class _Made(NamedTuple):
+    """The result of a task: its number, sizes of the clusters that wait, occurrences in term chunks and suppressed ones
+    by item, and the numbers of clusters and of moved items.
+    """
+
+    number: int
+    waiting: list[int]
+    terms: Ints
+    cut: Ints
+    clusters: int
+    moved: int
+
+
+def disassociate_in_parts(
+    data: PartedData, k: int, m: int, max_cluster: int | None, cover: CoverCure | None, store: Path, original: str,
+    key: str,
+) -> tuple[PartedClusters, dict[str, object], list[str]]:  # fmt: skip
+    """Write the disassociated release of `data` for `k` and `m` as files beside `store`.
+
+    `max_cluster` and `cover` are as in `disassociate`, `original` and `key` are the keys of the data and of the
+    release. Return the release, its loss, and notes.
+    """
+    scanned = scan(data)
+    records, names = int(scanned.records.sum()), sorted(scanned.supports)
+    if records < k:
+        message = f"{amount(records, 'record')} cannot hide among k = {k}"
+        raise DecloakError(message, hint="add records or lower k")
+    max_cluster = default_max_cluster(records, k) if max_cluster is None else max_cluster
+    supports = np.array([scanned.supports[name] for name in names], np.int64)
+    with making_folder(store, key) as making:
+        settings = _Settings(making, names, k, m, max_cluster, cover, len(data.blocks), original)
+        merge_blocks(_code, data.blocks, (settings,), lambda _: None)
+        files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)
+        made = _clustered(_Node(files, supports, frozenset()), settings)
+        parts = _gathered(made, settings)
+        hidden = np.sum([one.terms + one.cut for one in made], axis=0)
+        _recount(parts, supports - hidden, records, settings)
+        for path in making.glob(".*"):
+            path.unlink()
+    cut = sum(int(one.cut.sum()) for one in made)
+    loss = {"cut": cut / int(supports.sum()), "moved": sum(one.moved for one in made)} if cover else {}
+    parameters = {"max_cluster": max_cluster}
+    release = PartedClusters(
+        (), k=k, m=m, origin=data.origin, parameters=parameters, cover=cover, parts=in_store(parts, store, key)
+    )
+    clusters = amount(sum(one.clusters for one in made), "cluster")
+    return release, dict(loss), [SHUFFLED.format(clusters, amount(len(parts), "file"))]
+
+
+def _code(blocks: Blocks, numbers: range, settings: _Settings) -> None:
+    """Write the records of some blocks as ascending codes in the order of names."""
+    code = {name: at for at, name in enumerate(settings.names)}
+    for number in numbers:
+        rows = blocks.read(number)
+        sets = sets_of(rows, positions(rows.names, code))
+        if (empty := np.flatnonzero(np.diff(sets.start) == 0)).size:
+            path = quote(blocks.blocks[number].path, 4096)[1:-1]
+            message = f"record {empty[0] + 1:,} of block {number + 1} has no items"
+            raise DecloakError(message, path, "disassociation takes no empty ones: leave it out")
+        write_rows(settings.making, f"0-{number}", CodedRows(sets.start, sets.codes, ()))
+
+
+def _read(making: Path, names: Sequence[str]) -> CodedRows[str]:
+    """Return the records of the files `names`, one after the other."""
+    codes, lengths = (
+        np.concatenate([np.zeros(0, np.int32), *(np.fromfile(making / f".{kind}-{name}", np.int32) for name in names)])
+        for kind in ("codes", "lengths")
+    )
+    return CodedRows(np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), codes, ())
+
+
+def _split(
+    at: int, file: str, item: int, into: tuple[str, str], making: Path, items: int
+) -> tuple[int, int, Ints]:  # fmt: skip
+    """Write the records of `file` with `item` to the first of two files, and those without to the second.
+
+    Return `at`, the number of the records with the item, and the supports of so many `items` among them.
+    """
+    rows = _read(making, [file])
+    has = np.logical_or.reduceat(rows.codes == item, rows.start[:-1])
+    for name, chosen in zip(into, (has, ~has), strict=True):
+        lengths = rows.lengths[chosen]
+        codes = rows.codes[np.repeat(chosen, rows.lengths)]
+        write_rows(making, name, CodedRows(np.concatenate(([0], np.cumsum(lengths))), codes, ()))
+    return at, int(has.sum()), np.bincount(rows.codes[np.repeat(has, rows.lengths)], minlength=items)
+
+
+def _small_nodes(root: _Node, settings: _Settings) -> Iterator[_Node]:
+    """Yield the nodes that fit into memory, in the order of the recursion."""
+    stack, number = [root], 0
+    while stack:
+        node = stack.pop()
+        item = int(node.supports.argmax())
+        if node.records <= max(NODE, settings.max_cluster) or node.supports[item] == 0:
+            yield node._replace(supports=np.zeros(0, np.int64))
+        elif node.supports[item] == node.records:
+            others = node.supports.copy()
+            others[item] = 0
+            stack.append(node._replace(supports=others, ignored=node.ignored | {item}))
+        else:
+            number += 1
+            stack += _halves(node, item, number, settings)
+
+
+def _halves(node: _Node, item: int, number: int, settings: _Settings) -> list[_Node]:
+    """Split `node` by `item` on disk, for the time of this `number`: the records without it, and those with it."""
+    into = [(f"{number}-{at}-with", f"{number}-{at}-without") for at in range(len(node.files))]
+    held, supports = [0] * len(node.files), np.zeros_like(node.supports)
+
+    def merge(result: tuple[int, int, Ints]) -> None:
+        held[result[0]] = result[1]
+        np.add(supports, result[2], out=supports)
+
+    of_all = (settings.making, len(settings.names))
+    merge_tasks(_split, [(at, file, item, into[at], *of_all) for at, (file, _) in enumerate(node.files)], merge)
+    for file, _ in node.files:
+        for kind in ("codes", "lengths"):
+            (settings.making / f".{kind}-{file}").unlink()
+    ignored = node.ignored | {item}
+    supports[list(ignored)] = 0
+    others = node.supports - supports
+    others[item] = 0
+    split = [(*names, count, taken) for names, (_, count), taken in zip(into, node.files, held, strict=True)]
+    without = tuple((name, count - taken) for _, name, count, taken in split if count > taken)
+    having = tuple((name, taken) for name, _, _, taken in split if taken)
+    return [_Node(without, others, node.ignored), _Node(having, supports, ignored)]
+
+
+def _clustered(root: _Node, settings: _Settings) -> list[_Made]:
+    """Write the clusters of all nodes in pieces, and return what the tasks made."""
+    nodes = list(_small_nodes(root, settings))
+    made: list[_Made] = []
+    tasks = [
+        (number, [name for name, _ in node.files], node.ignored, settings) for number, node in enumerate(nodes)
+    ]  # fmt: skip
+    merge_tasks(_cluster_node, tasks, made.append)
+    made.sort(key=lambda one: one.number)
+    # The clusters that wait are joined in the order of all nodes; each node has held back its last large one as well.
+    ends = list(accumulate((size for one in made for size in one.waiting), initial=0))
+    pooled = pooled_parts((list(range(*pair)) for pair in pairwise(ends)), settings.k)
+    first = np.cumsum([0, *(sum(one.waiting) for one in made)])
+    batches: list[tuple[object, ...]] = []
+    begin, number = 0, len(nodes)
+    while begin < len(pooled):
+        end, count = begin, 0
+        while end < len(pooled) and count < BATCH:
+            count += len(pooled[end])
+            end += 1
+        where = np.concatenate([np.array(ids) for ids in pooled[begin:end]])
+        sizes = [len(ids) for ids in pooled[begin:end]]
+        low, high = np.searchsorted(first, (where.min(), where.max()), "right") - 1
+        files = [f"waiting-{node}" for node in range(low, high + 1)]
+        batches.append((number, files, where - first[low], sizes, settings))
+        begin, number = end, number + 1
+    merge_tasks(_cluster_waiting, batches, made.append)
+    return made
+
+
+def _cluster_node(number: int, files: Sequence[str], ignored: frozenset[int], settings: _Settings) -> _Made:
+    """Write the clusters of a node; small ones, and the last large one, wait."""
+    rows = _read(settings.making, files)
+    records = _tuples(rows)
+    clusters = list(horizontal(records, settings.max_cluster, ignored=ignored))
+    last = max((at for at, ids in enumerate(clusters) if len(ids) >= settings.k), default=-1)
+    waits = [at == last or len(ids) < settings.k for at, ids in enumerate(clusters)]
+    waiting = [ids for ids, wait in zip(clusters, waits, strict=True) if wait]
+    places = np.array([place for ids in waiting for place in ids], np.int64)
+    write_rows(settings.making, f"waiting-{number}", rows.select(places))
+    ready = [ids for ids, wait in zip(clusters, waits, strict=True) if not wait]
+    return _write_clusters(number, records, ready, [len(ids) for ids in waiting], settings)
+
+
+def _tuples(rows: CodedRows[str]) -> list[tuple[int, ...]]:
+    """Return the codes of each record. Equal codes are one object, for very many take memory."""
+    codes = np.arange(int(rows.codes.max(initial=0)) + 1).astype(object)[rows.codes].tolist()
+    return [tuple(codes[begin:end]) for begin, end in pairwise(rows.start.tolist())]
+
+
+def _cluster_waiting(
+    number: int, files: Sequence[str], where: Ints, sizes: Sequence[int], settings: _Settings
+) -> _Made:  # fmt: skip
+    """Write clusters of so many records each, which are at the places `where` of some files."""
+    records = _tuples(_read(settings.making, files).select(where))
+    clusters = [list(range(*pair)) for pair in pairwise(accumulate(sizes, initial=0))]
+    return _write_clusters(number, records, clusters, [], settings)
+
+
+def _write_clusters(
+    number: int, records: Sequence[tuple[int, ...]], clusters: list[list[int]], waiting: list[int], settings: _Settings
+) -> _Made:  # fmt: skip
+    """Write the published form of `clusters` of `records` as the piece `number`."""
+    names, k, m = settings.names, settings.k, settings.m
+    leaves, cut, moved = make_leaves(records, clusters, k, m, settings.cover, names)
+    code = {name: at for at, name in enumerate(names)}
+    part = randomness(settings.secret, 2, number).integers(settings.parts, size=len(clusters))
+    published = (published_cluster(leaf, names) for leaf in leaves)
+    write_pieces(settings.making / f".piece-{number}", published, code, part, settings.parts)
+    terms, gone = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+    for leaf in leaves:
+        for item in leaf.terms:
+            terms[item] += leaf.item_rows[item].bit_count()
+    for _, name in cut:
+        gone[code[name]] += 1
+    return _Made(number, waiting, terms, gone, len(clusters), moved)
+
+
+def _gathered(made: Sequence[_Made], settings: _Settings) -> list[Part]:
+    """Write the files of the release, and return those that have clusters."""
+    pieces = [settings.making / f".piece-{number}" for number in sorted(one.number for one in made)]
+    parts: list[tuple[int, Part | None]] = []
+    tasks = [(part,) for part in range(settings.parts)]
+    merge_tasks(partial(_gather, pieces=pieces, settings=settings), tasks, parts.append)
+    return [part for _, part in sorted(parts, key=lambda one: one[0]) if part is not None]
+
+
+def _gather(part: int, pieces: Sequence[Path], settings: _Settings) -> tuple[int, Part | None]:
+    path = settings.making / f"part-{part:05}.parquet"
+    random = randomness(settings.secret, 3, part)
+    records, elements = gather_pieces(pieces, part, settings.names, random, path)
+    return part, Part.of(path, settings.making, 1, records, elements) if records else None
+
+
+def _recount(parts: Sequence[Part], expected: Ints, records: int, settings: _Settings) -> None:
+    """Raise an error unless the written files meet the guarantee, and have all `records`.
+
+    Record chunks must also have the `expected` occurrences of each item.
+    """
+    shown, total = np.zeros(len(expected), np.int64), [0]
+
+    def merge(result: tuple[int, Ints]) -> None:
+        total[0] += result[0]
+        np.add(shown, result[1], out=shown)
+
+    merge_tasks(_check, [(part.path, settings) for part in parts], merge)
+    wrong = int((shown != expected).sum())
+    if wrong or total[0] != records:
+        message = f"{wrong:,} counts that are not those of the data"
+        message = f"the written files have {total[0]:,} of {records:,} records, and {message}"
+        raise DecloakError(message, hint="the file changed during the run, or the disk is faulty: run it again")
+
+
+def _check(path: str, settings: _Settings) -> tuple[int, Ints]:
+    """Return the records of a written file, and the occurrences of items that it shows of records."""
+    code, records = {name: at for at, name in enumerate(settings.names)}, 0
+    shown = np.zeros(len(code), np.int64)
+    for release in some_clusters(Block(str(settings.making / path), 0)):
+        for fault in islice(check_release(release, k=settings.k, m=settings.m), 1):
+            raise AssertionError(f"disassociation broke its own guarantee: {fault.message}")
+        records += sum(cluster.size for cluster in release.clusters)
+        subrecords = (s for cluster in release.clusters for chunk in cluster.record_chunks for s in chunk.subrecords)
+        codes = np.array([code[item] for subrecord in subrecords for item in subrecord], np.int64)
+        shown += np.bincount(codes, minlength=len(shown))
+    return records, shown
