@@ -1,9 +1,9 @@
 """Time and memory of a run over records that stay in a Parquet file: make the file, run, print a line of a table.
 
 `python benchmarks/bench_parts.py 10 --jobs 2` generates 10 million records once, in the folder of `--folder`. Half of
-the draws of a record come from one of 80 topics. Items are unsorted and may repeat. `--write` puts the line into
-results_parts.md. CPU is user and system time of all processes. Memory is the largest sum of proportional set sizes,
-looked at five times a second.
+the draws of a record come from one of 80 topics. Items are unsorted and may repeat. `--method disassociation` makes
+clusters, else the release is a cut. `--write` puts the line into results_parts.md. CPU is user and system time of all
+processes. Memory is the largest sum of proportional set sizes, looked at five times a second.
 """
 
 import argparse
@@ -24,10 +24,12 @@ from decloak.data.formats.tables_extra import import_extra
 ITEM_COUNT, TOPICS, MILLION = 2_000, 80, 1_000_000
 RESULTS = Path(__file__).with_name("results_parts.md")
 HEAD = "| records in parts | jobs | CPU s | seconds | memory MB | release MB | store MB | stages |"
+METHODS = {"cut": "{method: cut, k: 5, m: 2, hierarchy: {by: names, fanout: 5}}",
+           "disassociation": "{method: disassociation, k: 5, m: 2}"}  # fmt: skip
 SCENARIO = """\
-scenario: How many people does a cut of a large file expose?
+scenario: What does a release of a large file take?
 data: {{file: {file}, format: parquet, parts: true}}
-anonymise: {{method: cut, k: 5, m: 2, hierarchy: {{by: names, fanout: 5}}}}
+anonymise: {method}
 """
 
 
@@ -72,12 +74,12 @@ def size_of(folder: Path, pattern: str) -> float:
     return sum(file.stat().st_size for file in folder.glob(pattern) if file.is_file()) / 1e6
 
 
-def measure(file: Path, millions: int, arguments: list[str], jobs: int) -> str:
-    """Run decloak on `file`, and return the line of the table."""
-    with tempfile.TemporaryDirectory(dir=file.parent) as name:
-        folder = Path(name)
+def measure(file: Path, millions: int, method: str, arguments: list[str], jobs: int) -> str:
+    """Run decloak with `method` on `file`, and return the line of the table."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as place:
+        folder = Path(place)
         scenario, store = folder / "scenario.yaml", folder / "store.db"
-        scenario.write_text(SCENARIO.format(file=file))
+        scenario.write_text(SCENARIO.format(file=file, method=METHODS[method]))
         before, begun, most = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
         command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store), "-v", *arguments]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -91,7 +93,8 @@ def measure(file: Path, millions: int, arguments: list[str], jobs: int) -> str:
             raise SystemExit(run.returncode)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         stages = re.search(r"^base: (.*?) \(", out + error, re.MULTILINE)
-        cells = [f"{millions} M", jobs, f"{cpu:.1f}", f"{took:.1f}", most >> 20]
+        name = f"{millions} M" if method == "cut" else f"{millions} M, {method}"
+        cells = [name, jobs, f"{cpu:.1f}", f"{took:.1f}", most >> 20]
         cells += [f"{size_of(folder, 'store.db.parts/release-*/*'):.1f}", f"{size_of(folder, 'store.db*'):.1f}"]
         return "| " + " | ".join(map(str, [*cells, stages[1] if stages else ""])) + " |"
 
@@ -113,6 +116,7 @@ def write(line: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("millions", type=int, nargs="?", default=10, help="millions of records")
+    parser.add_argument("--method", choices=METHODS, default="cut", help="the method of the release")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="the folder of the file")
     parser.add_argument("--write", action="store_true", help="put the line into results_parts.md")
@@ -122,7 +126,7 @@ def main() -> None:
         beside = file.with_suffix(f".{os.getpid()}")
         generate(beside, chosen.millions)
         beside.replace(file)
-    line = measure(file, chosen.millions, ["--jobs", str(chosen.jobs)], chosen.jobs)
+    line = measure(file, chosen.millions, chosen.method, ["--jobs", str(chosen.jobs)], chosen.jobs)
     print(f"{HEAD}\n{line}")
     if chosen.write:
         write(line)

@@ -129,7 +129,7 @@ def test_names_of_suppressed_items_are_in_no_file(tmp_path, monkeypatch, small_n
         gone = list(names).index("item 3")
         thinned = [tuple(item for item in record if item != gone) for record in records]
         leaves, _, moved = whole(thinned, clusters, k, m, None, names)
-        return leaves, tuple((row, "item 3") for row, record in enumerate(records) if gone in record), moved
+        return leaves, tuple((row, "item 3") for ids in clusters for row in ids if gone in records[row]), moved
 
     monkeypatch.setattr(chunk_parts, "make_leaves", suppress)
     rows = [[*row, "common"] for row in drawn(300)]

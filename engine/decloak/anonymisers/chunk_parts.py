@@ -50,7 +50,7 @@ class PartedClusters(Disassociated):
 
 
 class _Settings(NamedTuple):
-    """What each task needs: the folder, the names of the items, the bounds, the number of parts, and the secret."""
+    """The settings of all tasks: the folder, the names of the items, the bounds, the number of parts, and the secret."""
 
     making: Path
     names: Sequence[str]
@@ -109,7 +109,7 @@ def disassociate_in_parts(
         merge_blocks(_code, data.blocks, (settings,), lambda _: None)
         files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)
         made = _clustered(_Node(files, supports, frozenset()), settings)
-        parts = _gathered(made, settings)
+        parts = _write_parts(made, settings)
         hidden = np.sum([one.terms + one.cut for one in made], axis=0)
         _recount(parts, supports - hidden, records, settings)
         for path in making.glob(".*"):
@@ -281,7 +281,7 @@ def _write_clusters(
     return _Made(number, waiting, terms, gone, len(clusters), moved)
 
 
-def _gathered(made: Sequence[_Made], settings: _Settings) -> list[Part]:
+def _write_parts(made: Sequence[_Made], settings: _Settings) -> list[Part]:
     """Write the files of the release, and return those that have clusters."""
     pieces = [settings.making / f".piece-{number}" for number in sorted(one.number for one in made)]
     parts: list[tuple[int, Part | None]] = []

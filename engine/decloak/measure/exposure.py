@@ -31,7 +31,7 @@ BEYOND = (
     "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
 )
 
-NOT_COUNTED = "people are not counted: that needs all clusters of a disassociated release in memory"
+NOT_COUNTED = "people are not counted: that needs all clusters in memory"
 
 
 def _records(attacked: Attacked) -> MetricResult:
