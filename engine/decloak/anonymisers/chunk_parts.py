@@ -50,7 +50,7 @@ class PartedClusters(Disassociated):
 
 
 class _Settings(NamedTuple):
-    """The settings of all tasks: the folder, the names of the items, the bounds, the number of parts, and the secret."""
+    """The settings of all tasks: the folder, the names of the items, the bounds, the number of parts, the secret."""
 
     making: Path
     names: Sequence[str]
