@@ -19,6 +19,7 @@ from decloak.report.study import Numbers, Study, flat, setting
 from decloak.rules.load import parse_rule
 from decloak.scenario.variant import is_random
 from decloak.store.reading import knows_originals
+from decloak.store.records import dataset_of, read_parts
 from decloak.store.results import StudyRun, attacks_of, release_of
 
 __all__ = [
@@ -206,7 +207,8 @@ def exposure_card(
     known = knows_originals(connection, release)
     of = round(people)
     attacks = [attack for attack in study.attacks if attack not in controls]
-    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known) for row in ROWS}
+    unknown = IN_FILES if read_parts(connection, dataset_of(connection, release)) else UNKNOWN
+    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, unknown) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
     hidden, taken = _published(study, runs, "hidden").mean, None
@@ -234,14 +236,16 @@ def _published(study: Study, runs: Numbers, name: str, of: int | None = None) ->
     return interval(values) if of is None else people_interval(values, of)
 
 
-def _cell(study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool) -> Cell:
+def _cell(
+    study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, unknown: str
+) -> Cell:  # fmt: skip
     if figure == "certain_links_people":
         return _certain_links(study, runs, attacks)
     original = _published(study, runs, f"{figure}_original").mean
     release = _published(study, runs, f"{figure}_release", of)
     if release.mean is None:
         measured = known and _published(study, runs, "singled_out_1_release").mean is not None
-        return Cell(of, original, reason=NO_RECORD if measured else IN_FILES if known else UNKNOWN)
+        return Cell(of, original, reason=NO_RECORD if measured else unknown)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}
