@@ -1,5 +1,6 @@
 """What several test files start from: the worked example as files, a store made by the quickstart, the command line."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -62,6 +63,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
 
 
+def pytest_collection_finish() -> None:
+    """Keep what the collection made out of garbage collections: advice and forked processes begin with one each."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data, which is not part of the project: tests that need it are skipped where it is absent."""
@@ -73,7 +80,10 @@ def shared_data() -> Path:
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
     """A folder with the worked example of the paper: scenario.yaml and the files it names."""
-    folder = tmp_path / "example"
+    return _written(tmp_path / "example")
+
+
+def _written(folder: Path) -> Path:
     folder.mkdir()
     lines = {
         "original.txt": [", ".join((context, *items)) for context, items in ORIGINALS.items()],
@@ -90,6 +100,19 @@ def example(tmp_path: Path) -> Path:
         (folder / name).write_text("".join(f"{line}\n" for line in content))
     (folder / "scenario.yaml").write_text(SCENARIO)
     return folder
+
+
+@pytest.fixture(scope="session")
+def _example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = _written(tmp_path_factory.mktemp("worked") / "example")
+    decloak.run(folder / "scenario.yaml", store=folder / "s.db")
+    return folder / "s.db"
+
+
+@pytest.fixture
+def example_store(_example_run: Path, tmp_path: Path) -> Path:
+    """A store of one's own that holds a run of the worked example."""
+    return Path(shutil.copy(_example_run, tmp_path / "s.db"))
 
 
 @pytest.fixture(scope="session")

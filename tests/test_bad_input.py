@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import decloak
 from conftest import ROOT
 from decloak.store.opening import APPLICATION, VERSION
 from processes import PATIENCE
@@ -169,10 +168,9 @@ SEVERAL: dict[str, int] = {}
 
 
 @pytest.fixture
-def ready(example, tmp_path):
+def ready(example, example_store):
     """The worked example, and a store in which it has run."""
-    decloak.run(example / "scenario.yaml", store=tmp_path / "s.db")
-    return example, tmp_path / "s.db"
+    return example, example_store
 
 
 @pytest.mark.parametrize(("edit", "expected"), CASES.values(), ids=CASES)

@@ -63,6 +63,7 @@ def test_every_command_is_in_the_reference_and_the_readme_names_the_two_to_begin
     assert "decloak look" in first_screen
 
 
+@pytest.mark.slow
 def test_the_readme_shows_what_happens(tmp_path, monkeypatch):
     text = README.read_text(encoding="utf-8")
     scenario = next(block["text"] for block in BLOCK.finditer(text) if block["kind"] == "yaml")

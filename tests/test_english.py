@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -57,8 +58,13 @@ def helps() -> Iterator[str]:
         yield from sentences(line)
 
 
-def messages() -> Iterator[str]:
-    """Yield the string literals of the engine that a reader may see: five words or more, no docstring, no SQL."""
+@cache
+def messages() -> list[str]:
+    """Return the string literals of the engine that a reader may see: five words or more, no docstring, no SQL."""
+    return list(_messages())
+
+
+def _messages() -> Iterator[str]:
     for module in (ROOT / "engine").rglob("*.py"):
         tree = ast.parse(module.read_text("utf-8"))
         inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}

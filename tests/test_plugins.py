@@ -2,9 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -91,12 +91,21 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path / "work", tmp_path / "packages")
 
 
-@pytest.fixture
-def example(place: Place) -> Iterator[Place]:
-    """The example of the documentation, built and installed without a network."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example of the documentation, built and installed without a network."""
+    folder = tmp_path_factory.mktemp("installed")
     options = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
-    done = place.ran("install", *options, "--target", str(place.packages), str(EXAMPLE), program=("-m", "pip"))
+    built = Place(folder, folder / "packages")
+    done = built.ran("install", *options, "--target", str(built.packages), str(EXAMPLE), program=("-m", "pip"))
     assert done.returncode == 0, done.stderr
+    return built.packages
+
+
+@pytest.fixture
+def example(place: Place, installed: Path) -> Place:
+    """A copy of the installed example, which a test may change."""
+    shutil.copytree(installed, place.packages, dirs_exist_ok=True)
     return place
 
 

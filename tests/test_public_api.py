@@ -24,6 +24,7 @@ MODULES = sorted(
 )
 if find_spec("numba") is None:
     MODULES.remove("decloak.anonymisers.kernels.counting_numba")  # it is imported only where numba is
+EXAMPLES = [name for name in MODULES if ">>> " in Path(find_spec(name).origin).read_text(encoding="utf-8")]
 
 
 def test_there_are_twenty_five_names_and_all_are_there():
@@ -48,7 +49,7 @@ def test_every_name_that_needs_no_file_has_an_example(name):
     assert ">>> " in (inspect.getdoc(getattr(decloak, name)) or "")
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_in_the_docstrings_hold(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0

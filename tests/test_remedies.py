@@ -173,16 +173,16 @@ def test_a_suggested_word_makes_the_command_succeed(example, call, name):
 
 
 @pytest.mark.parametrize("name", [name for name in BY_HAND if name != "no scenario"])
-def test_a_remedy_makes_the_command_succeed(example, call, tmp_path, name):
+def test_a_remedy_makes_the_command_succeed(example, example_store, call, tmp_path, name):
     edit, _ = CASES[name]
     words, remedy = BY_HAND[name]
     shutil.copytree(example, tmp_path / "right")
     edit(example)
-    said = call("run", example / "scenario.yaml", "--store", tmp_path / "s.db")
+    said = call("run", example / "scenario.yaml", "--store", example_store)
     assert said.code == 2
     assert words in said.err, said.err
     remedy(example)
-    assert call("run", example / "scenario.yaml", "--store", tmp_path / "s.db").code == 0
+    assert call("run", example / "scenario.yaml", "--store", example_store).code == 0
 
 
 def test_the_remedies_of_all_mistakes_are_tried():

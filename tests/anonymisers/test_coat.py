@@ -20,6 +20,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from naive_coat import NaiveCoat, assert_sound
+from slowly import slow_but
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "generalisation.json").read_text())
 FIG_2_11 = GOLDEN["worked_examples"]["coat_thesis_fig2_11"]
@@ -275,7 +276,7 @@ def test_what_cannot_be_done_is_said_in_one_line(changed, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("k", [5, 50])
+@pytest.mark.parametrize("k", slow_but([5], [5, 50]))
 def test_random_constraints_on_a_click_stream(shared_data, k):
     with gzip.open(shared_data / "bms_webview1.dat.gz", "rt") as lines:
         data = dataset([line.split() for line in lines])

@@ -18,6 +18,7 @@ from decloak.anonymisers.kernels.optimal import oa
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.parallel import map_tasks
+from slowly import slow_but
 from trees import local_ncp, loss, tree_of
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "generalisation.json").read_text())
@@ -115,7 +116,9 @@ def clicks(shared_data):
     return tree, tree.code(data)
 
 
-@pytest.mark.parametrize(("parts", "expected"), [(2, "0.0358"), (3, "0.0373"), (10, "0.0567")])
+@pytest.mark.parametrize(
+    ("parts", "expected"), slow_but([(10, "0.0567")], [(2, "0.0358"), (3, "0.0373"), (10, "0.0567")], several=True)
+)
 def test_figure_14_and_18_vpa_loses_little_more_than_aa(clicks, parts, expected):
     tree, records = clicks
     assert f"{float(loss(tree, records, vpa(tree, records, 5, 3, parts=parts))):.4f}" == expected

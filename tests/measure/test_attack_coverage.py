@@ -13,6 +13,7 @@ from decloak.measure.coverage import LEAST, assess_coverage
 from decloak.rules.reassociate.coverage import coverage_in_clusters, coverage_of_learner
 from decloak.rules.reassociate.scores import SplitRelease
 from disassociated_releases import releases, scores
+from slowly import slow_but
 
 RELEASE = "milk, (bread, eggs, nails)\nscrews, (bread, eggs, nails)\nglue, (tape, rope)\n"
 SCENARIO = "scenario: x\ndata: {published: r.txt}\nrelate: {measure: ngd, source: scores, file: s.csv}\n"
@@ -127,8 +128,14 @@ def diseases(rng):
     return [{f"symptom {one}" for one in rng.permuted(groups[rng.integers(30)])[:6]} for _ in range(200)]
 
 
-@pytest.mark.parametrize("records", [baskets, diseases])
-@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize(
+    ("records", "published"),
+    slow_but(
+        [(diseases, False), (baskets, True)],
+        [(baskets, False), (baskets, True), (diseases, False), (diseases, True)],
+        several=True,
+    ),
+)
 def test_the_scenario_begun_from_a_file_has_an_attacker_who_knows_its_words(
     records, published, tmp_path, monkeypatch, call
 ):

@@ -70,7 +70,7 @@ print(*sorted(f"{name}={count}" for name, count in opened.items()))
 """
 
 
-@pytest.mark.parametrize("kind", slow_but(["a hierarchy", "known itemsets", "scores"], SCENARIOS))
+@pytest.mark.parametrize("kind", slow_but(["a hierarchy", "scores"], SCENARIOS))
 def test_every_file_of_a_scenario_is_opened_once(tmp_path: Path, kind: str) -> None:
     own = (ROOT / "rules" / "set_generalised" / "tba.yaml").read_text().replace("rule: tba", "rule: own")
     scenario = f"scenario: s\n{SCENARIOS[kind]}"

@@ -76,8 +76,21 @@ def scenario(anonymise: str) -> Path:
     return Path("s.yaml")
 
 
+_STORES: dict[tuple[bytes, bytes], bytes] = {}
+
+
 def ran(method: str, more: str = "") -> None:
-    decloak.run(scenario(METHODS[method] + more))
+    """Make store.db by a run of a method; where there is none yet, one that another test made will do."""
+    path, store = scenario(METHODS[method] + more), Path("store.db")
+    inputs = (path.read_bytes(), Path("krumhorn.txt").read_bytes())
+    if store.exists():
+        decloak.run(path)
+    elif inputs in _STORES:
+        store.touch(mode=0o600)
+        store.write_bytes(_STORES[inputs])
+    else:
+        decloak.run(path)
+        _STORES[inputs] = store.read_bytes()
 
 
 def carrier(method: str, file: str):

@@ -2,7 +2,9 @@
 
 import io
 import re
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,13 +42,17 @@ class Printed(NamedTuple):
     store: Path
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in QUICK]
-)
-def printed(request, tmp_path_factory) -> Printed:
-    """Return what a run of a shipped scenario prints on both streams."""
-    store = tmp_path_factory.mktemp("printed") / "s.db"
-    return printed_by("run", ROOT / "scenarios" / QUICK[request.param], store=store)
+@pytest.fixture(scope="module")
+def printed_of(tmp_path_factory) -> Callable[[str], Printed]:
+    """Return what a run of a shipped scenario prints on both streams; each runs once."""
+    folder = tmp_path_factory.mktemp("printed")
+    return cache(lambda name: printed_by("run", ROOT / "scenarios" / QUICK[name], store=folder / f"{name}.db"))
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in QUICK])
+def printed(request, printed_of) -> Printed:
+    """Return what a run of each of them prints."""
+    return printed_of(request.param)
 
 
 def printed_by(*arguments: object, store: Path) -> Printed:
@@ -116,12 +122,17 @@ QUESTIONS = {
 SCREEN = 24
 
 
-def test_twelve_questions_are_answered_on_the_first_screen(tmp_path):
-    said = printed_by("run", ROOT / "scenarios" / "gallery" / "demo.yaml", store=tmp_path / "s.db")
+def test_twelve_questions_are_answered_on_the_first_screen(printed_of):
+    said = printed_of("demo")
     screen = " ".join(" ".join(said.out.splitlines()[:SCREEN]).split())
     unanswered = [question for question, words in QUESTIONS.items() if not re.search(words, screen)]
     assert len(QUESTIONS) == 12
     assert unanswered == []
+
+
+def test_the_readme_shows_the_result_of_the_demo(printed_of):
+    result, _, _ = printed_of("demo").out.partition("\n\n")
+    assert result in (ROOT / "README.md").read_text(encoding="utf-8"), "run `make examples`"
 
 
 def test_a_brief_run_prints_the_result_alone(tmp_path):

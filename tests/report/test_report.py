@@ -40,6 +40,7 @@ from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, notes_of, read_runs
+from slowly import slow_but
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",
@@ -173,7 +174,13 @@ def test_a_term_has_its_definition_once_and_hostile_text_stays_text():
 
 
 @pytest.mark.parametrize(
-    ("width", "media"), [(390, "screen"), (768, "screen"), (1280, "screen"), (695, "print")], ids=str
+    ("width", "media"),
+    slow_but(
+        [(390, "screen"), (695, "print")],
+        [(390, "screen"), (768, "screen"), (1280, "screen"), (695, "print")],
+        several=True,
+    ),
+    ids=str,
 )
 def test_no_element_of_a_page_is_wider_than_its_box(sweep, call, tmp_path, width, media):
     report(call, sweep, tmp_path / "page.html")
@@ -192,7 +199,7 @@ def test_no_element_of_a_page_is_wider_than_its_box(sweep, call, tmp_path, width
         assert tab.requests == []
 
 
-@pytest.mark.parametrize("more", [(), ("--with-originals",)])
+@pytest.mark.parametrize("more", slow_but([()], [(), ("--with-originals",)]))
 def test_a_page_leaves_the_store_as_it_is_and_is_the_same_again(call, tmp_path, more):
     (tmp_path / "s.yaml").write_text(SWEEP.format(title="Lists").replace("times: 2", "times: 1"))
     pages = []
@@ -381,8 +388,10 @@ def test_there_is_one_script_and_it_is_the_one_the_policy_names():
     assert json.loads(island)["findings"][0][0] == HOSTILE[0]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    slow_but([(1280, True)], [(1280, True), (1280, False), (390, True), (390, False)], several=True),
+)
 def test_hostile_names_are_inert_in_a_browser(tmp_path, width, dark):
     (tmp_path / "page.html").write_text(rendered(hostile_page()), encoding="utf-8")
     with browser(tmp_path) as tab:

@@ -10,6 +10,7 @@ import pytest
 import decloak
 import naive_claims as naive
 from decloak.rules.certain_claims import candidate_groups, certain_claims
+from slowly import slow_but
 
 
 def small_release(seed):
@@ -37,7 +38,7 @@ def check_equal_to_brute_force(seed):
         assert least <= sum(has <= row and not row & lacks for row in data) <= most
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", slow_but(set(range(24)) - {15, 21}, range(24)))
 def test_claims_are_those_of_every_data_set(seed):
     check_equal_to_brute_force(seed)
 

@@ -106,7 +106,7 @@ def test_many_cells_go_as_in_the_plain_form(small_blocks, alike, name, seed, sha
     as_plain(rng.integers(0, 8, shape) / rng.integers(1, 8, (shape[0], 1)), name)
 
 
-@pytest.mark.parametrize("levels", [2, 5, 30])
+@pytest.mark.parametrize("levels", slow_but([5], [2, 5, 30]))
 @pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), lines=st.integers(2, 9), unscored=st.sampled_from([0, 0, 0.2]))

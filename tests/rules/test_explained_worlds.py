@@ -15,6 +15,7 @@ from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.rules.explain import explain, explain_finding, list_findings
 from decloak.store.opening import connect_readonly
+from slowly import slow_but
 
 CELLS = re.compile(r"(\d+) to (\d+) records have all of \(([^)]*)\) and none of \(([^)]*)\)")
 COVER = re.compile(r"in cluster (\d+), .* With (\w) and (\w) in k records, ")
@@ -27,7 +28,7 @@ def sentences(scenario, store, **more):
         return [found.sentence for found in list_findings(connection, 1, None, 1000)]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_but([0, 1], range(4)))
 @pytest.mark.parametrize("rule", ["certain", "differenced"])
 def test_an_itemset_table_implies_what_its_explanations_say(tmp_path, rule, seed):
     chance = random.Random(seed)
@@ -272,7 +273,7 @@ wrong_when: never
 """
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_but([0], range(3)))
 def test_a_proof_is_a_chain_of_facts_of_the_least_height(tmp_path, monkeypatch, seed):
     monkeypatch.chdir(tmp_path)
     chance = random.Random(seed)

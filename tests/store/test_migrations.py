@@ -200,7 +200,7 @@ WRITTEN_THEN = {"1": "two values of k, two repetitions each", "7": "clusters, wi
 """Stores that older versions wrote themselves, by their version."""
 
 
-@pytest.mark.parametrize("version", WRITTEN_THEN)
+@pytest.mark.parametrize("version", slow_but([min(WRITTEN_THEN)], WRITTEN_THEN))
 def test_a_store_that_an_older_version_wrote_is_read_and_not_written_to(call, tmp_path, monkeypatch, version):
     """It lacks the figures of today, and has figures that nobody measures any more."""
     monkeypatch.chdir(tmp_path)

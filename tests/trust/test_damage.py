@@ -251,7 +251,13 @@ def program(*arguments: object, most: int | None = None, **how) -> subprocess.Co
 PRINTING = [["runs"], ["show", "--json"], ["graph"], ["sql", "select 1", "--format", "csv"], ["explain", "last"]]
 
 
-@pytest.mark.parametrize("command", [*PRINTING, ["schema"], ["rules"], ["--help"], ["validate", "s.yaml"]])
+@pytest.mark.parametrize(
+    "command",
+    slow_but(
+        [["--help"], ["runs"], ["sql", "select 1", "--format", "csv"], ["validate", "s.yaml"]],
+        [*PRINTING, ["schema"], ["rules"], ["--help"], ["validate", "s.yaml"]],
+    ),
+)
 def test_where_nothing_can_be_printed_it_is_said(stores, tmp_path, command):
     (tmp_path / "d.txt").write_bytes(stores["d.txt"])
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS['sets']}")
@@ -286,7 +292,7 @@ WRITING = {
 }
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", slow_but(["run", "import", "publish", "report", "corpus"], WRITING))
 @pytest.mark.parametrize("most", slow_but([5000], (0, 1, 100, 5000, 40_000, 150_000, 300_000)))
 def test_a_full_disk_is_one_line_and_leaves_no_half_of_a_file(stores, tmp_path, name, most):
     (tmp_path / "d.txt").write_bytes(stores["d.txt"])

@@ -20,7 +20,7 @@ from test_store import content
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see what runs")
 
-FAST = {("sql", "replace"), ("validate", "instr"), ("run", "rows of 9 MB")}
+FAST = {("sql", "replace"), ("run", "rows of 9 MB")}
 """What `make test` takes of all pairs."""
 
 

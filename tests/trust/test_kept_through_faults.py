@@ -5,6 +5,8 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,15 +19,17 @@ from tries import SECONDS, drawn
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, list[str]], float]]:
-    """What a store of each form holds when nothing went wrong, and how long that took."""
-    made = {}
-    for form in STUDIES:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[dict[str, list[str]], float]]:
+    """What a store of a form holds when nothing went wrong, and how long that took."""
+
+    @cache
+    def made(form: str) -> tuple[dict[str, list[str]], float]:
         folder = tmp_path_factory.mktemp(form)
         start = time.monotonic()
         code, _, err = finished("run", written(folder, form), "--store", folder / "s.db")
         assert code == 0, err
-        made[form] = content(folder / "s.db"), time.monotonic() - start
+        return content(folder / "s.db"), time.monotonic() - start
+
     return made
 
 
@@ -39,8 +43,8 @@ def goes_on(folder: Path, expected: dict[str, list[str]]) -> None:
 
 @pytest.mark.parametrize("form", slow_but(["disassociation"], STUDIES))
 def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, tries, undisturbed, form):
-    expected, seconds = undisturbed[form]
-    for number in tries(2):
+    expected, seconds = undisturbed(form)
+    for number in tries(1):
         rng = drawn(form, number)
         folder = tmp_path / str(number)
         with command("run", written(folder, form), "--store", folder / "s.db") as process:
@@ -57,8 +61,8 @@ def test_a_run_ended_by_a_signal_at_a_random_moment_loses_nothing(tmp_path, trie
 
 @pytest.mark.parametrize("form", slow_but(["cut"], STUDIES))
 def test_a_run_on_a_disk_that_is_full_says_so_and_goes_on_later(tmp_path, tries, undisturbed, form):
-    expected, _ = undisturbed[form]
-    for number in tries(2):
+    expected, _ = undisturbed(form)
+    for number in tries(1):
         rng = drawn(form, number)
         folder, room = tmp_path / str(number), rng.randrange(1, 400) * 1024
         written(folder, form)
@@ -97,7 +101,7 @@ def test_two_runs_and_readers_of_one_store_do_not_disturb_each_other(tmp_path, t
             _, err = run.communicate()
             assert run.returncode == 0, err
         assert {code for code, *_ in reads} <= {0}, [err for code, _, err in reads if code]
-        assert content(folder / "s.db") == undisturbed[form][0]
+        assert content(folder / "s.db") == undisturbed(form)[0]
         assert whole(folder / "s.db")
         assert not list(folder.glob(".*"))  # nothing of the making of the store is left
 
@@ -115,6 +119,8 @@ def test_a_store_can_be_made_opened_and_read_by_several_at_once(tmp_path, tries)
 
 OPENING = """
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from decloak.store.opening import connect_readonly, open_store
 for number in range(60):

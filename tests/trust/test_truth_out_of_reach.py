@@ -26,6 +26,7 @@ from decloak.store.relations import RELATIONS, Derives, Scope
 from decloak.store.sandbox import Sandbox
 from generated_sql import PARTS, TRUTH, Generated
 from processes import children_of
+from slowly import slow_but
 from stores import attackers_sandbox
 from tries import SECONDS, SEED
 
@@ -395,19 +396,32 @@ def test_the_helpful_rule_is_harmless_if_it_gets_through(secret, monkeypatch):
         rule.operator.run(rule, AttackerView(sandbox), Settings())
 
 
-@pytest.mark.parametrize("name", [*(one.name for one in schema_tables()), "truth_mine", "sqlite_mine", "pragma_mine"])
-def test_names_of_the_store_are_no_names_of_relations_and_steps(name):
-    query = "rule: mine\nform: query\nabout: a\nderives: {}(x)\nlet:\n  {}: select 1 as x\n"
-    query += "facts: select 1 as x\nbecause: x\nreference: ours\nwrong_when: never\n"
+QUERY = """\
+rule: mine\nform: query\nabout: a\nderives: {}(x)\nlet:\n  {}: select 1 as x
+facts: select 1 as x\nbecause: x\nreference: ours\nwrong_when: never
+"""
+TOLD = r"(of the store|like names of the store: \w+); choose"
+
+
+OF_THE_STORE = [*(one.name for one in schema_tables()), "truth_mine", "sqlite_mine", "pragma_mine"]
+
+
+@pytest.mark.parametrize("name", OF_THE_STORE)
+def test_names_of_the_store_are_no_names_of_relations_and_rules(name):
     eliminate = "rule: {}\nform: eliminate\nabout: a\ncells: select * from distance\ngroups: [row]\n"
     eliminate += "suspicion: largest\neliminate: all\nbecause: x\nreference: ours\nwrong_when: never\n"
-    told = r"(of the store|like names of the store: \w+); choose"
-    for text, place in ((query.format(name, "step"), "4:10"), (eliminate.format(name), "1:7")):
-        with pytest.raises(DecloakError, match=rf"^rule:{place}: .*{told}") as e:
+    for text, place in ((QUERY.format(name, "step"), "4:10"), (eliminate.format(name), "1:7")):
+        with pytest.raises(DecloakError, match=rf"^rule:{place}: .*{TOLD}") as e:
             parse_rule(text)
         assert name in str(e.value)
-    with pytest.raises(DecloakError, match=rf"^rule:6:\d+: .*{told} another name$"):
-        checked(parse_rule(query.format("mine", name)), ())
+
+
+@pytest.mark.parametrize(
+    "name", slow_but(["item", "named_eliminated", "truth_origin", *OF_THE_STORE[-3:]], OF_THE_STORE)
+)
+def test_names_of_the_store_are_no_names_of_steps(name):
+    with pytest.raises(DecloakError, match=rf"^rule:6:\d+: .*{TOLD} another name$"):
+        checked(parse_rule(QUERY.format("mine", name)), ())
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to see what a process has")
