@@ -103,16 +103,17 @@ def _written(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds a run of the worked example, to be read and copied."""
     folder = _written(tmp_path_factory.mktemp("worked") / "example")
     decloak.run(folder / "scenario.yaml", store=folder / "s.db")
     return folder / "s.db"
 
 
 @pytest.fixture
-def example_store(_example_run: Path, tmp_path: Path) -> Path:
+def example_store(example_run: Path, tmp_path: Path) -> Path:
     """A store of one's own that holds a run of the worked example."""
-    return Path(shutil.copy(_example_run, tmp_path / "s.db"))
+    return Path(shutil.copy(example_run, tmp_path / "s.db"))
 
 
 @pytest.fixture(scope="session")

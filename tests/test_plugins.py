@@ -130,6 +130,7 @@ def test_the_page_shows_the_files_of_the_example():
     assert SCENARIO in page
 
 
+@pytest.mark.slow
 def test_remedies_know_the_names_of_plugins_and_no_others(example: Place):
     (example.folder / "s.yaml").write_text(SCENARIO.replace("words", "wrds"))
     assert example.refused("validate", "s.yaml").endswith("did you mean 'words'?")

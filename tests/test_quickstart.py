@@ -29,6 +29,7 @@ def test_every_item_and_pair_of_the_clinic_is_counted():
     assert sum(bool(row["b"]) for row in rows) == len(items) * (len(items) - 1) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus in ../shared/data is not on this machine")
 def test_the_counts_are_those_of_the_corpus():
     sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -188,7 +188,7 @@ def test_a_tie_is_stored_and_read(tmp_path):
 SMALL = [(2, 6), (3, 6), (5, 6), (3, 25)]
 
 
-@pytest.mark.parametrize(("k", "size"), SMALL)
+@pytest.mark.parametrize(("k", "size"), slow_but([(2, 6), (3, 25)], SMALL, several=True))
 @pytest.mark.parametrize("rule", slow_but(["consistent"], ["expectation", "consistent", "aba"]))
 @pytest.mark.parametrize("kind", slow_but(["clicks"], ["clicks", "clinic"]))
 def test_in_small_clusters_links_are_right_as_often_as_it_says(rule, k, size, kind):

@@ -53,7 +53,12 @@ def test_another_word_is_an_error():
 
 @pytest.mark.parametrize(
     ("name", "suppress", "share"),
-    [("groceries", "items", 0.269), ("groceries", "cells", 0.228), ("bms", "items", 0.508), ("bms", "cells", 0.230)],
+    [
+        ("groceries", "items", 0.269),
+        ("groceries", "cells", 0.228),
+        pytest.param("bms", "items", 0.508, marks=pytest.mark.slow),
+        pytest.param("bms", "cells", 0.230, marks=pytest.mark.slow),
+    ],
 )
 def test_occurrences_lost_of_halves_of_real_data(shared_data, name, suppress, share):
     if name == "groceries":

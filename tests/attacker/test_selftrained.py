@@ -237,6 +237,7 @@ def test_with_too_little_to_learn_from_nothing_is_known():
     assert all(np.isnan(p).all() for p in learn_from_release(published, attacked, lambda pairs: []).added)
 
 
+@pytest.mark.slow
 def test_a_run_learns_and_its_controls_fall_to_chance(tmp_path):
     (tmp_path / "s.yaml").write_text(
         "scenario: What do the plain items teach?\n"

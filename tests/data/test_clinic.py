@@ -123,6 +123,7 @@ def test_what_belongs_to_a_condition_is_nearer_to_it_than_what_does_not():
     assert auc > 0.85
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_the_corpus(shared_data, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from count_clinic import lines

@@ -4,6 +4,7 @@ import inspect
 import math
 import random
 
+import pytest
 from scipy import stats
 
 import naive_lead as naive
@@ -200,6 +201,7 @@ def test_every_case_is_right():
     assert [number for number, good in enumerate(cases(advantage)) if not good] == []
 
 
+@pytest.mark.slow
 def test_a_case_fails_for_every_changed_token():
     source, alive = inspect.getsource(advantage), []
     lines = source.splitlines()

@@ -151,6 +151,7 @@ def test_one_guess_at_an_item_hidden_among_five_is_right_for_20_of_100_people_wh
     )  # one guess in clusters of 2, 3 and 5; counted as k - 1, it was 48, 64, 80
 
 
+@pytest.mark.slow
 def test_the_higher_k_the_fewer_people_have_an_item_known_or_inferred(tmp_path, shared_data):
     with gzip.open(shared_data / "bms_webview1.dat.gz", "rt") as lines:
         text = "".join(",".join(sorted(set(line.split()))) + "\n" for line in islice(lines, 2000))

@@ -224,6 +224,7 @@ def test_the_help_and_the_schema_name_every_family_and_every_figure(capsys):
 
 
 ANOTHER = """\
+import json
 import sys
 from decloak.data.forms import FormName
 from decloak.measure import registry
@@ -235,22 +236,29 @@ registry.FAMILIES += (
            frozenset(FormName)),
 )
 from decloak.cli import _code
-sys.exit(_code(sys.argv[1:]))
+for arguments in json.loads(sys.argv[1]):
+    print("\\f", end="")
+    assert _code(arguments) == 0
 """
 
 
 def test_a_family_is_added_by_its_entry_in_the_registry_and_nowhere_else(tmp_path):
-    def said(*arguments: object) -> str:
-        command = [sys.executable, "-c", ANOTHER, *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-
-    printed = said("run", QUICKSTART, "--set", "measure=[width]", "--set", "expect=[]")
+    calls = [
+        ["run", str(QUICKSTART), "--set", "measure=[width]", "--set", "expect=[]"],
+        ["show", "--help"],
+        ["schema", "measurement"],
+        ["schema", "--scenario"],
+        ["show", "--format", "csv"],
+    ]
+    command = [sys.executable, "-c", ANOTHER, json.dumps(calls)]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    _, printed, helps, table, schema, figures = said.split("\f")
     head, _, first, *_ = printed.split("\n\n")[2].splitlines()  # below the verdict and the card
     assert (head.split("  ")[-1].strip(), first.split()[-1]) == ("widest attack", "7")
-    assert "width  how wide it is" in said("show", "--help")
-    assert "wmd, width" in said("schema", "measurement")
-    assert '"width"' in said("schema", "--scenario")
-    lines = [line.split(",") for line in said("show", "--format", "csv").splitlines()]
+    assert "width  how wide it is" in helps
+    assert "wmd, width" in table
+    assert '"width"' in schema
+    lines = [line.split(",") for line in figures.splitlines()]
     assert [line[3] for line in lines if line[0] == "mda" and line[2] == "width"] == ["7"]
 
 

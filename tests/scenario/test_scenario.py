@@ -764,6 +764,7 @@ def test_every_part_of_the_schema_is_closed_and_describes_itself() -> None:
             assert value["description"].endswith("."), (name, key)
 
 
+@pytest.mark.slow
 def test_the_schema_is_the_same_in_every_process() -> None:
     program = "import json, decloak.scenario.model; print(json.dumps(decloak.scenario.model.scenario_schema()))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}

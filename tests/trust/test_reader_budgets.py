@@ -54,10 +54,14 @@ def check_bounded(path, *options):
 
 @pytest.mark.parametrize(
     ("maker", "name", "options", "size"),
-    [(word, "a.parquet", ("--input", "parquet"), 100), (runs, "a.arrow", ("--input", "arrow"), 1),
-     (flags, "a.parquet", ("--input", "parquet"), 100), (far_row, "a.xlsx", ("--input", "xlsx"), 1),
-     (store, "a.db", (), 100)],
-)  # fmt: skip
+    [
+        (word, "a.parquet", ("--input", "parquet"), 100),
+        (runs, "a.arrow", ("--input", "arrow"), 1),
+        pytest.param(flags, "a.parquet", ("--input", "parquet"), 100, marks=pytest.mark.slow),
+        (far_row, "a.xlsx", ("--input", "xlsx"), 1),
+        (store, "a.db", (), 100),
+    ],
+)
 def test_a_small_file_that_claims_much_is_refused_in_one_line(tmp_path, maker, name, options, size):
     path = made(tmp_path / name, random.Random(3), maker, size)
     assert path.stat().st_size < 5_000_000
