@@ -445,7 +445,7 @@ def broken():
             yield pytest.param(method, fault, id=f"{method}-{fault}", marks=marks)
 
 
-@pytest.mark.parametrize(("method", "fault"), broken())
+@pytest.mark.parametrize(("method", "fault"), list(broken()))
 def test_a_broken_anonymiser_publishes_nothing(folder, call, monkeypatch, method, fault):
     text, options = BROKEN[method]
     data = SICK if method == "diversity" else ROWS
