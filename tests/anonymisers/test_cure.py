@@ -149,6 +149,7 @@ measure: [accuracy, exposure, breach]
 """
 
 
+@pytest.mark.slow
 def test_a_run_measures_what_is_left_and_publishes_what_it_says(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chance = random.Random(3)

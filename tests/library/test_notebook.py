@@ -20,6 +20,7 @@ def outputs(notebook):
     return [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_without_an_error_cell():
     done = executed()
     assert [output for output in outputs(done) if output["output_type"] in ("error", "stream")] == []
@@ -29,6 +30,14 @@ def test_the_notebook_runs_without_an_error_cell():
     assert not any("<script" in str(output) for output in outputs(done))
     progress = [output for output in outputs(done) if output["output_type"] == "display_data"]
     assert "2 of 2 done" in progress[-1]["data"]["text/plain"]
+
+
+def test_the_code_of_the_notebook_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
 
 
 def test_the_committed_notebook_has_outputs_and_is_small():

@@ -85,6 +85,7 @@ def test_a_cluster_gives_the_same_store_and_the_same_output(text, cluster, tmp_p
     assert rows(tmp_path / "two.db") == rows(tmp_path / "one.db")
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_on_a_worker_is_told_as_ever(cluster, tmp_path):
     path = written(tmp_path, CUT.replace("k: 3, m: 2,", "k: 301, m: 2,"))
     here, there = run(path, tmp_path / "one.db"), run(path, tmp_path / "two.db", "--dask", cluster)

@@ -181,6 +181,7 @@ def test_what_one_run_has_done_is_not_done_again_by_several(tmp_path):
     assert rows(tmp_path / "s.db")["run"][: len(before)] == before
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_in_a_process_is_told_as_ever(tmp_path):
     rule = (
         "rule: broken\nform: query\nabout: It divides.\nderives: broken(item)\n"
@@ -372,6 +373,7 @@ def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by,
     assert rows(tmp_path / "ended.db") == undisturbed
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line_and_loses_nothing_written(tmp_path):
     path = written(tmp_path, COAT)
     with begun(path, tmp_path / "s.db") as process:

@@ -27,6 +27,7 @@ from decloak.store.inserting import insert
 from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure
 from decloak.store.timing import NEAR, expected_seconds, read_times
+from slowly import slow_but
 
 SWEEP = """\
 scenario: sets of items
@@ -383,7 +384,7 @@ def test_a_log_with_times_hears_of_a_long_run_too(capsys):
     ]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", slow_but(["bash"], ["bash", "zsh", "fish"]))
 def test_completion_is_there_for_the_shells_that_the_reference_names(shell, tmp_path):
     reference = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
     assert f"decloak completion {shell}" in reference.read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ QUICK = {
     "generalised": "gallery/clinic-generalised.yaml",
     "methods": "gallery/clinic-methods.yaml",
 }
-SLOW = ("coat", "disassociated", "methods")
+SLOW = ("coat", "disassociated", "generalised", "methods")
 NEVER = re.compile(
     r"\b(safe|anonymous|compliant)\b|publish it|keep it|\bholds\b|Linkability: does not apply|\bstruck\b",
     re.IGNORECASE,

@@ -88,6 +88,7 @@ def test_probabilities_of_the_attack_are_shares(made, known):
         assert ((part.values >= 0) & (part.values <= 1 + 1e-6)).all()
 
 
+@pytest.mark.slow
 def test_clusters_too_large_to_go_through_go_by_the_expectation(monkeypatch):
     records = [tuple(row) for row in generate(400, 3).transactions]
     release = disassociate(records, k=3, m=2, max_cluster=25).release

@@ -118,7 +118,7 @@ def test_a_damaged_store_of_any_form_is_a_line_and_no_fault_of_ours(call, stores
     (tmp_path / "d.txt").write_bytes(stores["d.txt"])
     (tmp_path / "s.yaml").write_text(f"scenario: s\n{SCENARIOS[form]}")
     store = tmp_path / "damaged.db"
-    for number in tries(8):
+    for number in tries(4):
         rng = drawn(form, number)
         sound = stores[form]
         store.write_bytes(torn(sound, rng) if number % 2 else sound)
@@ -150,7 +150,7 @@ def test_a_table_without_its_rows_is_a_line_and_no_fault_of_ours(call, stores, t
     tables = sorted(table.name for table in schema_tables() if table.kind == "table")
     drawn(form).shuffle(tables)
     tables.insert(0, "truth_release")
-    for number in tries(len(tables) if SECONDS else 4):
+    for number in tries(len(tables) if SECONDS else 2):
         table = tables[number % len(tables)]
         for command in READING_ALL:
             store = tmp_path / "s.db"
