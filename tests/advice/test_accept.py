@@ -141,6 +141,32 @@ def test_a_figure_that_one_repetition_lacks_is_not_measured():
         assert judged_criteria(unknown, FormName.DISASSOCIATED, [exposed]) is None
 
 
+def test_a_negative_control_is_no_attack():
+    found = {("exposed_3", name): PooledFigure(count, count, 100.0) for name, count in (("a", 2.0), ("a_labels", 9.0))}
+    config = {"accept": ["exposed_3 <= 3%"]}
+    for controls, holds in ((), False), ({"a_labels"}, True):
+        (one,) = judged_criteria(config, FormName.GENERALISED, [found], controls).criteria
+        assert one.holds is holds
+
+
+def test_criteria_of_a_file_have_its_name(tmp_path):
+    hostile = tmp_path / f"a\x1b[31m\n{'b' * 90}.yaml"
+    for path in (tmp_path / "ours.yaml", hostile):
+        path.write_text("[exposed_3 <= 3%]")
+        assert accepted(str(path)).name == path.name
+    (tmp_path / "same.yaml").write_text("public")
+    assert accepted(str(tmp_path / "same.yaml")) == ("same.yaml", PRESETS["public"])
+    assert accepted(["exposed_3 <= 3%"]).name == "as given"
+
+
+def test_a_file_of_criteria_cannot_name_a_file(tmp_path, run):
+    (tmp_path / "loop.yaml").write_text(str(tmp_path / "loop.yaml"))
+    with pytest.raises(DecloakError, match="the file names another file, .*; write the criteria here"):
+        accepted(str(tmp_path / "loop.yaml"))
+    said = run(f"accept: {tmp_path / 'loop.yaml'}\n")
+    assert (said.code, "the file names another file" in said.err) == (2, True)
+
+
 def test_only_drawn_people_have_an_interval():
     def high(looked_up, targets):
         found = {("exposed_3_release", "random"): PooledFigure(0.0, 0.0, looked_up)}

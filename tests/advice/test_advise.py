@@ -107,6 +107,19 @@ def test_a_limit_of_nobody_is_judged_by_all_people_and_has_the_rule_of_three(tmp
     assert "(limit 0) and, by the rule of three, at most 0.06% of others like them" in text
 
 
+def test_the_name_of_a_file_of_criteria_is_bounded_and_cannot_write_to_the_terminal(tmp_path):
+    hostile = tmp_path / f"a\x1b[31m\n{'b' * 90}.yaml"
+    hostile.write_text("[exposed_3 <= 3%]")
+    shown = tried(11, 1000, 0.2, 7, 0.0, 0.0, attacks=ATTACKS)
+    found = advice([shown], shown, True, by=accepted(str(hostile)))
+    screen = str(found)
+    assert 'the criteria "a\\x1b[31m\\x0abbb' in screen
+    assert "b" * 60 not in screen
+    for text in (screen, repr(found), scenario_text(found, tmp_path)):
+        assert "\x1b" not in text
+        assert "\nbbb" not in text
+
+
 def test_paths_in_a_written_scenario_are_seen_from_its_folder():
     shown = tried(11, 1000, 0.2, 0, 0.0, 0.0, attacks=ATTACKS)
     found = advice([shown], shown, True, digest="abc123")

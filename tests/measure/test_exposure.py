@@ -37,6 +37,7 @@ SETS = {
     "coat": "{method: coat, k: 4, privacy: {count: 6, sizes: [3]}}",
     "cut": "{method: cut, k: 3, m: 1, hierarchy: {by: random, fanout: 3}}",
 }
+ORIGINAL = ("singled_out_2", "singled_out_3", "implied")
 APART = "{method: disassociation, k: 3, m: 2, max_cluster: 12}"
 
 
@@ -53,6 +54,27 @@ def ran(tmp_path):
         return done.variants[-1].measures, form_of(connection, number).load(connection, number), connection
 
     return run
+
+
+def test_releases_of_the_same_data_are_measured_on_the_same_people(tmp_path, monkeypatch):
+    monkeypatch.setattr(targets, "FEWEST", 30)
+    monkeypatch.setattr(targets, "WORK", 1)
+    apart = {"method": "disassociation", "k": 3, "m": 2, "max_cluster": 12}
+    made = [
+        ({"method": "cut", "k": 3, "m": 1, "hierarchy": {"by": "popularity"}}, {"rule": "km_violation", "k": 2, "m": 1}),
+        (apart, "cover"), (apart | {"cover": "cure"}, "cover"), ({"method": "itemsets", "k": 3, "m": 2}, "differenced"),
+        ({"method": "synthetic"}, "copies"),
+    ]  # fmt: skip
+    found = []
+    for method, attack in made:
+        scenario = {"scenario": "s", "data": {"generate": "clinic", "transactions": 90, "seed": 3}}
+        done = decloak.run(scenario | {"anonymise": method, "attack": [attack]}, store=tmp_path / "s.db")
+        figures = done.variants[0].figures
+        original = [figures[f"{key}_original", next(iter(done.variants[0].knows))] for key in ORIGINAL]
+        found.append([(one.value, one.whole) for one in original])
+    assert found[0][0][1] == 30
+    assert found[0][0][0] > 0
+    assert found == [found[0]] * len(made)
 
 
 @pytest.mark.parametrize("method", SETS)

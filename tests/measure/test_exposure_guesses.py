@@ -16,6 +16,7 @@ from decloak.data.rows import CodedRows
 from decloak.data.sampling import control_share
 from decloak.errors import DecloakError
 from decloak.measure import exposure_guesses
+from decloak.measure.family import SharedValues
 from decloak.measure.kernels.estimate.counts import drawn_people, known_items, signatures
 from decloak.measure.kernels.estimate.guess_advantage import RightGuesses, auc, guess_advantage, surest, true_positives
 from decloak.measure.registry import metrics_by_key
@@ -362,3 +363,15 @@ def test_the_interval_of_an_advantage_holds_it_in_95_of_100_draws():
         guess_advantage(RightGuesses(0, 10), RightGuesses(9, 10)).low == -np.inf
         or guess_advantage(RightGuesses(0, 10), RightGuesses(9, 10)).low < -5
     )
+
+
+def test_values_of_the_same_data_are_computed_once():
+    asked = []
+
+    def work_out(original):
+        asked.append(original)
+        return len(asked)
+
+    first, second, shared = generate(20, 5), generate(20, 5), SharedValues()
+    assert [shared.of(data, work_out) for data in (first, first, second, second, first)] == [1, 1, 2, 2, 3]
+    assert [one is first for one in asked] == [True, False, True]

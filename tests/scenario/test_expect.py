@@ -344,6 +344,16 @@ def test_counts_are_compared_with_percentages_of_what_they_are_counted_of() -> N
         ]
         is False
     )
+
+
+def test_a_negative_control_is_no_attack_unless_it_is_named() -> None:
+    means = {("exposed_3", "selftrained"): 9.0, ("exposed_3", "selftrained_labels"): 90.0}
+    counts = dict.fromkeys(means, 1)
+    expectation = Expectation.parse("exposed_3 <= 10")
+    assert expectation.judged(means, counts, 1)[0] is False
+    assert expectation.judged(means, counts, 1, {}, {"selftrained_labels"})[0] is True
+    named = Expectation.parse("exposed_3(selftrained_labels) <= 10")
+    assert named.judged(means, counts, 1, {}, {"selftrained_labels"})[0] is False
     assert not [*expectation.faults(["correct", "advantage", "exposed_3"], ["ra"], ["exposed_3"])]
     assert [*expectation.faults(["correct", "advantage", "exposed_3"], ["ra"])]
 

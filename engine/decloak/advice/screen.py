@@ -103,7 +103,7 @@ def _head(advice: Advice) -> Iterator[str]:
 
 
 def _result(advice: Advice) -> Iterator[str]:
-    name, lead = quote(advice.by.name)[1:-1], advice.lead
+    name, lead = quote(advice.by.name, 40)[1:-1], advice.lead
     if lead is None:
         yield from _line("Result", f'No candidate meets the criteria "{name}" and shows anything.')
         return
@@ -239,7 +239,7 @@ def _next(advice: Advice) -> Iterator[str]:
 def _criteria(advice: Advice) -> Iterator[str]:
     named = "; ".join(dict.fromkeys(one.source for one in advice.criteria))
     sources = SOURCES if any(one.source == RISK for one in advice.criteria) else f"{quote(named, 300)[1:-1]}."
-    yield from _line("Limits", f"{quote(advice.by.name)[1:-1]}: {sources}", 3)
+    yield from _line("Limits", f"{quote(advice.by.name, 40)[1:-1]}: {sources}", 3)
 
 
 def _untried(advice: Advice) -> Iterator[str]:

@@ -87,11 +87,11 @@ class Bench:
         overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
         document = load(self.scenario, overrides)
         self.inputs = self.inputs or Inputs(document.folder)
-        done = run_document(document, self.inputs, store=self.store, jobs=self.jobs)
+        done = run_document(document, self.inputs, store=self.store, jobs=self.jobs, controls=False)
         self.seconds[candidate.kind] = time.process_time() - begun
         form = FORMS.get(candidate.kind, FormName.GENERALISED)
         figures = worst_figures(done.variants[0].figures, form, None if self.everyone else TARGETS)
-        attacks = tuple(label for label, knows in done.variants[0].knows.items() if knows != "control")
+        attacks = tuple(done.variants[0].knows)
         number = done.variants[0].run
         del done
         gc.collect()  # the arrays of one candidate, before those of the next

@@ -29,7 +29,7 @@ from decloak.measure.kernels.equivalence_classes import classes_of
 from decloak.measure.kernels.implied_items import implied_in_chunks
 from decloak.measure.kernels.random_baseline import draws_for, expected_known
 from decloak.measure.kernels.singling_out import SinglingOutSearch
-from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
+from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
 from decloak.store.probabilities import probabilities
@@ -74,10 +74,11 @@ def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: Attacke
 
 def _people(held: StoredDisassociation) -> "_People | None":
     rows = held.with_ground_truth(TrueRows)
-    if rows is None or held.rows is None:
+    if rows is None or held.rows is None or held.original is None:
         return None
     cut = rows.records is not held.rows.records
-    return _People(rows, _People(TrueRows(held.published, *held.rows)) if cut else None)
+    lengths = held.original.rows.lengths
+    return _People(rows, lengths, _People(TrueRows(held.published, *held.rows), lengths) if cut else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,8 @@ class _People:
     """The people of a release, for an attacker who knows a few of their items."""
 
     rows: TrueRows
+    lengths: Ints
+    """The number of items of each original record."""
     whole: "_People | None" = None
     """The same people with the occurrences that the release suppressed, where there are any."""
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
@@ -109,7 +112,7 @@ class _People:
     @cached_property
     def _target_rows(self) -> Ints:
         """Return the rows of the people counted."""
-        return sample_targets(np.bincount(self.rows.held // self.rows.items, minlength=self.rows.rows), self.rows.rows)
+        return sample_rows(self.lengths, self.rows.record_of_row)
 
     @cached_property
     def _person(self) -> Ints:

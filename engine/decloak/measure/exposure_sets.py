@@ -22,9 +22,10 @@ from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.equivalence_classes import classes_of
 from decloak.measure.kernels.random_baseline import expected_known, random_eliminations
 from decloak.measure.kernels.singling_out import SinglingOutSearch
-from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
+from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
+from decloak.store.record_links import read_origins
 
 __all__ = ["RawExposure", "exposure_of_sets", "hidden_items", "implied_outside_sets"]
 
@@ -152,7 +153,10 @@ class _People:
         rows = held.published.rows.with_used_names
         true = None if held.behind is None else held.behind.rows.with_used_names
         elements = Elements(rows.names, () if true is None else true.names)
-        people = sample_targets(_count_plain_names(rows, elements.plain) if true is None else true.lengths, len(rows))
+        if held.original is None or (places := read_origins(held.connection, held.number)) is None:
+            people = sample_targets(_count_plain_names(rows, elements.plain), len(rows))
+        else:
+            people = sample_rows(held.original.rows.lengths, places)
         classes, taken = classes_of(rows, people), rows.select(people)
         plain = elements.plain[taken.codes]
         shown = distinct(taken.row_of_code[plain] * elements.items + elements.item[elements.start[taken.codes[plain]]])

@@ -40,6 +40,10 @@ from decloak.yaml.tree import Location
 __all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run", "run_document"]
 
 
+CONTROL = "control"
+"""The knowledge level of a negative control, which is no attack."""
+
+
 class Measure(NamedTuple):
     """A figure of one attack in one variant: the mean over its repetitions, between the bounds of its 95% interval.
 
@@ -163,11 +167,15 @@ def run_document(
     jobs: int = 1,
     memory: int | None = None,
     dask: str | None = None,
+    controls: bool = True,
 ) -> Run:
-    """Run a scenario that was read, as `run` does. Runs with the same `inputs` read their files once."""
+    """Run a scenario that was read, as `run` does. Runs with the same `inputs` read their files once.
+
+    Without `controls`, the negative controls of attacks that learn are left out: they change no other figure.
+    """
     if any(case.scenario.offline for case in document.cases):
         inputs.kept_counts = kept_counts(store)
-    planned = selected(plans(document, inputs), only)
+    planned = selected(plans(document, inputs, controls=controls), only)
     ending.check()
     listener, place = progress or Progress(), location(document.path)
     checked = set[str]()
@@ -330,8 +338,10 @@ def _summed_up(
 def _accepted(document: Document, variants: Mapping[str, Plan], runs: Sequence[RunVariant]) -> Iterator[Verdict]:
     """Yield the verdict of each criterion for each variant with a release."""
     for name, plan in variants.items():
-        figures = [ran.figures for ran in runs if ran.name == name]
-        judged = judged_criteria(plan.variant.config, plan.scenario.form.name, figures) if figures else None
+        of_variant = [ran for ran in runs if ran.name == name]
+        controls = {attack for ran in of_variant for attack, knows in ran.knows.items() if knows == CONTROL}
+        figures, form = [ran.figures for ran in of_variant], plan.scenario.form.name
+        judged = judged_criteria(plan.variant.config, form, figures, controls) if figures else None
         spot = document.source.find(("accept",)).place
         for one in judged.criteria if judged is not None else ():
             yield Verdict(name, one.holds, one.text, one.title, spot.line, spot.column)
@@ -341,7 +351,8 @@ def _judged(expectation: Expectation, spot: Location, measures: Sequence[Measure
     """Judge an expectation of a variant by means over its repetitions."""
     named = {(measure.measure, measure.attack): measure for measure in measures}
     means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
-    holds, text = expectation.judged(means, counts, times, _shares(measures))
+    controls = {measure.attack for measure in measures if measure.knows == CONTROL}
+    holds, text = expectation.judged(means, counts, times, _shares(measures), controls)
     if not measures:
         text += " (no release)"
     return Verdict(variant, holds, text, expectation.text, spot.line, spot.column)

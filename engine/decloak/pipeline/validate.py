@@ -33,8 +33,8 @@ USUAL = {"k": 3, "m": 2}
 
 
 @one_process()
-def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
-    """Check everything a scenario names, and plan its variants."""
+def plans(document: Document, inputs: Inputs | None = None, *, controls: bool = True) -> list[Plan]:
+    """Check everything a scenario names, and plan its variants, with the `controls` of attacks that learn."""
     inputs = inputs or Inputs(document.folder)
     folder = inputs.folder
     catalogue = Catalogue()
@@ -46,7 +46,8 @@ def plans(document: Document, inputs: Inputs | None = None) -> list[Plan]:
     faults = [list(islice(_faults(case, document.cases, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
-    document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
+    if controls:
+        document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
     return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
 
 

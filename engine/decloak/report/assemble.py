@@ -16,6 +16,7 @@ from decloak.report.exposure_section import exposure_parts
 from decloak.report.frontier import frontier_section
 from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
 from decloak.report.reliability import reliability_section
+from decloak.report.risk_card import controls_of
 from decloak.report.sections import (
     attacker_section,
     attacks_section,
@@ -192,6 +193,7 @@ def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[st
     """Return each expectation of each variant, with the sign of its result."""
     judged = []
     counts_of = {name for name, title in metrics_by_key().items() if title.count}
+    controls = controls_of(connection, study.runs)
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
         over = {key: interval(study.values(runs, *key)) for key in keys}
@@ -206,7 +208,7 @@ def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[st
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)
             where = f"{name}: " if len(study.variants) > 1 else ""
-            holds, said = expectation.judged(means, counts, len(runs), shares)
+            holds, said = expectation.judged(means, counts, len(runs), shares, controls)
             judged.append((SIGNS[holds], f"{where}{said}"))
     return judged
 

@@ -130,7 +130,9 @@ class _Reader:
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
             claims=claims,
-            accepted=judged_criteria(config, form, [pooled_figures(self.connection, run) for run in runs]),
+            accepted=judged_criteria(
+                config, form, [pooled_figures(self.connection, run) for run in runs], self.controls
+            ),
         )
 
     def _levels(self, runs: Collection[int]) -> frozenset[str]:

@@ -7,7 +7,7 @@ so most limits are ours, and each says so. `decloak advise --accept` and `accept
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -157,7 +157,7 @@ class JudgedCriteria(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """Criteria, and their name."""
+    """Criteria, and their name: that of a file may be hostile."""
 
     name: str
     criteria: tuple[Criterion, ...]
@@ -269,14 +269,18 @@ class _Judging(ConfigSection):
 
 
 def accepted(given: str | Sequence[str | Limit]) -> Accepted:
-    """Read criteria: the name of a preset, a file of criteria, or expressions such as "exposed_3 <= 1%"."""
+    """Read criteria: the name of a preset, a file of criteria, or expressions such as "exposed_3 <= 1%".
+
+    They are called after the preset or the file.
+    """
     listed = [given] if isinstance(given, str) else given
     first = listed[0]
     if len(listed) == 1 and isinstance(first, str):
         if first in PRESETS:
             return Accepted(first, PRESETS[first])
         if first.endswith(FILES):
-            return accepted(check(_with_file(Source.parse("{}", first), first), _Judging).accept or ())
+            listed = check(_with_file(Source.parse("{}", first), first), _Judging).accept or ()
+            return accepted(listed)._replace(name=Path(first).name)
     criteria = (one.criterion() if isinstance(one, Limit) else _of_expression(one) for one in listed)
     return Accepted("as given", tuple(criteria))
 
@@ -284,6 +288,8 @@ def accepted(given: str | Sequence[str | Limit]) -> Accepted:
 def _with_file(source: Source, path: str | Path) -> Source:
     """Return the document `source` with the criteria in the file at `path` under `accept`."""
     root = read_source(path).root
+    if isinstance(root.value, str) and root.value.endswith(FILES):  # it may name itself
+        raise DecloakError(f"the file names another file, {quote(root.value)}", str(path), "write the criteria here")
     return source.put(("accept",), root, root.place)
 
 
@@ -349,11 +355,15 @@ def _beyond_control(worst: Figures) -> Figures:
 
 
 def judged_criteria(
-    config: Config, form: FormName, repetitions: Sequence[Mapping[tuple[str, str], PooledFigure]]
+    config: Config,
+    form: FormName,
+    repetitions: Sequence[Mapping[tuple[str, str], PooledFigure]],
+    controls: Collection[str] = (),
 ) -> JudgedCriteria | None:
     """Judge the release of a scenario by its criteria, by the means over its `repetitions`.
 
-    `config` is the scenario. Return None if it has no criteria, or some that this version does not know.
+    `config` is the scenario. `controls` names the negative controls, which are no attacks. Return None if it has no
+    criteria, or some that this version does not know.
     """
     try:
         accept = _Judging.model_validate_json(json.dumps({"accept": config.get("accept")})).accept
@@ -368,7 +378,7 @@ def judged_criteria(
     mean = {
         key: PooledFigure(*(_mean([figures[key][part] for figures in repetitions]) for part in range(3)))
         for key in repetitions[0]
-        if all(key in figures for figures in repetitions)
+        if key[1] not in controls and all(key in figures for figures in repetitions)
     }
     found = worst_figures(mean, form, targets if isinstance(targets, int) else None)
     return JudgedCriteria(by.name, tuple(criterion.judged(found) for criterion in by.criteria))

@@ -157,13 +157,15 @@ class Expectation:
         counts: Mapping[tuple[str, str], int],
         times: int,
         shares: MeasuredValues = {},  # noqa: B006 (no code writes to it)
+        controls: Collection[str] = (),
     ) -> tuple[bool | None, str]:
         """Judge the expectation by the `means` over as many repetitions as `times`; return the verdict and its reason.
 
         `counts` has the number of repetitions with each figure. A figure that some of them lack is undefined. `shares`
-        has the shares of counts.
+        has the shares of counts. A figure without an attack is not read from `controls`, which are no attacks.
         """
-        keys = {(name, ""): _of_release(name, means) for name in self.alone()}
+        of_attacks = {key: value for key, value in means.items() if key[1] not in controls}
+        keys = {(name, ""): _of_release(name, of_attacks) for name in self.alone()}
         keys |= {key: key for key in self.measures()}
         whole = {asked: key for asked, key in keys.items() if counts.get(key) == times}
         values = {asked: means.get(key) for asked, key in whole.items()}

@@ -1,7 +1,7 @@
 """Target people of an attacker, and the itemsets of one, two and three items that the attacker may know of each.
 
 Very many people are represented by a sample: the largest that WORK allows, drawn with a seed that depends only on the
-number of records. If a person has more than MOST_ITEMS items, an attacker knows the items with the lowest support.
+number of records. All releases of the same data have the same people. If a person has more than MOST_ITEMS items, an attacker knows the items with the lowest support.
 
 An item of a person is the number `person * items + item`; people are numbered in the order of the sample.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from decloak.arrays import Ints
 from decloak.figures import MOST_KNOWN
 
-__all__ = ["Itemsets", "Targets", "keep_rarest_items", "sample_targets"]
+__all__ = ["Itemsets", "Targets", "keep_rarest_items", "sample_rows", "sample_targets"]
 
 MOST_ITEMS = 24
 """Items of a person from which the known items are taken."""
@@ -89,6 +89,17 @@ def sample_targets(lengths: Ints, records: int) -> Ints:
     if people <= most:
         return np.arange(people)
     return np.sort(np.random.default_rng(people).choice(people, most, replace=False))
+
+
+def sample_rows(lengths: Ints, places: Ints) -> Ints:
+    """Choose people by their original records, so that all releases of the same data are measured on the same people.
+
+    `lengths` are the numbers of items of the original records, and `places` has the original record behind each row of
+    a release. Return the row indices of the chosen people, ascending.
+    """
+    chosen = np.zeros(len(lengths), np.bool_)
+    chosen[sample_targets(lengths, len(places))] = True
+    return np.flatnonzero(chosen[places])
 
 
 def keep_rarest_items(known: Ints, items: int, support: Ints) -> Ints:

@@ -84,7 +84,8 @@ class TrueRows:
         self._code = {name: code for code, name in enumerate(self.names)}
         self.cluster = np.repeat(np.arange(len(self.sizes)), self.sizes)
         # Records in the order of rows, so that the items of row i are those of its own record.
-        behind = coded.select(np.array(list(chain.from_iterable(truth)), np.int64))
+        self.record_of_row = np.array(list(chain.from_iterable(truth)), np.int64)
+        behind = coded.select(self.record_of_row)
         self.held = distinct(behind.row_of_code * self.items + self._codes(coded.names)[behind.codes])
         self._last_assigned: tuple[Sequence[Assignment], AssignedUnits] | None = None
 
