@@ -161,7 +161,7 @@ def test_criteria_of_a_file_have_its_name(tmp_path):
 
 def test_a_file_of_criteria_cannot_name_a_file(tmp_path, run):
     (tmp_path / "loop.yaml").write_text(str(tmp_path / "loop.yaml"))
-    with pytest.raises(DecloakError, match="the file names another file, .*; write the criteria here"):
+    with pytest.raises(DecloakError, match=r"the file names another file, .*; write the criteria here"):
         accepted(str(tmp_path / "loop.yaml"))
     said = run(f"accept: {tmp_path / 'loop.yaml'}\n")
     assert (said.code, "the file names another file" in said.err) == (2, True)

@@ -209,6 +209,7 @@ def test_a_form_that_is_advised_was_attacked(small, monkeypatch, method, ways):
     found = advise(small[0] / "visits.txt")
     lead = found.lead or found.counts
     assert set(lead.attacks) >= ways
+    assert "selftrained_labels" not in lead.attacks  # a negative control decides nothing
     # People outside the data are the control of inference and of membership.
     assert {"membership_auc", "inference_advantage", "inference_advantage_at_1"} <= lead.figures.keys()
     assert f"attacks on {lead.candidate.name}: {', '.join(lead.attacks)}" in listing(found)

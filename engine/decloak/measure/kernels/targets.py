@@ -1,7 +1,8 @@
 """Target people of an attacker, and the itemsets of one, two and three items that the attacker may know of each.
 
 Very many people are represented by a sample: the largest that WORK allows, drawn with a seed that depends only on the
-number of records. All releases of the same data have the same people. If a person has more than MOST_ITEMS items, an attacker knows the items with the lowest support.
+number of records. All releases of the same data have the same people. If a person has more than MOST_ITEMS items, an
+attacker knows the items with the lowest support.
 
 An item of a person is the number `person * items + item`; people are numbered in the order of the sample.
 """
