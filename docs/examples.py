@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from shutil import copyfile
+from unittest.mock import patch
 
 from decloak.cli import _code
 from decloak.report import progress
@@ -46,12 +47,9 @@ def lines_of(command: str) -> list[str]:
     program, *words = shlex.split(command)
     assert program == "decloak"
     out, err = io.StringIO(), io.StringIO()
-    soon, progress.SOON = progress.SOON, math.inf  # a slow machine says how far a run is
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            _code(words)
-    finally:
-        progress.SOON = soon
+    # A slow machine says how far a run is, and the first run after a change says that it compiles loops.
+    with redirect_stdout(out), redirect_stderr(err), patch.object(progress, "ProgressLines", progress.Progress):
+        _code(words)
     return [line.rstrip() for line in (out.getvalue() + err.getvalue()).splitlines()]
 
 

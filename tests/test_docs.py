@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from decloak.cli import COMMANDS, _code
+from decloak.report import progress
 from decloak.version import __version__
 from slowly import slow_but
 
@@ -44,6 +45,14 @@ def test_every_file_and_command_of_a_page_does_what_the_page_says(page, tmp_path
                 assert lines_of(command) == expected, f"{command}: run `make examples`"
                 commands += 1
     assert commands
+
+
+def test_a_slow_machine_and_loops_that_are_compiled_add_no_line_to_an_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "HEARTBEAT", 0.0)  # a line for each stage
+    run = lines_of(f"decloak run {ROOT / 'scenarios' / 'quickstart.yaml'} --store s.db")
+    assert run[0].startswith("RESULT ")
+    assert not [line for line in run if line.startswith("after ")]
 
 
 def test_generated_references_are_current():
