@@ -111,13 +111,13 @@ $(BIN)/python:
 $(VENV)/installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q engine
-	$(BIN)/python benchmarks/compile_loops.py
+	$(BIN)/decloak compile
 	@touch $@
 
 $(VENV)/shown $(VENV)/tested $(VENV)/developed $(VENV)/benched $(VENV)/sited: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
 	$(BIN)/python -m compileall -q engine
-	$(BIN)/python benchmarks/compile_loops.py
+	$(BIN)/decloak compile
 	@touch $@ $(VENV)/installed
 
 $(VENV)/shown: EXTRA := report

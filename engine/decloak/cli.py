@@ -57,6 +57,7 @@ GROUPS = {
         "serve": "Show the store in a browser.",
         "graph": "Export a release and its findings as a graph.",
         "plugins": "List the installed plugins.",
+        "compile": "Compile the loops for large data, once after an installation.",
         "completion": "Print the completion script of a shell.",
     },
 }

@@ -4,8 +4,8 @@ Machine code is cached next to the module, or in the user's cache folder if that
 process compiles again. The cache is renewed if its module changes, but not if another module changes whose loops it
 calls. So a module that calls others stores a digest of them, which changes with them.
 
-Compiling takes a quarter of a minute once per installation. Its time is excluded from the time of a method or an
-attack, and a message reports it.
+Compiling takes half a minute once per installation, and `decloak compile` does it before any run. Its time is excluded
+from the time of a method or an attack, and a message reports it.
 """
 
 import time
@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["COMPILING", "compile_seconds", "compiled", "compiling_message", "inner", "reporting"]
+__all__ = ["COMPILING", "compile_seconds", "compiled", "compiling_message", "inner", "is_kept", "reporting"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -85,6 +85,11 @@ def _watched() -> None:
 def compile_seconds() -> tuple[float, float]:
     """Return CPU and wall-clock seconds that this process has compiled so far."""
     return _WATCH.cpu, _WATCH.wall
+
+
+def is_kept() -> bool:
+    """Return whether the machine code that this process compiled is cached."""
+    return _WATCH.kept
 
 
 @contextmanager

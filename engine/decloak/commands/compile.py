@@ -1,0 +1,51 @@
+"""The command `compile`: compile the loops of decloak once, so that no run waits for it."""
+
+import click
+
+from decloak.compiled import compile_seconds, is_kept
+from decloak.errors import DecloakError
+from decloak.report.terminal import say
+
+__all__ = ["compile_command", "compile_loops"]
+
+
+@click.command("compile")
+def compile_command() -> None:
+    """Compile the loops for large data once after an installation, so that no run waits for it.
+
+    A wheel cannot contain this machine code, because it fits one processor. `make` runs this command when it installs.
+    """
+    try:
+        from decloak.rules.eliminate import loops  # noqa: F401 (the import fails without a numba that works here)
+    except Exception:  # numba follows new Pythons late; everything works without it
+        say("nothing to compile: numba cannot be used here; results are the same, and large work takes longer")
+        return
+    compile_loops()
+    if not is_kept():
+        message = "the compiled loops cannot be kept: no folder for them can be written"
+        raise DecloakError(message, hint="set NUMBA_CACHE_DIR to a folder that only you can write")
+    seconds = compile_seconds()[0]
+    say(f"compiled in {seconds:.0f} s" if seconds else "the loops were compiled already")
+
+
+def compile_loops() -> None:
+    """Call every compiled loop once with small arrays of the types that runs use."""
+    import numpy as np
+
+    from decloak.anonymisers.kernels.counting import counter
+    from decloak.anonymisers.kernels.records import Records
+    from decloak.counting.blocks import Queries, add_pairs, sets_of
+    from decloak.data.rows import CodedRows
+    from decloak.rules.eliminate.kernel import eliminate
+    from decloak.rules.load import Catalogue
+
+    table = np.random.default_rng(1).random((40, 30))
+    for name in ("wba", "gba", "rba"):
+        eliminate([table, table.T.copy()], Catalogue().rule(name).compiled, accelerated=True)
+    records = Records(np.array([0, 3, 6]), np.array([0, 1, 2, 0, 2, 3], np.int32), np.ones(2, np.int32))
+    for size in (2, 3):
+        list(counter(True, 0)(records, size, 4, 2, np.ones(4, np.bool_)))
+    block = sets_of(CodedRows.of([("b", "a")]), np.array([1, 0], np.int32))
+    for kind in (np.int32, np.uint8):
+        add_pairs(block, np.arange(2), np.full(2, -1), np.zeros((2, 2), kind), np.zeros(2, np.int64))
+    Queries(np.zeros((1, 3), np.int64), np.zeros(1, np.bool_), np.ones(1, np.int64), 2).search(block)

@@ -1,0 +1,61 @@
+"""`decloak compile` compiles all that runs would compile, and says where it cannot."""
+
+import sys
+
+import pytest
+
+import decloak
+from decloak import compiled
+from decloak.anonymisers.kernels import counting
+from decloak.compiled import compile_seconds
+from decloak.rules.eliminate import separable
+
+SETS = """\
+scenario: sets
+data: {generate: clinic, transactions: 120, seed: 7}
+anonymise: {method: sets, size: 4}
+relate: {measure: ngd, source: clinic-counts}
+attack: [mda, tba, wba, gba, rba]
+"""
+CUT = """\
+scenario: cut
+data: {generate: clinic, transactions: 120, seed: 7}
+anonymise: {method: cut, k: 5, m: 2, hierarchy: {by: random, fanout: 4}}
+attack: [km_violation]
+vary: {anonymise.m: [2, 3]}
+"""
+
+
+@pytest.mark.parametrize("text", [SETS, CUT], ids=["eliminations", "cuts"])
+def test_no_run_compiles_after_the_command(call, tmp_path, monkeypatch, text):
+    pytest.importorskip("numba", reason="numba is not installed")
+    monkeypatch.setattr(separable, "LARGE", 0)  # loops for the smallest tables
+    monkeypatch.setattr(separable, "SMALL", 0)
+    monkeypatch.setattr(counting, "LARGE", 0)
+    assert call("compile").code == 0
+    assert call("compile").code == 0
+    before = compile_seconds()
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
+    assert compile_seconds() == before
+
+
+def test_without_numba_there_is_nothing_to_compile(call, monkeypatch):
+    monkeypatch.delitem(sys.modules, "decloak.rules.eliminate.loops", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for name in [name for name in sys.modules if name.startswith("decloak.rules.eliminate.loops.")]:
+        monkeypatch.delitem(sys.modules, name)
+    said = call("compile")
+    assert said.code == 0
+    assert said.out.startswith("nothing to compile: numba cannot be used here")
+
+
+def test_loops_that_cannot_be_kept_are_an_error_with_a_remedy(call, monkeypatch):
+    pytest.importorskip("numba", reason="numba is not installed")
+    monkeypatch.setattr(compiled._WATCH, "kept", False)
+    said = call("compile")
+    assert said.code == 2
+    assert said.err == (
+        "decloak: the compiled loops cannot be kept: no folder for them can be written; "
+        "set NUMBA_CACHE_DIR to a folder that only you can write\n"
+    )
