@@ -344,7 +344,7 @@ def all_metrics() -> Iterator[Metric]:
 
 def metrics_of(family: str) -> tuple[Metric, ...]:
     """Return the metrics of a `family`, one for each way, by the keys of the store."""
-    return tuple(metric for metric in all_metrics() if family in metric.families)
+    return tuple(one for metric in DICTIONARY if family in metric.families for one in metric.in_each_way())
 
 
 RENAMED = {
