@@ -46,6 +46,7 @@ def compile_loops() -> None:
     for size in (2, 3):
         list(counter(True, 0)(records, size, 4, 2, np.ones(4, np.bool_)))
     block = sets_of(CodedRows.of([("b", "a")]), np.array([1, 0], np.int32))
-    for kind in (np.int32, np.uint8):
-        add_pairs(block, np.arange(2), np.full(2, -1), np.zeros((2, 2), kind), np.zeros(2, np.int64))
+    leaves, roots, seen = np.arange(2), np.full(2, -1), np.zeros(2, np.int64)
+    add_pairs(block, leaves, roots, np.zeros((2, 2), np.int32), seen)
+    add_pairs(block, leaves, roots, np.zeros((2, 2), np.uint8), seen)
     Queries(np.zeros((1, 3), np.int64), np.zeros(1, np.bool_), np.ones(1, np.int64), 2).search(block)
