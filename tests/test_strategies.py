@@ -4,7 +4,7 @@ import importlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -30,9 +30,11 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 KM = ("cut", "aa", "da", "vpa", "lra")
 
 
-def found(strategy, fault: Callable[[object], object], examples: int = 200):
+def found(strategy, fault: Callable[[object], object], examples: int = 200, phases: Sequence[Phase] = tuple(Phase)):
     """Return the smallest example with a fault, among as many as the documentation promises."""
-    drawn = settings(max_examples=examples, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    drawn = settings(
+        max_examples=examples, database=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=phases
+    )
     return find(strategy, fault, settings=drawn)
 
 
@@ -137,7 +139,7 @@ def test_sets_of_items_are_drawn_directly():
         sets = released.release.published.generalised if released.method == "coat" else released.release.generalised
         return released.method == "drawn" and any(set(a) & set(b) for a, b in combinations(sets, 2))
 
-    case, release, _, _ = found(releases("set-generalised"), overlapping)
+    case, release, _, _ = found(releases("set-generalised"), overlapping, phases=[Phase.generate])  # any will do
     for shown, items in zip(release.transactions, case.transactions, strict=True):
         assert all(set(items) & ({element} if isinstance(element, str) else {*element}) for element in shown)
 

@@ -351,6 +351,7 @@ anonymise: {method: cut, k: 3, m: 2, hierarchy: {by: names, fanout: 3}}
 MEASURED = "select name, value, part, whole from measure where name not like '%seconds%' order by name"
 
 
+@pytest.mark.slow
 def test_records_in_files_are_counted_by_a_cluster_as_here(cluster, tmp_path):
     rows_of_text = "".join(f"a{number % 5},b{number % 7},c{number % 3}\n" for number in range(200))
     (tmp_path / "records.txt").write_text(rows_of_text, encoding="utf-8")

@@ -23,6 +23,7 @@ from decloak.report import attack_table
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
 from processes import PATIENCE
+from slowly import slow_but
 
 ATTACKS = ("mda", "tba", "wba", "gba", "rba")
 
@@ -249,9 +250,12 @@ def killed_at_each_stage(path: Path, folder: Path) -> int:
     return len(all_stages)
 
 
-def test_a_run_killed_at_any_stage_goes_on_to_the_same_store(example, tmp_path):
-    path = edited(example, "[mda, tba, wba, gba, rba]", "[ra, {rule: gba, ratio: 0.8}]")
-    assert killed_at_each_stage(path, tmp_path) == 4 + 2 * (1 + 6) + len(AUDITED)
+@pytest.mark.parametrize(
+    ("attacks", "count"), slow_but([("ra", 1)], [("ra", 1), ("ra, {rule: gba, ratio: 0.8}", 2)], several=True)
+)
+def test_a_run_killed_at_any_stage_goes_on_to_the_same_store(example, tmp_path, attacks, count):
+    path = edited(example, "[mda, tba, wba, gba, rba]", f"[{attacks}]")
+    assert killed_at_each_stage(path, tmp_path) == 4 + count * (1 + 6) + len(AUDITED)
 
 
 @pytest.mark.slow
