@@ -139,8 +139,8 @@ def _figure(entry: Entry, generated: FigureOutcome | None, real: FigureOutcome |
     for title, known, is_real in (("generated data", generated, False), ("real data", real, True)):
         if known is not None:
             yield f"**decloak on {title}: {entry.verdict(known, real=is_real)}**, in {known.variants} runs:"
-            judged = zip(figure.trends, known.trends, strict=True)
-            yield from ("", *(_trend(trend, outcome) for trend, outcome in judged if outcome.lines), "")
+            trends = {trend.says: trend for trend in figure.trends}  # a changed figure may have others
+            yield from ("", *(_trend(trends.get(judged.says), judged) for judged in known.trends if judged.lines), "")
     if isinstance(figure.real, str):
         yield from (f"**No real data.** {figure.real}", "")
     for trend in figure.trends:
@@ -165,10 +165,10 @@ def _table_of_judgements() -> Iterator[str]:
     yield from (f"**decloak**, correlations calculated from the printed scores: `{seen}`.", "")
 
 
-def _trend(trend: Trend, judged: JudgedTrend) -> str:
+def _trend(trend: Trend | None, judged: JudgedTrend) -> str:
     word = {True: "agrees", None: "inconclusive", False: "differs"}[judged.holds]
     share = "" if judged.lines == 1 or judged.holds else f" ({judged.holding} of {judged.lines} lines agree)"
-    tolerance = f" [{trend.within:g}]" if trend.trend in TOLERANT else ""
+    tolerance = f" [{trend.within:g}]" if trend and trend.trend in TOLERANT else ""
     return f"- **{word}**{share}: {judged.says}{tolerance}. `{judged.seen}`"
 
 

@@ -15,7 +15,7 @@ from decloak.report.gallery import FigureOutcome, real_files
 from decloak.report.study import Study
 from decloak.report.trends import JudgedTrend, judged_trend
 from decloak.scenario.document import load
-from decloak.scenario.paper_figure import Figure, Trend
+from decloak.scenario.paper_figure import TOLERANT, Figure, Trend
 from decloak.store.results import StudyRun
 from decloak.yaml.source import read_source
 from slowly import slow_but
@@ -123,8 +123,12 @@ def test_a_figure_beside_another(said, expected):
 
 @pytest.mark.parametrize(
     ("cut", "shown"),
-    [([0.30, 0.34, 0.32], "0.32 vs 0.51 (-0.21 to -0.17)"), ([0.30], "0.3 vs 0.5")],
-    ids=["repeated", "once"],
+    [
+        ([0.30, 0.34, 0.32], "0.32 vs 0.51 (-0.21 to -0.17)"),
+        ([0.30], "0.3 vs 0.5"),
+        ([-300.0, -340.0, -320.0], "-320 vs 0.51 (-370 to -271)"),
+    ],
+    ids=["repeated", "once", "large"],
 )
 def test_a_comparison_shows_the_interval_of_its_difference(cut, shown):
     values = {(2, "cut"): cut, (2, "aa"): [0.50, 0.52, 0.51][: len(cut)]}
@@ -235,6 +239,28 @@ def test_the_first_table_fits_a_screen(entry, gallery_page):
     assert re.fullmatch(r"\d{4}", gallery_page.year_of(entry.paper))
 
 
+VAGUE = re.compile(
+    r"slight|about|near|hardly|same|equal|depend|linear|proportional|similar|exponential|explode"
+    r"|\bfar (?:more|less)|\bmuch (?:more|less)|no more|no effect|small effect|almost nothing",
+    re.IGNORECASE,
+)
+
+
+def states_a_bound(trend):
+    """Whether a trend has a tolerance, or compares with a number or a multiple."""
+    return trend.trend in TOLERANT or isinstance(trend.than, float) or (trend.than and trend.than.times != 1)
+
+
+@ENTRIES
+def test_a_vague_word_of_a_clause_has_a_stated_bound(entry):
+    """A clause needs no bound for "slightly lower" if not even "lower" agrees."""
+    vague = [number for number, clause in enumerate(entry.figure.saw, 1) if VAGUE.search(clause)]
+    for number in vague:
+        judging = [(at, trend) for at, trend in enumerate(entry.figure.trends) if trend.clause == number]
+        agreeing = any(outcome.trends[at].holds for outcome in outcomes(entry) for at, _ in judging)
+        assert any(states_a_bound(trend) for _, trend in judging) or not agreeing, entry.figure.saw[number - 1]
+
+
 NUMBER = re.compile(r"(?<![\w.])[.]?\d[\d,]*(?:[.]\d+)?")
 
 
@@ -299,6 +325,7 @@ def test_the_page_states_the_tolerance_of_a_trend(gallery_page):
     level = trend(**{"is": "level", "along": "anonymise.k", "within": 0.3})
     assert gallery_page._trend(level, judged) == "- **differs** (1 of 3 lines agree): x [0.3]. `0.1, 0.2`"
     assert " [" not in gallery_page._trend(trend(**{"is": "above", "than": 0.5}), judged)
+    assert " [" not in gallery_page._trend(None, judged)
 
 
 def test_the_page_of_the_gallery_is_what_came_of_the_scenarios_as_they_are(gallery_page):

@@ -235,7 +235,7 @@ def _compared(name: str, first: Values, second: Values, trend: Trend) -> _Line:
         return _Line(name, abs(one - other) <= trend.within * max(abs(one), abs(other)) + 1e-12, seen)
     difference = interval(differences)
     if difference.low is not None and difference.high is not None:
-        seen += f" ({difference.low:+.2g} to {difference.high:+.2g})"
+        seen += f" ({_signed(difference.low)} to {_signed(difference.high)})"
     return _Line(name, _above(differences if trend.trend == "above" else [-x for x in differences]), seen)
 
 
@@ -268,6 +268,10 @@ def _figure(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.0f}" if abs(value) >= 10 else f"{value:+.2g}"
 
 
 def _last(key: str) -> str:
