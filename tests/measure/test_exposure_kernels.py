@@ -1,6 +1,7 @@
 """Who is singled out, what is implied and what is guessed, against the definitions."""
 
 from itertools import combinations
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 import naive_exposure as naive
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_sets import NOBODY
-from decloak.measure.kernels import candidate_index, targets
+from decloak.measure.kernels import candidate_index, singling_out, targets
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.equivalence_classes import classes_of
 from decloak.measure.kernels.implied_items import implied_in_chunks
@@ -75,10 +76,11 @@ def test_of_some_people_the_same_are_singled_out(made, data):
 
 
 @settings(max_examples=200)
-@given(seen())
-def test_two_items_imply_a_third_that_all_their_candidates_show(made):
+@given(seen(), st.sampled_from([1, 5, singling_out.CLAIMS]))
+def test_two_items_imply_a_third_that_all_their_candidates_show(made, claims):
     may, shows, known, _ = made
-    found = SinglingOutSearch(holding(may), everybody(known)).implied(holding(shows), entries(shows))
+    with patch.object(singling_out, "CLAIMS", claims):
+        found = SinglingOutSearch(holding(may), everybody(known)).implied(holding(shows), entries(shows))
     assert found == naive.implied(may, shows, known, shows)
 
 

@@ -17,6 +17,9 @@ from decloak.measure.kernels.targets import Itemsets, Targets
 
 __all__ = ["SinglingOutSearch"]
 
+CLAIMS = 1 << 19
+"""Claims that an itemset implies an item, checked at a time, and those of one itemset more: bounds the memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class SinglingOutSearch:
@@ -84,18 +87,29 @@ class SinglingOutSearch:
         alone = self._unique_candidates[1][sets.itemset] == targets.rows[sets.person]
         told = np.zeros(len(targets), np.bool_)
         told[sets.person[alone & (many[sets.person] > _count_certain(sets, targets, shown))]] = True
-        person, itemset = sets.person[~told[sets.person]], sets.itemset[~told[sets.person]]
+        left = np.flatnonzero(~told[sets.person])
+        left = left[np.argsort(sets.itemset[left], kind="stable")]
+        # All claims of an itemset stay together: many people share itemsets, and each claim is checked once.
+        begin = np.cumsum(many[sets.person[left]]) - many[sets.person[left]]
+        begin = begin[np.searchsorted(sets.itemset[left], sets.itemset[left])]
+        for part in np.split(left, np.flatnonzero(np.diff(begin // CLAIMS)) + 1):
+            part = part[~told[sets.person[part]]]
+            told[self._told_by_claims(shows, shown, sets.person[part], sets.itemset[part])] = True
+        return int(told.sum())
+
+    def _told_by_claims(self, shows: CandidateIndex, shown: Ints, person: Ints, itemset: Ints) -> Ints:
+        """Return the people of `person` for whom the pair at the same index of `itemset` implies a third item."""
+        targets, pairs = self.targets, self.targets.itemsets[1].distinct
+        many = np.bincount(shown // targets.items, minlength=len(targets))
         begin, each = (np.cumsum(many) - many)[person], many[person]
         place = np.arange(each.sum()) + np.repeat(begin - np.cumsum(each) + each, each)
         third, itemset, whose = shown[place] % targets.items, np.repeat(itemset, each), np.repeat(person, each)
-        further = (sets.distinct[:, itemset] != third).all(axis=0)
+        further = (pairs[:, itemset] != third).all(axis=0)
         claim = itemset[further] * targets.items + third[further]
-        # Many people share itemsets: each claim is checked once.
         claims = distinct(claim)
         of_claim, implied_item = np.divmod(claims, targets.items)
-        follows = self.may.implies(shows, sets.distinct[:, of_claim], implied_item)
-        told[whose[further][among(claim, claims[follows])]] = True
-        return int(told.sum())
+        follows = self.may.implies(shows, pairs[:, of_claim], implied_item)
+        return whose[further][among(claim, claims[follows])]
 
 
 def _count_certain(sets: Itemsets, targets: Targets, shown: Ints) -> Ints:
