@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import naive_exposure as naive
 from decloak.data.disassociated import Chunk, JointCluster
+from decloak.measure.kernels import chunk_guesses
 from decloak.measure.kernels.chunk_guesses import (
     assigned_candidates,
     best_guesses,
@@ -99,6 +101,9 @@ def test_rows_may_hold_their_anchor_and_what_their_cluster_publishes_elsewhere(m
     anchors = [set(anchor) for cluster in release.clusters for anchor in cluster.anchors]
     assert as_sets(rows, rows.anchor_items) == anchors
     at_random = random_assignment(rows, rows.assigned_units(assignments), np.random.default_rng(1))
+    with patch.object(chunk_guesses, "AT_ONCE", 3):
+        in_parts = random_assignment(rows, rows.assigned_units(assignments), np.random.default_rng(1))
+    assert in_parts.tolist() == at_random.tolist()
     drawn = as_sets(rows, np.concatenate((rows.anchor_items, at_random)))
     added = Counter(item for held, anchor in zip(drawn, anchors, strict=True) for item in held - anchor)
     for item, count in added.items():

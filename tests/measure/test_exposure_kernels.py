@@ -32,8 +32,7 @@ def entries(rows):
 
 
 def holding(rows):
-    row, item = np.divmod(entries(rows), ITEMS)
-    return CandidateIndex.of(len(rows), ITEMS, item, row)
+    return CandidateIndex.of(len(rows), ITEMS, entries(rows))
 
 
 def everybody(known):

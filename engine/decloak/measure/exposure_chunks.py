@@ -36,6 +36,9 @@ from decloak.store.probabilities import probabilities
 
 __all__ = ["exposure_of_chunks", "implied_outside_chunks"]
 
+AT_ONCE = 1 << 20
+"""Items of rows that are looked up at a time: bounds the memory."""
+
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
     """Measure a release, and an attack on it; return an empty result without ground truth."""
@@ -149,10 +152,15 @@ class _People:
         return Targets(self._target_rows, items, person * items + self._place[item])
 
     def _candidate_index(self, entries: Ints) -> CandidateIndex:
-        place = self._place[entries % self.rows.items]
-        there = place >= 0
-        place = place[there]
-        return CandidateIndex.of(self.rows.rows, self.targets.items, place, entries[there] // self.rows.items)
+        # In large clusters a record may have most items, so that few arrays of this length are there at a time.
+        found, end = np.empty(len(entries), np.int64), 0
+        for first in range(0, len(entries), AT_ONCE):
+            row, item = np.divmod(entries[first : first + AT_ONCE], self.rows.items)
+            place = self._place[item]
+            part = (row * self.targets.items + place)[place >= 0]
+            found[end : end + len(part)] = part
+            end += len(part)
+        return CandidateIndex.of(self.rows.rows, self.targets.items, found[:end])
 
     @cached_property
     def raw(self) -> tuple[list[float], int]:

@@ -57,15 +57,13 @@ class CandidateIndex:
     eliminated_of: Ints = field(default_factory=_no_ints)
 
     @classmethod
-    def of(cls, records: int, items: int, item: Ints, row: Ints) -> "CandidateIndex":
-        """Return an index of `records` records and `items` items: record `row[i]` has the item `item[i]`.
+    def of(cls, records: int, items: int, entries: Ints) -> "CandidateIndex":
+        """Return an index of `records` records and `items` items, in which `entries` has `row * items + item` for each
+        item of a row.
 
-        >>> CandidateIndex.of(3, 2, np.array([0, 1, 0]), np.array([0, 2, 1])).candidates(np.array([[0, 1]])).tolist()
+        >>> CandidateIndex.of(3, 2, np.array([0, 5, 2])).candidates(np.array([[0, 1]])).tolist()
         [2, 1]
         """
-        # In large clusters a record may have most items, so nothing of this length is made twice.
-        entries = row * max(1, items)
-        entries += item
         entries = distinct(entries)
         start = np.searchsorted(entries, np.arange(records + 1) * max(1, items))
         entries %= max(1, items)
@@ -234,7 +232,7 @@ class _Window(NamedTuple):
 
 def _set(words: Words, row: Ints, record: Ints) -> None:
     """Set the bits of records, one in a row of words each."""
-    for first in range(0, len(row), MOST_WORDS):  # so that few arrays of this length are there at a time
-        part = slice(first, first + MOST_WORDS)
+    for first in range(0, len(row), _PIECE):  # so that the arrays of a part fit into the cache of a processor
+        part = slice(first, first + _PIECE)
         bit = np.left_shift(_ONE, (record[part] & 63).astype(np.uint64))
         np.bitwise_or.at(words.reshape(-1), row[part] * words.shape[1] + (record[part] >> 6), bit)

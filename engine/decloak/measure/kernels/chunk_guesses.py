@@ -30,6 +30,9 @@ __all__ = [
     "random_assignment",
 ]
 
+AT_ONCE = 1 << 18
+"""Rows of assignments that are shuffled at a time, about: bounds the memory."""
+
 
 class Candidates(NamedTuple):
     """Items that rows may have: an item of the row that represents its group, and the weight."""
@@ -93,13 +96,18 @@ def assigned_candidates(rows: TrueRows, given: AssignedUnits, weight: Floats | N
 def random_assignment(rows: TrueRows, given: AssignedUnits, rng: np.random.Generator) -> Ints:
     """Return items of `rows` when each unit of `given` goes to random rows of its cluster, drawn with `rng`."""
     size = rows.sizes[given.cluster]
-    assignment = np.repeat(np.arange(len(size)), size)
-    within = np.arange(len(assignment)) - np.repeat(np.cumsum(size) - size, size)
-    # Numbers from 0 to 1 keep the assignments apart, and shuffle the rows of each.
-    order = np.argsort(assignment + rng.random(len(assignment)))
-    chosen = order[within < given.times[assignment]]  # after the sort the n-th of an assignment stands where it stood
-    drawn = assignment[chosen]
-    row = rows.first[given.cluster[drawn]] + within[chosen]
+    number, within = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for part in np.split(np.arange(len(size)), np.flatnonzero(np.diff(np.cumsum(size) // AT_ONCE)) + 1):
+        assignment = np.repeat(part, size[part])
+        place = np.arange(len(assignment)) - np.repeat(np.cumsum(size[part]) - size[part], size[part])
+        # Numbers from 0 to 1 keep the assignments apart, and shuffle the rows of each.
+        order = np.argsort(assignment + rng.random(len(assignment)))
+        # After the sort the n-th row of an assignment stands where it stood.
+        chosen = order[place < given.times[assignment]]
+        number.append(assignment[chosen])
+        within.append(place[chosen])
+    drawn = np.concatenate(number)
+    row = rows.first[given.cluster[drawn]] + np.concatenate(within)
     return crossed(row, given.begin[drawn], given.end[drawn], given.item, rows.items)
 
 

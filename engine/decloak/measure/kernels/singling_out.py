@@ -41,7 +41,7 @@ class SinglingOutSearch:
         `classes` has the equivalence class of each record. Without it all records differ. -1 is the class of an absent
         record.
 
-        >>> may = CandidateIndex.of(3, 2, np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
+        >>> may = CandidateIndex.of(3, 2, np.array([0, 2, 3, 5]))
         >>> SinglingOutSearch(may, Targets(np.arange(3), 2, np.array([0, 2, 3, 5]))).expected_singled_out()
         [0.0, 1.0, 1.0]
         """
@@ -75,7 +75,7 @@ class SinglingOutSearch:
         `shows` is the index of the items that records certainly have. `shown` are the items that people's records
         certainly have, in the form of the known items: only these can be implied.
 
-        >>> both = CandidateIndex.of(2, 3, np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3))
+        >>> both = CandidateIndex.of(2, 3, np.arange(6))
         >>> SinglingOutSearch(both, Targets(np.arange(2), 3, np.arange(6))).implied(both, np.arange(6))
         2
         """
@@ -109,7 +109,8 @@ class SinglingOutSearch:
         claims = distinct(claim)
         of_claim, implied_item = np.divmod(claims, targets.items)
         follows = self.may.implies(shows, pairs[:, of_claim], implied_item)
-        return whose[further][among(claim, claims[follows])]
+        of_person: Ints = whose[further][among(claim, claims[follows])]
+        return of_person
 
 
 def _count_certain(sets: Itemsets, targets: Targets, shown: Ints) -> Ints:
