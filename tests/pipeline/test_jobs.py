@@ -137,10 +137,11 @@ vary: {anonymise.l: [1, 4, 2]}
 """That an l cannot be reached shows when the release is made."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "code", "missing", "count"),
     [
-        pytest.param(WITHOUT, 3, {"anonymise.k=61", "anonymise.k=62", "anonymise.k=63"}, 4, marks=pytest.mark.slow),
+        (WITHOUT, 3, {"anonymise.k=61", "anonymise.k=62", "anonymise.k=63"}, 4),
         (LATE, 2, {"anonymise.l=4"}, 2),
     ],
     ids=["at once", "late"],

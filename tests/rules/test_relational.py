@@ -311,6 +311,7 @@ def thousand_clusters(size=6):
     return Disassociated(tuple(clusters), k=3, m=2), known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALONE)
 def test_a_form_assigns_a_thousand_random_clusters_as_the_kernel_does(name):
     strategy, (release, known) = Reassociation.build(**ALONE[name]), thousand_clusters()
