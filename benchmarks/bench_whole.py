@@ -125,7 +125,7 @@ class Stages(Progress):
     def stage(self, name):
         now = time.process_time()
         self.spent[self.now] = self.spent.get(self.now, 0.0) + now - self.since
-        self.now, self.since = name.partition(":")[0], now
+        self.now, self.since = name.partition(":")[0].partition(" ")[0], now
 stages = Stages()
 family = family_named("exposure")
 measure, cards = family.measure, []

@@ -295,7 +295,7 @@ def all_closures(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
 
 
 CARRYING = re.compile(
-    r"decloak\.(pipeline|scenario|ending|fingerprints|memory|parallel|processes)\b|decloak\.measure\.registry$"
+    r"decloak\.(pipeline|scenario|ending|fingerprints|memory|parallel|processes)\b|decloak\.(measure\.registry|store\.timing)$"
 )
 
 
