@@ -241,7 +241,7 @@ def test_the_first_table_fits_a_screen(entry, gallery_page):
 
 VAGUE = re.compile(
     r"slight|about|near|hardly|same|equal|depend|linear|proportional|similar|exponential|explode"
-    r"|\bfar (?:more|less)|\bmuch (?:more|less)|no more|no effect|small effect|almost nothing",
+    r"|\bfar (?:more|less|fewer)|\bmuch (?:more|less)|no more|no effect|small effect|almost nothing",
     re.IGNORECASE,
 )
 
