@@ -80,15 +80,13 @@ def advise(
             hint = f"add records until there are {FEWEST}, or compare releases by `decloak run`"
             place = original.origin if isinstance(data, str | Path) else None  # not the copy of data in memory
             raise DecloakError(f"{records} records are too few to advise", place, hint)
-        scenario = Path(folder) / "advice.yaml"
-        parts = {"scenario": "advice", "anonymise": PLACEHOLDER, **base}
-        write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in parts.items()), scenario)
         inputs = Inputs(
             trees, sets, sensitive=_listed(sensitive), relate=base.get("relate"),
             columns=base["data"].get("columns", ()), readers=readers,
         )  # fmt: skip
         bench = Bench(
-            scenario, Path(store or Path(folder) / "advice.db"), "held_out" if control is None else _absolute(control),
+            _write_scenario(base, Path(folder)), Path(store or Path(folder) / "advice.db"),
+            "held_out" if control is None else _absolute(control),
             None if workload is None else _absolute(workload), seed, jobs, everyone=by.asks_for_nobody,
             related="relate" in base, exclusive=inputs.columns,
         )  # fmt: skip
@@ -157,6 +155,14 @@ def _of_scenario(path: Path) -> tuple[JsonObject, Dataset]:
         if isinstance(clean.get(key), str):
             clean[key] = os.path.realpath(path.parent / clean[key])
     return base, part.read_original(Folder(path.parent), None)
+
+
+def _write_scenario(base: JsonObject, folder: Path) -> Path:
+    """Write the scenario that every candidate is put into, and return its path."""
+    scenario = folder / "advice.yaml"
+    parts = {"scenario": "advice", "anonymise": PLACEHOLDER, **base}
+    write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in parts.items()), scenario)
+    return scenario
 
 
 PLACEHOLDER = {"method": "disassociation", "k": 2, "m": 2}
