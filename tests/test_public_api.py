@@ -23,7 +23,8 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages(decloak.__path__, "decloak.") if module.name != "decloak.__main__"
 )
 if find_spec("numba") is None:
-    MODULES.remove("decloak.anonymisers.kernels.counting_numba")  # it is imported only where numba is
+    for compiled in ("counting_numba", "horpart_numba"):  # they are imported only where numba is
+        MODULES.remove(f"decloak.anonymisers.kernels.{compiled}")
 EXAMPLES = [name for name in MODULES if ">>> " in Path(find_spec(name).origin).read_text(encoding="utf-8")]
 
 

@@ -8,12 +8,14 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
 from decloak.anonymisers import chunk_parts
+from decloak.anonymisers.kernels import horpart
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.content import Cluster
 from decloak.data.formats.blocks import Block, Blocks, PartedData
@@ -153,7 +155,7 @@ def test_a_cluster_that_is_lost_or_doubled_ends_the_run_in_a_line(tmp_path, monk
     def changed(path, clusters, code, part, parts):
         listed = list(clusters)
         listed, part = (listed[1:], part[1:]) if lost == "a cluster" else (listed * 2, list(part) * 2)
-        write(path, listed, code, chunk_parts.np.array(part), parts)
+        write(path, listed, code, np.array(part), parts)
 
     monkeypatch.setattr(chunk_parts, "write_pieces", changed)
     with pytest.raises(DecloakError, match="counts that are not those of the data") as caught:
@@ -262,3 +264,22 @@ def test_sql_reads_clusters_in_files(made, call):
     assert listed.out == f"dataset,n,records\n2,{held.total()},{sum(one.size for one in held.elements())}\n"
     hostile = call("sql", "--parts", "select * from read_text('/etc/passwd')", *store)
     assert (hostile.code, len(hostile.err.splitlines())) == (2, 1)
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=6), min_size=1, max_size=60),
+    st.sets(st.integers(0, 7), max_size=2),
+    st.integers(1, 20),
+    st.booleans(),
+)
+@settings(deadline=None)
+def test_records_are_divided_alike_with_and_without_compiled_loops(sets, ignored, size, plain):
+    records = [tuple(sorted(items | ignored)) for items in sets]
+    start = np.cumsum([0, *map(len, records)])
+    codes = np.array([item for record in records for item in record], np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        if plain:
+            patch.setattr(horpart, "_compiled", lambda: None)
+        order, ends = horpart.divided(start, codes, frozenset(ignored), 8, size)
+    parts = [part.tolist() for part in np.split(order, ends[:-1])]
+    assert parts == list(horpart.horizontal(records, size, ignored=frozenset(ignored)))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cluster, make_leaves, published_cluster
-from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
+from decloak.anonymisers.kernels.horpart import divided, pooled_parts
 from decloak.anonymisers.parts import in_store, making_folder, randomness, write_rows
 from decloak.arrays import Ints
 from decloak.counting.blocks import merge_blocks, positions, scan, sets_of
@@ -236,15 +236,16 @@ def _clustered(root: _Node, settings: _Settings) -> list[_Made]:
 def _cluster_node(number: int, files: Sequence[str], ignored: frozenset[int], settings: _Settings) -> _Made:
     """Write the clusters of a node; small ones, and the last large one, wait."""
     rows = _read(settings.making, files)
-    records = _tuples(rows)
-    clusters = list(horizontal(records, settings.max_cluster, ignored=ignored))
+    order, ends = divided(rows.start, rows.codes, ignored, len(settings.names), settings.max_cluster)
+    rows = rows.select(order)
+    clusters = [range(*pair) for pair in pairwise([0, *ends.tolist()])]
     last = max((at for at, ids in enumerate(clusters) if len(ids) >= settings.k), default=-1)
     waits = [at == last or len(ids) < settings.k for at, ids in enumerate(clusters)]
     waiting = [ids for ids, wait in zip(clusters, waits, strict=True) if wait]
     places = np.array([place for ids in waiting for place in ids], np.int64)
     write_rows(settings.making, f"waiting-{number}", rows.select(places))
     ready = [ids for ids, wait in zip(clusters, waits, strict=True) if not wait]
-    return _write_clusters(number, records, ready, [len(ids) for ids in waiting], settings)
+    return _write_clusters(number, rows, ready, [len(ids) for ids in waiting], settings)
 
 
 def _tuples(rows: CodedRows[str]) -> list[tuple[int, ...]]:
@@ -257,17 +258,17 @@ def _cluster_waiting(
     number: int, files: Sequence[str], where: Ints, sizes: Sequence[int], settings: _Settings
 ) -> _Made:  # fmt: skip
     """Write clusters of so many records each, which are at the places `where` of some files."""
-    records = _tuples(_read(settings.making, files).select(where))
-    clusters = [list(range(*pair)) for pair in pairwise(accumulate(sizes, initial=0))]
-    return _write_clusters(number, records, clusters, [], settings)
+    rows = _read(settings.making, files).select(where)
+    clusters = [range(*pair) for pair in pairwise(accumulate(sizes, initial=0))]
+    return _write_clusters(number, rows, clusters, [], settings)
 
 
 def _write_clusters(
-    number: int, records: Sequence[tuple[int, ...]], clusters: list[list[int]], waiting: list[int], settings: _Settings
+    number: int, rows: CodedRows[str], clusters: Sequence[Sequence[int]], waiting: list[int], settings: _Settings
 ) -> _Made:  # fmt: skip
-    """Write the published form of `clusters` of `records` as the piece `number`."""
+    """Write the published form of `clusters` of `rows` as the piece `number`."""
     names, k, m = settings.names, settings.k, settings.m
-    leaves, cut, moved = make_leaves(records, clusters, k, m, settings.cover, names)
+    leaves, cut, moved = make_leaves(_tuples(rows), clusters, k, m, settings.cover, names)
     code = {name: at for at, name in enumerate(names)}
     part = randomness(settings.secret, 2, number).integers(settings.parts, size=len(clusters))
     published = (published_cluster(leaf, names) for leaf in leaves)

@@ -6,10 +6,17 @@ item of the rest leave, until few enough are left. A node counts its records onc
 leaves, so that a record costs its length at each of its nodes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from heapq import heapify, heapreplace
+from itertools import pairwise
 
-__all__ = ["horizontal", "pooled_parts"]
+import numpy as np
+from numpy.typing import NDArray
+
+from decloak.arrays import Ints
+
+__all__ = ["divided", "horizontal", "pooled_parts"]
 
 Record = tuple[int, ...]
 
@@ -82,6 +89,33 @@ def horizontal(
                 yield part
             else:
                 stack.append(_Node(records, part, node.ignored | {item}))
+
+
+@cache
+def _compiled() -> Callable[..., tuple[Ints, Ints]] | None:
+    """Return the compiled loops, None without numba."""
+    try:
+        from decloak.anonymisers.kernels.horpart_numba import divide
+    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+        return None
+    return divide
+
+
+def divided(
+    start: Ints, codes: NDArray[np.int32], ignored: frozenset[int], items: int, max_cluster: int
+) -> tuple[Ints, Ints]:
+    """Return records in the order of the parts of `horizontal`, and where each part ends.
+
+    The records are `codes[start[record]:start[record + 1]]`, of so many `items`; `ignored` and `max_cluster` are as in
+    `horizontal`. Compiled loops divide them where numba is installed.
+    """
+    if (divide := _compiled()) is not None:
+        return divide(start, codes, np.array(sorted(ignored), np.int64), items, max_cluster)
+    held = codes.tolist()
+    parts = list(
+        horizontal([tuple(held[begin:end]) for begin, end in pairwise(start.tolist())], max_cluster, False, ignored)
+    )
+    return np.concatenate([np.array(part, np.int64) for part in parts]), np.cumsum(list(map(len, parts)))
 
 
 def _equal_parts(ids: list[int], largest: int) -> Iterator[list[int]]:
