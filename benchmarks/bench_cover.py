@@ -19,7 +19,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.attacker.cover import breached_covers, cover_problems, covers
 from decloak.attacker.knowledge import moderate, weak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.kernels.link_probability import link_probabilities
+from decloak.measure.pair_links import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
 from decloak.rules.operators.operator import AttackerView

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
-from decloak.measure.kernels.reassociation import accuracy_of, reconstructed
-from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.accuracy import accuracy_of, reconstructed
+from decloak.measure.breakage import km_breakage_of, transaction_breakage_of
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
-from decloak.measure.kernels.utility import re_chunks, tkd_chunks
+from decloak.measure.utility import re_chunks, tkd_chunks
+from decloak.measure.wmd import mean_distance
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from timing import cpu

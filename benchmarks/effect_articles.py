@@ -24,7 +24,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.generators.clinic import generate
 from decloak.data.sampling import draw_sample
 from decloak.errors import DecloakError
-from decloak.measure.kernels.reassociation import accuracy_of
+from decloak.measure.accuracy import accuracy_of
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.relate.clinic import clinic_counts

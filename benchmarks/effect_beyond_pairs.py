@@ -36,7 +36,7 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.arrays import Floats
 from decloak.data.assignment import Assignment, PairScores
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.reassociation import accuracy_of
+from decloak.measure.accuracy import accuracy_of
 from decloak.measure.kernels.statistics import paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue

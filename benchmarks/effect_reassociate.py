@@ -24,8 +24,8 @@ from pathlib import Path
 from bench_reassociate import records as generated
 from decloak.anonymisers.kernels.disassociation import ReleaseAndTruth, disassociate
 from decloak.data.disassociated import Disassociated
-from decloak.measure.kernels.breakage import transaction_breakage_of
-from decloak.measure.kernels.reassociation import accuracy_of, added_items
+from decloak.measure.accuracy import accuracy_of, added_items
+from decloak.measure.breakage import transaction_breakage_of
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue

@@ -32,7 +32,7 @@ import decloak
 from attacked_clusters import attack
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.counting.itemsets import among
-from decloak.measure.kernels.certainty import ReliabilityBin, brier, miscalibration, reliability_bins
+from decloak.measure.calibration import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.store.opening import connect_readonly

@@ -45,7 +45,7 @@ from decloak.measure.kernels.estimate.counts import (
     signatures,
 )
 from decloak.measure.kernels.estimate.estimator import Matrix, batches, estimates_of
-from decloak.measure.kernels.estimate.guess_advantage import guess_advantage, surest
+from decloak.measure.kernels.estimate.figures import guess_advantage, surest
 from effect_absent import records
 
 K = 11

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from decloak.data.formats.writing import write_bytes, write_text
-from decloak.measure.kernels.agreement import agreement
 from decloak.parallel import cores
-from decloak.relate.judgements import PRINTED, thirty_pairs
+from decloak.relate.judgements import PRINTED, agreement, thirty_pairs
 from decloak.report.charts import drawn, grid
 from decloak.report.gallery import (
     AGREES,

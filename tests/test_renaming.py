@@ -13,8 +13,8 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.assignment import Assignment, AssignmentList, PairScores
 from decloak.data.disassociated import Chunk, Cluster
 from decloak.data.generators.clinic import generate
-from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
-from decloak.measure.kernels.reassociation import accuracy_of
+from decloak.measure.accuracy import accuracy_of
+from decloak.measure.breakage import km_breakage_of, transaction_breakage_of
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.posterior import posterior

@@ -18,7 +18,7 @@ from decloak.attacker.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.disassociated import read_disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.link_probability import risky_pairs
+from decloak.measure.pair_links import risky_pairs
 from decloak.store.opening import connect_readonly
 from naive_cure import cured as naively_cured
 

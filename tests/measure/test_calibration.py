@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_exposure as naive
+from decloak.measure.calibration import brier, miscalibration, reliability_bins
 from decloak.measure.exposure_links import links_of
 from decloak.measure.family import AttackResult
-from decloak.measure.kernels.certainty import brier, miscalibration, reliability_bins
 from decloak.releases.registry import form_of
 from decloak.report.reliability import reliability_panels
 from decloak.report.study import Study

@@ -18,7 +18,7 @@ from decloak.errors import DecloakError
 from decloak.measure import exposure_guesses
 from decloak.measure.family import SharedValues
 from decloak.measure.kernels.estimate.counts import drawn_people, known_items, signatures
-from decloak.measure.kernels.estimate.guess_advantage import RightGuesses, auc, guess_advantage, surest, true_positives
+from decloak.measure.kernels.estimate.figures import RightGuesses, auc, guess_advantage, surest, true_positives
 from decloak.measure.registry import metrics_by_key
 from decloak.releases.registry import form_of
 from decloak.rules.load import parse_rule

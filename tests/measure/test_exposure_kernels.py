@@ -13,10 +13,9 @@ from decloak.data.rows import CodedRows
 from decloak.measure.exposure_sets import NOBODY
 from decloak.measure.kernels import candidate_index, singling_out, targets
 from decloak.measure.kernels.candidate_index import CandidateIndex
-from decloak.measure.kernels.equivalence_classes import classes_of
-from decloak.measure.kernels.implied_items import implied_in_chunks
-from decloak.measure.kernels.random_baseline import draws_for, expected_known, random_eliminations
-from decloak.measure.kernels.singling_out import SinglingOutSearch
+from decloak.measure.kernels.chunk_guesses import implied_in_chunks
+from decloak.measure.kernels.random_attack import draws_for, expected_known, random_eliminations
+from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
 from disassociated_releases import releases
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import naive_cover as naive
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError
-from decloak.measure.kernels.link_probability import algorithm_ways, link_probabilities, released_ways, risky_pairs
+from decloak.measure.pair_links import algorithm_ways, link_probabilities, released_ways, risky_pairs
 from test_cover import FIGURE_1, FIGURE_3, GOLDEN
 
 EXACT = [(case, one) for case in GOLDEN["cases"] for one in case["exact"]]

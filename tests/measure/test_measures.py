@@ -274,7 +274,7 @@ def test_what_several_measures_need_of_a_release_is_read_and_worked_out_once(eve
 
         monkeypatch.setattr(module, name, call)
 
-    from decloak.measure.kernels import utility
+    from decloak.measure import utility
 
     for module, name in (
         (stored, "read_set_generalised"),

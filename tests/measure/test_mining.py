@@ -21,8 +21,8 @@ from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.errors import DecloakError
-from decloak.measure.kernels.loss import information_loss, labels_left, support_error
-from decloak.measure.kernels.mining import Level, least_support, ml2, tkd_labels
+from decloak.measure.loss import information_loss, labels_left, support_error
+from decloak.measure.mining import Level, least_support, ml2, tkd_labels
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "generalisation.json").read_text())
 FIGURE = GOLDEN["worked_examples"]["terrovitis_fig1_6"]

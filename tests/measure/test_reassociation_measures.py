@@ -13,10 +13,10 @@ import naive_reassociate as naive
 from decloak.data.assignment import Assignment, AssignmentList
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.errors import DecloakError
-from decloak.measure.kernels.breakage import KmBreakage, TransactionBreakage, km_breakage_of
-from decloak.measure.kernels.reassociation import Accuracy, reconstructed
+from decloak.measure.accuracy import Accuracy, reconstructed
+from decloak.measure.breakage import KmBreakage, TransactionBreakage, km_breakage_of
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
+from decloak.measure.utility import re_chunks, tkd_chunks, tlost
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.strategy import Reassociation
 from disassociated_releases import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.measure.kernels.recovery import Recovery, mean_density, pool, recovery
+from decloak.measure.recovery import Recovery, mean_density, pool, recovery
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "set-generalisation.json").read_text())
 ATTACKS = ("mda", "tba", "tba_rowmajor", "wba", "gba", "rba")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels import transport
-from decloak.measure.kernels.transport import MeanDistance, mean_distance
+from decloak.measure import wmd
+from decloak.measure.wmd import MeanDistance, mean_distance
 from disassociated_releases import GOLDEN
 
 WORDS = "abcdefghij"
@@ -67,7 +67,7 @@ def test_pot_and_the_linear_programme_agree():
     pytest.importorskip("ot", reason="the extra ot is not installed")
     rng = np.random.default_rng(3)
     cost, supply, demand = rng.random((7, 5)), np.full(7, 5), np.full(5, 7)
-    assert transport._cheapest(cost, supply, demand) == pytest.approx(transport._programmed(cost, supply, demand))
+    assert wmd._cheapest(cost, supply, demand) == pytest.approx(wmd._programmed(cost, supply, demand))
 
 
 def test_unknown_words_are_dropped_and_records_without_known_ones_skipped():

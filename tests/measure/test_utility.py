@@ -22,8 +22,10 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.itemset_table import ItemsetTable
 from decloak.errors import DecloakError
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.classify import class_counts, class_of, classified
 from decloak.measure.kernels.estimate.counts import (
+    class_counts,
+    class_of,
+    classified,
     count_errors,
     drawn_queries,
     errors_differ,

@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.agreement import agreement
-from decloak.relate.judgements import read_judgements, thirty_pairs
+from decloak.relate.judgements import agreement, read_judgements, thirty_pairs
 from loopback import serving
 from test_wordnet import write_wordnet
 

@@ -16,11 +16,11 @@ from decloak.cli import _code
 from decloak.counting.inverse import enumerated
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.measure.kernels.link_probability import risky_pairs
-from decloak.measure.kernels.reassociation import accuracy_of, reconstructed
-from decloak.measure.kernels.transport import mean_distance
+from decloak.measure.accuracy import accuracy_of, reconstructed
 from decloak.measure.kernels.true_rows import TrueRows
-from decloak.measure.kernels.utility import re_chunks, tkd_chunks, tlost
+from decloak.measure.pair_links import risky_pairs
+from decloak.measure.utility import re_chunks, tkd_chunks, tlost
+from decloak.measure.wmd import mean_distance
 from decloak.rules.load import Catalogue
 from decloak.rules.operators.reassociate import RankedAssignments
 from decloak.rules.reassociate.kernel import reassociate

@@ -8,10 +8,10 @@ from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.sets import by_sets, random_sets
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.generators.clinic import generate
+from decloak.measure.accuracy import accuracy_by_cluster
 from decloak.measure.kernels.advantage import Advantage, ClaimCounts
-from decloak.measure.kernels.reassociation import accuracy_by_cluster
-from decloak.measure.kernels.recovery import recovery
 from decloak.measure.kernels.true_rows import TrueRows
+from decloak.measure.recovery import recovery
 from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import distances
 from decloak.rules.eliminate.kernel import eliminate

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
-from decloak.measure.kernels.breakage import km_breakage_of, transaction_breakage_of
-from decloak.measure.kernels.reassociation import accuracy_of
+from decloak.measure.accuracy import accuracy_of
+from decloak.measure.breakage import km_breakage_of, transaction_breakage_of
 from decloak.measure.kernels.true_rows import TrueRows
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "disassociation.json").read_text())

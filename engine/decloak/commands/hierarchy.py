@@ -92,7 +92,7 @@ def _candidates(
 
 def _row(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, float, int, int, float]:
     from decloak.anonymisers.registry import anonymise
-    from decloak.measure.kernels.loss import labels_left
+    from decloak.measure.loss import labels_left
 
     release = anonymise(data, "cut", k=k, m=m, hierarchy=tree)
     labels = labels_left(release, tree.items)

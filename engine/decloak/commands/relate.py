@@ -15,9 +15,8 @@ from decloak.report.table import emit
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
-    from decloak.measure.kernels.agreement import Agreement, Correlation
     from decloak.relate.counting import Cache
-    from decloak.relate.judgements import Judgements
+    from decloak.relate.judgements import Agreement, Correlation, Judgements
     from decloak.relate.registry import Relate
 
 __all__ = ["relate_command"]
@@ -73,8 +72,7 @@ def benchmark_command(
     scenario. Its row omits pairs without a score, so compare the number of pairs. The store keeps the counts of a
     search service.
     """
-    from decloak.measure.kernels.agreement import agreement
-    from decloak.relate.judgements import PRINTED, read_judgements, thirty_pairs
+    from decloak.relate.judgements import PRINTED, agreement, read_judgements, thirty_pairs
 
     data = thirty_pairs() if pairs is None else read_judgements(pairs)
     again = len(data.pairs) - len({frozenset(pair) for pair in data.pairs})

@@ -1,17 +1,225 @@
-"""The share of sub-records that an attack on a disassociated release re-associates correctly, by cluster and pooled."""
+"""The share of sub-records that an attack on a disassociated release re-associates correctly, by cluster and pooled.
 
-from collections.abc import Iterator
+Rows are in the order of the attack; truth[cluster][row] is the row index of the record. A unit is truly in a row when
+the record, restricted to the items of the unit's chunk, is the unit. For a unit and a class of rows (of the same
+anchor), a rows of the class were assigned the unit and t truly have it:
 
+correct_row = assigned rows that truly have it; correct_class = sum of min(a, t), where any record behind an identical
+anchor is right; correct_exp = sum of a t / |class|, the expected number for an attacker who cannot distinguish
+identical anchors. Accuracy = correct / assigned, recall = correct / reachable; clusters are pooled by summing counts.
+Units of shared chunks count if an attack assigns any; most attacks ignore shared chunks.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.counting.itemsets import among
+from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber
+from decloak.data.disassociated import Disassociated
+from decloak.data.pairs import first_occurrences
+from decloak.data.rows import Coding
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.kernels.random_attack import BlockAssignments
+from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
+from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["FAMILY"]
+__all__ = ["FAMILY", "Accuracy", "accuracy_by_cluster", "accuracy_of", "added_items", "reconstructed"]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The counts of a release; a measure is None where its divisor is 0.
+
+    `expected` is the number of right rows if the same number is drawn at random for every unit. Of the rows that have a
+    unit (`true`), `reachable` ones have an anchor in their cluster. Attacks ignore the units of clusters without a
+    record chunk.
+    """
+
+    assigned: int
+    true: int
+    reachable: int
+    correct_row: int
+    correct_class: int
+    correct_exp: Fraction
+    expected: Fraction
+
+    @property
+    def accuracy(self) -> float | None:
+        """Return the main measure, where identical anchors are indistinguishable."""
+        return _exact_ratio(self.correct_exp, self.assigned)
+
+    @property
+    def accuracy_row(self) -> float | None:
+        return _exact_ratio(self.correct_row, self.assigned)
+
+    @property
+    def accuracy_class(self) -> float | None:
+        """Return the accuracy if any record behind an identical anchor is right; few anchors make
+        it large at random.
+        """
+        return _exact_ratio(self.correct_class, self.assigned)
+
+    @property
+    def recall(self) -> float | None:
+        return _exact_ratio(self.correct_exp, self.reachable)
+
+    @property
+    def gain(self) -> float | None:
+        """Return the normalised advantage: the share right of what the baseline has wrong; 0 is random."""
+        whole = self.assigned - self.expected
+        return float(self.won / whole) if whole else None
+
+    @property
+    def won(self) -> Fraction:
+        """Return the number of right rows beyond the baseline."""
+        return self.correct_exp - self.expected
+
+    @property
+    def chance(self) -> float | None:
+        """Return the baseline: the accuracy of the same number of rows drawn at random."""
+        return _exact_ratio(self.expected, self.assigned)
+
+
+class ClusterAccuracy(NamedTuple):
+    """The counts of a cluster: assigned rows, right rows, rows right at random, and reachable rows."""
+
+    cluster: int
+    assigned: float
+    correct_exp: float
+    expected: float
+    reachable: float
+
+
+def _exact_ratio(part: Fraction | int, whole: int) -> float | None:
+    return float(Fraction(part) / whole) if whole else None
+
+
+def accuracy_of(rows: TrueRows, assignments: Sequence[Assignment]) -> Accuracy:
+    """Count the `assignments` that are right for `rows`; units that were not assigned count as true too.
+
+    Return the accuracy.
+
+    >>> from decloak.data.disassociated import Chunk, Cluster, Disassociated
+    >>> chunks = (Chunk(("a",), (("a",), ("a",))), Chunk(("c",), (("c",),)))
+    >>> rows = TrueRows(Disassociated((Cluster(2, chunks, ()),)), [["a"], ["a", "c"]], [[0, 1]])
+    >>> won_back = accuracy_of(rows, [Assignment(0, 1, ("c",), (0,))])
+    >>> won_back.accuracy, won_back.accuracy_row, won_back.accuracy_class
+    (0.5, 0.0, 1.0)
+    """
+    given = rows.assigned_units(assignments)
+    unit = given.unit
+    # A row is right if the record behind it truly has the unit.
+    right = among(unit[given.assignment] * rows.rows + given.row, rows.true)
+    _, of_class = _count_by_class(rows, given, unit)
+    correct_exp = _summed(of_class.part * of_class.true, of_class.whole * of_class.size)
+    a, t = _class_counts(rows, given, unit)
+    shared = given.shared
+    held = len(rows.true) if shared else rows.own_units
+    expected = _summed(given.times * rows.true_times(unit), rows.sizes[given.cluster])
+    correct = int(right.sum()), int(np.minimum(a, t).sum()), correct_exp
+    return Accuracy(len(given.row), held, int(rows.reachable(shared=shared).sum()), *correct, expected)
+
+
+def accuracy_by_cluster(rows: TrueRows, assignments: Sequence[Assignment]) -> list[ClusterAccuracy]:
+    """Return the counts of each cluster of `rows` where `assignments` were made or possible."""
+    given = rows.assigned_units(assignments)
+    unit = given.unit
+    assignment, of_class = _count_by_class(rows, given, unit)
+    clusters = len(rows.sizes)
+    assigned = np.bincount(given.cluster, given.times, clusters)
+    shares = of_class.part * of_class.true / (of_class.whole * of_class.size)
+    right = np.bincount(given.cluster[assignment], shares, clusters)
+    expected = np.bincount(given.cluster, given.times * rows.true_times(unit) / rows.sizes[given.cluster], clusters)
+    reachable = rows.reachable(shared=given.shared)
+    return [
+        ClusterAccuracy(cluster, assigned[cluster], right[cluster], expected[cluster], float(reachable[cluster]))
+        for cluster in np.flatnonzero(assigned + reachable).tolist()
+    ]
+
+
+def block_assignments(rows: TrueRows, assignments: Sequence[Assignment]) -> BlockAssignments:
+    """Return the `assignments` to `rows` by block, for the comparison with random ones."""
+    listed = AssignmentList.of(assignments)
+    given, chunks = rows.assigned_units(assignments), Coding[ChunkNumber]()
+    chunk = np.array([chunks[chunk] for chunk, _ in listed.kinds], np.int64)[listed.kind]
+    keys = listed.cluster * max(1, len(chunks)) + chunk
+    blocks = first_occurrences([keys])
+    order = np.argsort(blocks)
+    block = order[np.searchsorted(blocks[order], keys)]
+    return BlockAssignments(
+        block[given.assignment], given.row, given.unit[given.assignment], rows.shares, rows.of_row, rows.class_sizes,
+        rows.home, blocks // max(1, len(chunks)),
+    )  # fmt: skip
+
+
+class _ClassCounts(NamedTuple):
+    """Counts of a class: `part` of `whole` units were assigned, and `true` of `size` rows have the unit."""
+
+    part: Ints
+    whole: Ints
+    true: Ints
+    size: Ints
+
+
+def _count_by_class(rows: TrueRows, given: AssignedUnits, unit: Ints) -> tuple[Ints, _ClassCounts]:
+    """Count the assignments of every class; places that equal rows share are divided among these."""
+    classes, spread = len(rows.class_sizes), given.spread
+    key = spread.assignment * classes + rows.of_row[spread.row]
+    assigned, first, place = np.unique(key, return_index=True, return_inverse=True)
+    part = np.zeros(len(assigned), np.int64)
+    np.add.at(part, place, spread.part)  # rows of one anchor are all as likely: all share, or none does
+    assignment, row_class = np.divmod(assigned, max(1, classes))
+    true = rows.true_in_class(unit[assignment], row_class)
+    return assignment, _ClassCounts(part, spread.whole[first], true, rows.class_sizes[row_class])
+
+
+def _class_counts(rows: TrueRows, given: AssignedUnits, unit: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of rows of a class that were assigned a unit, and that truly have it."""
+    classes = len(rows.class_sizes)
+    assigned, a = np.unique(given.assignment * classes + rows.of_row[given.row], return_counts=True)
+    assignment, row_class = np.divmod(assigned, max(1, classes))
+    return a, rows.true_in_class(unit[assignment], row_class)
+
+
+def _summed(numerators: Ints, denominators: Ints) -> Fraction:
+    """Return the exact sum, by denominator: without a fraction for every unit."""
+    bottom, place = np.unique(denominators, return_inverse=True)
+    top = np.zeros(len(bottom), np.int64)
+    np.add.at(top, place, numerators)
+    return sum(map(Fraction, top.tolist(), bottom.tolist()), Fraction(0))
+
+
+def added_items(release: Disassociated, assignments: Iterable[Assignment]) -> list[list[set[str]]]:
+    """Return the items that `assignments` added to every row of every cluster of `release`."""
+    added: list[list[set[str]]] = [[set() for _ in range(cluster.size)] for cluster in release.clusters]
+    for cluster, _, unit, rows in assignments:
+        for row in rows:
+            added[cluster][row].update(unit)
+    return added
+
+
+def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[Assignment]) -> list[frozenset[str]]:
+    """Return every record as the attack reconstructs it, its anchor and the added items, in the order of the records.
+
+    `release`, `truth` and `assignments` are the arguments of `accuracy_of`.
+    """
+    rebuilt: dict[int, frozenset[str]] = {}
+    for numbers, cluster, added in zip(truth, release.clusters, added_items(release, assignments), strict=True):
+        anchors, of_row = rows_of_cluster(cluster)
+        for record, anchor, more in zip(numbers, of_row, added, strict=True):
+            rebuilt[record] = frozenset(anchors[anchor]) | more
+    return [rebuilt[record] for record in sorted(rebuilt)]
 
 
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:
     from decloak.measure.kernels.random_attack import reassociation_p
-    from decloak.measure.kernels.reassociation import accuracy_by_cluster, accuracy_of, block_assignments
     from decloak.measure.kernels.true_rows import TrueRows
 
     rows = attacked.release.with_ground_truth(TrueRows)

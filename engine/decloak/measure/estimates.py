@@ -13,8 +13,7 @@ from decloak.arrays import Ints, Mask
 from decloak.measure.family import Attacked
 from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
-from decloak.measure.kernels.estimate.estimator import Estimator
-from decloak.measure.kernels.estimate.exclusive import ExclusiveEstimates
+from decloak.measure.kernels.estimate.estimator import Estimator, ExclusiveEstimates
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.releases.stored import StoredDisassociation, StoredItemsetTable, StoredRelease, StoredSetRelease

@@ -21,14 +21,13 @@ from decloak.measure.kernels.chunk_guesses import (
     Candidates,
     assigned_candidates,
     best_guesses,
+    implied_in_chunks,
     possible_items,
     published_candidates,
     random_assignment,
 )
-from decloak.measure.kernels.equivalence_classes import classes_of
-from decloak.measure.kernels.implied_items import implied_in_chunks
-from decloak.measure.kernels.random_baseline import draws_for, expected_known
-from decloak.measure.kernels.singling_out import SinglingOutSearch
+from decloak.measure.kernels.random_attack import draws_for, expected_known
+from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation

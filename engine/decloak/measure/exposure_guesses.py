@@ -24,8 +24,17 @@ from decloak.measure.family import POOLED, Attacked, MetricResult, MetricValue
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.estimate.counts import Signatures, drawn_people, known_items, plain_records, signatures
 from decloak.measure.kernels.estimate.estimator import Matrix
-from decloak.measure.kernels.estimate.figures import Shares, guess_items, membership_scores, reidentified
-from decloak.measure.kernels.estimate.guess_advantage import Z, auc, guess_advantage, surest, true_positives
+from decloak.measure.kernels.estimate.figures import (
+    Shares,
+    Z,
+    auc,
+    guess_advantage,
+    guess_items,
+    membership_scores,
+    reidentified,
+    surest,
+    true_positives,
+)
 from decloak.releases.attacker import Auxiliary
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 from decloak.yaml.section import ConfigSection, File

@@ -18,7 +18,7 @@ from decloak.data.forms import FormName
 from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.kernels.advantage import wilson
-from decloak.measure.kernels.estimate.guess_advantage import Z
+from decloak.measure.kernels.estimate.figures import Z
 from decloak.measure.registry import metrics_by_key
 from decloak.store.results import PooledFigure
 from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by

@@ -1,5 +1,4 @@
-"""Best guesses at the items that a disassociated release hides of its rows: by the release, by an attack, and at
-random.
+"""Items that a disassociated release hides of its rows: best guesses, and items that two known items imply.
 
     part        a later record chunk, a shared chunk or the term chunk: it hides some items of a row
     candidate   an item that a part may hide of a row, with a weight: how likely the row is to have it
@@ -7,17 +6,25 @@ random.
 
 An attacker who knows the cluster and the anchor of a row makes one guess at a part: a candidate with the largest
 weight. Candidates with equal weights share the guess, so that n of them are each guessed with the probability 1 / n.
+
+People for whom two known items imply a third, in a disassociated release.
+
+An attacker who knows two items of a person considers every cluster that may have both. In one chunk, a sub-record must
+have both. In different chunks, each must have one. In such a cluster the two items imply all items that the sub-records
+with them have in common. A third item is implied if it follows in every cluster that may have the two.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import places_in
+from decloak.data.disassociated import Cluster, Disassociated
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, crossed
 from decloak.rules.reassociate.shared import shared_places
 
@@ -25,6 +32,7 @@ __all__ = [
     "Candidates",
     "assigned_candidates",
     "best_guesses",
+    "implied_in_chunks",
     "possible_items",
     "published_candidates",
     "random_assignment",
@@ -174,3 +182,92 @@ def possible_items(rows: TrueRows) -> Ints:
     begin = np.append(0, end)[:-1]
     elsewhere = crossed(np.arange(rows.rows), begin[rows.cluster], end[rows.cluster], item, rows.items)
     return np.concatenate((rows.anchor_items, elsewhere))
+
+
+Pair = tuple[str, str]
+
+
+def implied_in_chunks(
+    release: Disassociated, known: Iterable[tuple[int | None, Iterable[str]]], *, outside: bool = False
+) -> int:
+    """Return the number of people for whom two known items imply a third.
+
+    `release` is the disassociated release; `known` has the cluster and the known items of each person. People
+    `outside` the data have no cluster: for them the third must be one of their items.
+
+    >>> from decloak.data.disassociated import Chunk
+    >>> chunk = Chunk(("a", "b", "c"), (("a", "b", "c"), ("a", "b", "c")))
+    >>> implied_in_chunks(Disassociated((Cluster(2, (chunk,), ()),)), [(0, ["a", "b"]), (0, ["a", "d"])])
+    1
+    """
+    clusters = _Clusters(release)
+    verdicts: dict[Pair, frozenset[str]] = {}
+
+    def is_implied(cluster: int | None, pair: Pair, own: frozenset[str]) -> bool:
+        if pair not in verdicts:
+            verdicts[pair] = clusters.implied(pair, cluster)
+        return not verdicts[pair].isdisjoint(own) if outside else bool(verdicts[pair])
+
+    return sum(
+        any(is_implied(cluster, pair, own) for pair in combinations(sorted(own), 2))
+        for cluster, own in ((cluster, frozenset(items)) for cluster, items in known)
+    )
+
+
+class _Clusters:
+    """Clusters indexed by their published items."""
+
+    def __init__(self, release: Disassociated) -> None:
+        shared: list[set[str]] = [set() for _ in release.clusters]
+        for joint in release.joints:
+            for number in joint.clusters:
+                shared[number].update(item for chunk in joint.shared_chunks for item in chunk.items)
+        self._clusters_with: dict[str, set[int]] = {}
+        for number, (cluster, others) in enumerate(zip(release.clusters, shared, strict=True)):
+            for item in chain(*(chunk.items for chunk in cluster.record_chunks), cluster.term_chunk, others):
+                self._clusters_with.setdefault(item, set()).add(number)
+        # Most pairs are decided by a few clusters, so that clusters are indexed on demand.
+        self._chunks = cache(lambda number: _chunks(release.clusters[number]))
+        self._companions = cache(
+            lambda number, item: _common(self._chunks(number).get(item, [frozenset((item,))]), (item,))
+        )
+        self._implied_by = cache(self._implied_in_cluster)
+
+    def implied(self, pair: Pair, first: int | None) -> frozenset[str]:
+        """Return the items that follow from `pair` wherever the two may be; `first` is a cluster that may have both."""
+        one, other = (self._clusters_with.get(item, set()) for item in pair)
+        common = self._implied_by(first, pair) if first is not None and first in one and first in other else None
+        if common is not None and not common:
+            return common  # most pairs imply nothing there already
+        for number in sorted(one & other - ({first} if first is not None else set())):
+            following = self._implied_by(number, pair)
+            if following is not None:
+                common = following if common is None else common & following
+                if not common:
+                    break
+        return common or frozenset()
+
+    def _implied_in_cluster(self, number: int, pair: Pair) -> frozenset[str] | None:
+        """Return the items that follow from two items in a cluster, None where it cannot have both."""
+        chunks = self._chunks(number)
+        if (chunk := chunks.get(pair[0])) is not None and chunk is chunks.get(pair[1]):
+            following = _common(chunk, pair)
+        else:
+            first, second = (self._companions(number, item) for item in pair)
+            following = None if first is None or second is None else first | second
+        return None if following is None else following.difference(pair)
+
+
+def _common(chunk: Iterable[frozenset[str]], items: tuple[str, ...]) -> frozenset[str] | None:
+    """Return the items common to all sub-records that have some items, or None without such sub-records."""
+    holding = [subrecord for subrecord in chunk if subrecord.issuperset(items)]
+    return frozenset.intersection(*holding) if holding else None
+
+
+def _chunks(cluster: Cluster) -> Mapping[str, list[frozenset[str]]]:
+    """Return the sub-records of the chunk of every item; terms, and items of shared chunks, imply nothing else."""
+    chunks: dict[str, list[frozenset[str]]] = {}
+    for chunk in cluster.record_chunks:
+        subrecords = list(dict.fromkeys(map(frozenset, chunk.subrecords)))
+        chunks |= dict.fromkeys(chunk.items, subrecords)
+    return chunks
