@@ -35,8 +35,8 @@ from decloak.counting.itemsets import among
 from decloak.measure.calibration import ReliabilityBin, brier, miscalibration, reliability_bins
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.rules.load import Catalogue
+from decloak.store.assigned import findings_count
 from decloak.store.opening import connect_readonly
-from decloak.store.probabilities import findings_count
 from decloak.store.results import sureness_of
 from effect_clusters import by_clusters
 

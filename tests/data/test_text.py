@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
-from decloak.data.text import words
+from decloak.data.ordering import sorted_warning
 from decloak.data.text.notes import LONGEST_HEADER, read_text, without_headers
-from decloak.data.text.order import sorted_warning
-from decloak.data.text.phrases import Tagged, outermost, phrases, singular
+from decloak.data.text.phrases import IRREGULAR, STOP_WORDS, UNCHANGED, Tagged, outermost, phrases, singular
 from decloak.data.text.tagger import english, sentences
 from decloak.errors import DecloakError
 
@@ -70,7 +69,7 @@ def naive_phrases(sentence: list[Tagged]) -> list[str]:
     """The patterns of thesis 5.1 as a regular expression over one letter a word."""
     letters = ""
     for word, kind in sentence:
-        dropped = word.lower() in words.STOP_WORDS or len(word) == 1 or not re.search(r"[^\W\d_]", word)
+        dropped = word.lower() in STOP_WORDS or len(word) == 1 or not re.search(r"[^\W\d_]", word)
         letters += "-" if dropped else kind[0]
     found = [sentence[match.start() : match.end()] for match in re.finditer("nn|an|n", letters)]
     spelt = [[one.word.lower() for one in some] for some in found]
@@ -142,7 +141,7 @@ def test_what_only_looks_like_a_plural_stays(word):
     assert singular(word) == word
 
 
-@given(st.one_of(st.text("aeiosuxychn's-", max_size=9), st.sampled_from([*words.IRREGULAR, *words.UNCHANGED])))
+@given(st.one_of(st.text("aeiosuxychn's-", max_size=9), st.sampled_from([*IRREGULAR, *UNCHANGED])))
 def test_a_singular_has_no_singular(word):
     assert singular(singular(word)) == singular(word)
 

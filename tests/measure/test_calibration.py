@@ -15,13 +15,12 @@ from decloak.measure.calibration import brier, miscalibration, reliability_bins
 from decloak.measure.exposure_links import links_of
 from decloak.measure.family import AttackResult
 from decloak.releases.registry import form_of
-from decloak.report.reliability import reliability_panels
+from decloak.report.pictures import reliability_panels
 from decloak.report.study import Study
 from decloak.rules.reassociate.units import rows_of_cluster
-from decloak.store.assigned import read_assigned
+from decloak.store.assigned import probabilities, probable_gifts, read_assigned
 from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
-from decloak.store.probabilities import probabilities, probable_gifts
 from decloak.store.results import chosen_runs, sureness_of
 
 

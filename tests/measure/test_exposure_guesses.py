@@ -23,7 +23,7 @@ from decloak.measure.registry import metrics_by_key
 from decloak.releases.registry import form_of
 from decloak.rules.load import parse_rule
 from decloak.store.opening import connect_readonly
-from decloak.store.record_links import read_origins
+from decloak.store.records import read_origins
 from decloak.store.results import attacks_of, notes_of, pooled_figures, release_of
 from eliminated import eliminated_items
 from slowly import slow_but

@@ -15,7 +15,7 @@ from decloak.errors import DecloakError
 from decloak.releases.own_truth import suppressed_occurrences
 from decloak.releases.registry import form_of
 from decloak.store.opening import connect_readonly
-from decloak.store.record_links import read_origins
+from decloak.store.records import read_origins
 
 MEASURES = "measure: [{exposure: {seed: 3}}, {utility: {queries: 50, itemsets: 20}}]\n"
 LEFT_OUT = ("took", "reidentified_by_order")

@@ -21,7 +21,7 @@ from decloak.releases.file_formats import CHUNKS, LABELS, TEXT
 from decloak.releases.public_store import STORE
 from decloak.releases.registry import form_of
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.record_links import original_ids
+from decloak.store.records import original_ids
 from stores import old_store
 from test_writing import full_disk
 

@@ -15,7 +15,7 @@ from decloak.report.gallery import FigureOutcome, real_files
 from decloak.report.study import Study
 from decloak.report.trends import JudgedTrend, judged_trend
 from decloak.scenario.document import load
-from decloak.scenario.paper_figure import TOLERANT, Figure, Trend
+from decloak.scenario.plots import TOLERANT, Figure, Trend
 from decloak.store.results import StudyRun
 from decloak.yaml.source import read_source
 from slowly import slow_but

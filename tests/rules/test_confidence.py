@@ -42,9 +42,9 @@ from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.posterior import posterior
 from decloak.rules.reassociate.scores import SplitRelease
+from decloak.store.assigned import no_probabilities, probabilities
 from decloak.store.eliminations import read_eliminations
 from decloak.store.opening import connect_readonly
-from decloak.store.probabilities import no_probabilities, probabilities
 from slowly import slow_but
 from test_selftrained import frequent_and_rare, generalised, themed
 

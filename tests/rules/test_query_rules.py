@@ -17,8 +17,7 @@ from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
 from decloak.rules.operators.operator import AttackerView
-from decloak.store.damage import damage_of
-from decloak.store.opening import connect_readonly
+from decloak.store.opening import connect_readonly, damage_of
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 from test_rules_load import COUNT, written

@@ -29,7 +29,7 @@ from decloak.store.disassociated import read_clusters as read_torn
 from decloak.store.disassociated import write_clusters as write_torn
 from decloak.store.distance_tables import read_pair_scores
 from decloak.store.opening import open_store
-from decloak.store.record_links import link_origins, read_origins
+from decloak.store.records import link_origins, read_origins
 from decloak.store.writing import read_knowledge, write_dataset
 from row_values import row_values
 

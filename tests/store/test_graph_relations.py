@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows
 from decloak.rules.load import Catalogue
-from decloak.store.graph_relations import component_of_rows, core_numbers, least_matching
+from decloak.store.attackers_database import component_of_rows, core_numbers, least_matching
 from decloak.store.opening import connect_readonly
 
 records = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4).map(sorted), max_size=8)

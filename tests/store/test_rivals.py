@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import decloak
-from decloak.report.drawing import comparison_in_words, comparison_svg
+from decloak.report.charts import comparison_in_words, comparison_svg
 from decloak.rules.explain import compare_alternatives, list_findings
 from decloak.store.evidence import Comparison, Rival
 from decloak.store.opening import connect_readonly

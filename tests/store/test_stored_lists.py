@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError
-from decloak.store.assigned import read_assigned
+from decloak.store.assigned import probabilities, read_assigned
 from decloak.store.distance_tables import read_distances, read_pair_scores, read_pairs
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import json_lists, read_lists, read_numbers, read_references, write_numbers
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.probabilities import probabilities
 from decloak.store.reading import read_dataset
 from decloak.store.records import read_records, write_records
 

@@ -15,8 +15,8 @@ import pytest
 
 import decloak
 from conftest import ROOT
-from decloak.store.damage import damage_of
 from decloak.store.documentation import schema_tables
+from decloak.store.opening import damage_of
 from slowly import slow_but
 from tries import SECONDS, drawn
 

@@ -17,7 +17,7 @@ import decloak
 from decloak.data.generators.clinic import generate
 from decloak.data.ordering import canonical_digest, sort_records
 from decloak.store.opening import connect_readonly
-from decloak.store.record_links import original_ids
+from decloak.store.records import original_ids
 from slowly import slow_but
 
 INSTANCES = 50

@@ -22,12 +22,11 @@ from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOpt
 from decloak.checks import check_enough
 from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.guarantees import CoatConstraints
-from decloak.data.alignment import check_alignment
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import read
 from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.published import Published
+from decloak.data.published import Published, check_alignment
 from decloak.errors import DecloakError, quote
 from decloak.relate.counting import Cache
 from decloak.relate.registry import Relate

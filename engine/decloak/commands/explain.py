@@ -129,7 +129,7 @@ def _print_graph(connection: sqlite3.Connection, run: int, findings: list[int]) 
 def _draw(connection: sqlite3.Connection, run: int, findings: list[int], file: Path) -> None:
     """Draw the first finding that can be."""
     from decloak.data.formats.writing import write_text
-    from decloak.report.drawing import comparison_svg
+    from decloak.report.charts import comparison_svg
     from decloak.rules.explain import compare_alternatives
 
     comparisons = (compare_alternatives(connection, run, finding) for finding in findings)

@@ -125,7 +125,7 @@ def _import_release(file: FilePath, options: Options, as_said: bool, store: Path
 
 
 def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
-    from decloak.data.text.order import sorted_warning
+    from decloak.data.ordering import sorted_warning
     from decloak.digest import digest
     from decloak.store.inserting import find
     from decloak.store.opening import open_store

@@ -16,8 +16,7 @@ from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.generalisation_guarantee import alone, disguised, negative_violations, too_certain
 from decloak.counting.inverse import enumerated
-from decloak.counting.table_cells import small_cells
-from decloak.counting.violations import RareSets
+from decloak.counting.violations import RareSets, small_cells
 from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName, Release
 from decloak.data.generalised import Generalised

@@ -3,11 +3,13 @@
 Every larger itemset that occurs and contains a violation violates too. A violation is minimal if none of its proper
 subsets violates. Raw data have millions of violations: they are found and counted in blocks, and only the requested
 ones are kept.
+
+A table of itemsets has small cells instead: records with some of the items and without the others.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, combinations, groupby
 from math import comb
 from typing import NamedTuple, TypeAlias
 
@@ -25,11 +27,11 @@ from decloak.counting.itemsets import (
     sizes,
 )
 from decloak.data.dataset import Dataset
+from decloak.data.itemset_table import ItemsetTable
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
-__all__ = ["RareSets", "Violation", "count_rare", "rare_itemsets", "violations"]
-
+__all__ = ["RareSets", "Violation", "count_rare", "rare_itemsets", "small_cells", "violations"]
 
 PARTS = (16, 4)
 """Sampling steps: every 16th record first, then every 4th of the rest."""
@@ -270,3 +272,29 @@ def _keys(items: int, size: int) -> Callable[[Ints], Ints]:
     powers = [items**place for place in reversed(range(size))]
     factors = np.array(powers, np.int64 if items**size < 1 << 63 else object)
     return lambda itemsets: itemsets @ factors
+
+
+Cell = tuple[tuple[str, ...], tuple[str, ...], int]
+"""The items that the records of a cell have, those that they lack, and the number of records."""
+
+
+def small_cells(table: ItemsetTable, k: int, *, zeros: bool) -> Iterator[Cell]:
+    """Yield the cells of `table` with 1 to k - 1 records (`k`), or fewer than 0, and without `zeros` empty ones.
+
+    Only itemsets whose subsets are all in the table have cells of a known size.
+
+    >>> list(small_cells(ItemsetTable(9, (("a",), ("b",), ("a", "b")), (6, 5, 5)), 3, zeros=True))
+    [(('a',), ('b',), 1)]
+    """
+    for items in sorted(map(sorted, table.itemsets), key=lambda items: (len(items), items)):
+        for there in map(frozenset, _subsets(items)):
+            absent = tuple(item for item in items if item not in there)
+            terms = [(more, table.by_itemset.get(there.union(more))) for more in _subsets(absent)]
+            sizes = [support if len(more) % 2 == 0 else -support for more, support in terms if support is not None]
+            size = sum(sizes)
+            if len(sizes) == len(terms) and size < k and (size or not zeros):
+                yield tuple(item for item in items if item in there), absent, size
+
+
+def _subsets(items: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(combinations(items, size) for size in range(len(items), -1, -1))

@@ -4,16 +4,18 @@ Two data sets that contain the same records are equal here, in whatever order. A
 result is sorted by its content. Rows with equal content are interchangeable: which record is behind which of them is
 random. Otherwise the success of an attack that takes the first of equal rows would depend on the spelling of hidden
 items.
+
+A warning says that the items of transactions are sorted as well.
 """
 
 import random
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.arrays import Ints, Mask
 from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.errors import DecloakError, quote, suggest
@@ -29,7 +31,8 @@ __all__ = [
     "shuffle_equal_rows",
     "sort_records",
     "sort_rows",
-]  # fmt: skip
+    "sorted_warning",
+]
 
 Order = Literal["sorted", "recorded"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -130,3 +133,46 @@ def shuffle_equal_rows(behind: RowIndices, alike: RowIndices) -> RowIndices:
     # A fixed seed: equal content always gets the same records behind its rows.
     random.Random(0).shuffle(rank)
     return behind[np.lexsort((np.array(rank, np.int64)[behind], alike))]
+
+
+FEWEST = 3
+"""Least number of items of a record that counts. Fewer are often alphabetical by accident."""
+
+
+def sorted_warning(dataset: Dataset) -> str | None:
+    """Return a warning if most records of `dataset` list their items alphabetically; else None.
+
+    An attacker assumes that neighbours of a hidden item are related to it. In a sorted record that is no evidence.
+
+    >>> sorted_warning(Dataset((("fever", "cough", "aspirin"),), ("1",))) is None
+    True
+    """
+    rows = dataset.rows
+    # Capitals before small letters, or beside them.
+    ranks = [_alphabetical_ranks([key(name) for name in rows.names]) for key in (str, str.casefold)]
+    long = ordered = 0
+    for block in rows.blocks():
+        telling = block.lengths >= FEWEST
+        long += int(np.count_nonzero(telling))
+        ordered += int(np.count_nonzero(telling & (_ascend(block, ranks[0]) | _ascend(block, ranks[1]))))
+    if 2 * ordered <= long:
+        return None
+    return (
+        f"{ordered:,} of the {long:,} records of {FEWEST} items or more list them alphabetically: the "
+        "nearest items of a hidden one are near in spelling, not in meaning, so take all of them as the context; and "
+        "published in this order, the place of a hidden item tells how it is spelt"
+    )
+
+
+def _alphabetical_ranks(keys: Sequence[str]) -> Ints:
+    """Return the rank of each key in alphabetical order. Equal keys share a rank."""
+    place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return np.array([place[key] for key in keys], np.int64)
+
+
+def _ascend(rows: CodedRows[str], ranks: Ints) -> Mask:
+    """Return for each row True if the ranks of its items ascend."""
+    rank, row = ranks[rows.codes], rows.row_of_code
+    falls = (rank[1:] < rank[:-1]) & (row[1:] == row[:-1])
+    ascending: Mask = np.bincount(row[1:][falls], minlength=len(rows)) == 0
+    return ascending

@@ -1,10 +1,13 @@
 """Set-generalised transactions: items, and sets of items of which at least one is really in the record.
 
 Synthetic records: drawn from a model of the data, so that none is the record of a person.
+
+The originals of set-generalised transactions are aligned with them, transaction by transaction.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
@@ -12,6 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from decloak.data.content import Element, LabelContent, SetContent
+from decloak.data.dataset import Dataset
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, location, read_lines
 from decloak.data.formats.published import format_element, parse_set_content, write_published
@@ -20,9 +24,9 @@ from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.digest import Config
+from decloak.errors import DecloakError, quote
 
-__all__ = ["Published", "Synthetic", "read_published"]
-
+__all__ = ["Published", "Synthetic", "check_alignment", "likely_misspellings", "read_published"]
 
 LONGEST_LABEL = 1_000
 """Largest number of characters of a label made of members in brackets. Every line with the label repeats it."""
@@ -193,3 +197,76 @@ class Synthetic(Published):
 
     form: ClassVar = FormName.SYNTHETIC
     rows_are_records: ClassVar[bool] = False
+
+
+FEW = 3
+"""Largest number of labels that an error lists."""
+NEAR = 0.75
+"""Least similarity of two spellings, from 0 to 1, to suggest one for the other."""
+MOST = 500
+"""Largest number of items on each side that are compared letter by letter."""
+
+
+def check_alignment(original: Dataset, published: Published) -> list[tuple[str, str]]:
+    """Return the suppressed items as (label, item): items of `original` that the record in `published` lost.
+
+    An item is published plain or as a member of a generalised item. A plain item that the original lacks, and labels
+    that do not match one to one, are errors: generalisation never produces them.
+
+    >>> check_alignment(Dataset((("knee", "icd"),), ("1",)), Published(((("icd", "limbs"),),), ("1",)))
+    [('1', 'knee')]
+    """
+    _check_labels(original, published)
+    elements_of = dict(zip(published.labels, published.transactions, strict=True))
+    suppressed, strangers = [], []
+    for label, items in zip(original.labels, original.transactions, strict=True):
+        # Sets, because a record may have thousands of items.
+        plain = {element for element in elements_of[label] if isinstance(element, str)}
+        members = {item for element in elements_of[label] if not isinstance(element, str) for item in element}
+        strangers += [(label, item) for item in sorted(plain.difference(items))]
+        suppressed += [(label, item) for item in items if item not in plain and item not in members]
+    if strangers:
+        label, item = strangers[0]
+        more = f", and {len(strangers) - 1} more like it" if len(strangers) > 1 else ""
+        raise DecloakError(
+            f"transaction {quote(label)} publishes {quote(item)}, which its original does not hold{more}",
+            published.origin,
+            f"compare with {original.origin}: is it the right original, is a bracket missing?",
+        )
+    return suppressed
+
+
+def likely_misspellings(original: Dataset, published: Published) -> list[tuple[str, str]]:
+    """Return (item, published item) pairs where one name was probably misspelt.
+
+    The first is an item of `original` that `published` lacks, the second a similar published item that no record has.
+
+    >>> bread = Published(((("bread", "milk"),),), ("1",))
+    >>> likely_misspellings(Dataset((("bread", "mlk"),), ("1",)), bread)
+    [('mlk', 'milk')]
+    """
+    shown_items, original_items = set(published.items), set(original.items)
+    nowhere = sorted(original_items - shown_items)[:MOST]
+    nobodys = sorted(shown_items - original_items)[:MOST]
+    pairs = ((item, get_close_matches(item, nobodys, 1, NEAR)) for item in nowhere)
+    return [(item, near[0]) for item, near in pairs if near]
+
+
+def _check_labels(original: Dataset, published: Published) -> None:
+    for data in (original, published):
+        if len(set(data.labels)) < len(data.labels):
+            raise DecloakError("two records have the same label", data.origin, "labels must be unique")
+    for data, counterpart in ((original, published), (published, original)):
+        missing = sorted(set(data.labels).difference(counterpart.labels))
+        if missing:
+            raise DecloakError(
+                f"no transaction {_list_some(missing)}, though {data.origin} has",
+                counterpart.origin,
+                f"{len(original.labels)} original, {len(published.labels)} published transactions: "
+                "give both the same ids, or neither any",
+            )
+
+
+def _list_some(labels: Sequence[str]) -> str:
+    rest = [f"{len(labels) - FEW} more"] if len(labels) > FEW else []
+    return ", ".join([*map(quote, labels[:FEW]), *rest])

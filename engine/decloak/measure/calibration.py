@@ -15,7 +15,7 @@ from decloak.figures import metrics_of
 from decloak.measure.exposure_links import links_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN
-from decloak.store.probabilities import no_probabilities, probabilities
+from decloak.store.assigned import no_probabilities, probabilities
 
 __all__ = ["FAMILY", "ReliabilityBin", "brier", "miscalibration", "reliability_bins"]
 

@@ -18,7 +18,7 @@ from decloak.measure.kernels.estimate.itemsets import TableEstimates
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.releases.stored import StoredDisassociation, StoredItemsetTable, StoredRelease, StoredSetRelease
 from decloak.store.outcomes import TrueTable
-from decloak.store.record_links import read_origins
+from decloak.store.records import read_origins
 
 __all__ = [
     "EliminatedCells", "Published", "after_attack", "eliminated_cells", "eliminations_of", "published_by",

@@ -31,7 +31,7 @@ from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
-from decloak.store.probabilities import probabilities
+from decloak.store.assigned import probabilities
 
 __all__ = ["exposure_of_chunks", "implied_outside_chunks"]
 

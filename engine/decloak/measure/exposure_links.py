@@ -9,10 +9,10 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.measure.family import POOLED, Attacked, MetricResult
 from decloak.measure.kernels.true_rows import TrueRows
+from decloak.store.assigned import probabilities
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
-from decloak.store.probabilities import probabilities
 
 __all__ = ["CERTAIN", "Links", "links_of", "measure"]
 

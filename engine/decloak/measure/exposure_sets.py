@@ -24,7 +24,7 @@ from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
-from decloak.store.record_links import read_origins
+from decloak.store.records import read_origins
 
 __all__ = ["RawExposure", "exposure_of_sets", "hidden_items", "implied_outside_sets"]
 

@@ -3,7 +3,7 @@
 from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult
-from decloak.store.probabilities import findings_count
+from decloak.store.assigned import findings_count
 from decloak.store.reading import hides_nothing, lacks_context
 
 __all__ = ["FAMILY"]

@@ -8,7 +8,7 @@ from decloak.data.rows import RowLabels
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.releases.stored import StoredSetRelease
-from decloak.store.record_links import read_origins
+from decloak.store.records import read_origins
 
 __all__ = ["FAMILY"]
 

@@ -24,8 +24,8 @@ from decloak.rules.load import untrusted_name
 from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
 from decloak.rules.operators.operator import NotRun, Result, Rule, Writer
 from decloak.store import findings
+from decloak.store.assigned import write_probabilities
 from decloak.store.attackers_database import AttackersDatabase, Earlier
-from decloak.store.probabilities import write_probabilities
 from decloak.store.relations import RELATIONS, Scope
 from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 

@@ -16,7 +16,7 @@ from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredCont
 from decloak.anonymisers.parts import catalogue
 from decloak.data.assignment import AssignmentList
 from decloak.data.formats.blocks import Part, PartedData
-from decloak.data.text.order import sorted_warning
+from decloak.data.ordering import sorted_warning
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.parallel import tasks_on

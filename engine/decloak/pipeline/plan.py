@@ -53,7 +53,7 @@ class StageCode:
     def original(self) -> str:
         """Return the fingerprint of the code that reads or generates the original data."""
         read_by = type(self._scenario.data).read_original.__module__
-        return self._of("inputs", modules=[read_by, "decloak.data.text.order", "decloak.store.writing"])
+        return self._of("inputs", modules=[read_by, "decloak.data.ordering", "decloak.store.writing"])
 
     def auxiliary(self) -> str:
         """Return the fingerprint of the code that reads what the attacker has next to the release."""

@@ -8,8 +8,7 @@ from decloak.errors import DecloakError
 from decloak.relate.relatedness import SimilaritySource
 from decloak.relate.similar import Similarities
 from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors
-from decloak.relate.wordnet_files import files_in
-from decloak.relate.wordnet_similarity import WordNet
+from decloak.relate.wordnet_similarity import WordNet, files_in
 from decloak.yaml.section import ConfigErrors, File
 
 __all__ = ["EmbeddingSource", "WordnetSource"]

@@ -21,8 +21,7 @@ from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
 from decloak.releases.stored import PartedDisassociation, StoredDisassociation
 from decloak.store.disassociated import write_clusters
-from decloak.store.record_links import link_original, link_origins, write_cut
-from decloak.store.records import dataset_of, read_parts
+from decloak.store.records import dataset_of, link_original, link_origins, read_parts, write_cut
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["DisassociatedForm"]

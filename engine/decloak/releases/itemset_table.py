@@ -16,7 +16,7 @@ from decloak.releases.file_formats import ITEMSETS as FILE
 from decloak.releases.file_formats import ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.stored import StoredItemsetTable
-from decloak.store.record_links import link_original
+from decloak.store.records import link_original
 from decloak.store.releases import mark_suppressed, write_itemset_table
 from decloak.yaml.section import ConfigErrors
 

@@ -28,11 +28,10 @@ from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
 from decloak.releases.form import AnyForm, Publishing
-from decloak.releases.leak_check import HiddenFacts, Leak, find_leaks, manifest_leaks
-from decloak.releases.public_store import STORE, STORES, store_leaks
+from decloak.releases.public_store import STORE, STORES, HiddenFacts, Leak, find_leaks, manifest_leaks, store_leaks
 from decloak.releases.registry import form_of
 from decloak.releases.stored import PartedSets, PartedStored, StoredRelease
-from decloak.store.record_links import original_ids
+from decloak.store.records import original_ids
 
 __all__ = ["PublishedFiles", "publish_release"]
 

@@ -7,8 +7,7 @@ from decloak.releases.disassociated import DisassociatedForm
 from decloak.releases.distances import DistancesForm
 from decloak.releases.form import AnyForm, StoredRow
 from decloak.releases.itemset_table import ItemsetTableForm
-from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm
-from decloak.releases.synthetic import SyntheticForm
+from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm, SyntheticForm
 
 __all__ = ["FORMS", "form_of"]
 

@@ -1,4 +1,7 @@
-"""The published forms of records with generalised items: sets of items, or labels of a hierarchy."""
+"""The published forms of records with generalised items: sets of items, or labels of a hierarchy.
+
+Synthetic records are drawn from a model, and none of them belongs to a person.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,13 +27,12 @@ from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
-from decloak.releases.stored import PartedSets, StoredSetRelease
+from decloak.releases.stored import PartedSets, StoredSetRelease, StoredSynthetic
 from decloak.store import releases
-from decloak.store.record_links import link_original, link_origins
-from decloak.store.records import dataset_of, read_parts
+from decloak.store.records import dataset_of, link_original, link_origins, read_parts
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["GeneralisedForm", "SetGeneralisedForm"]
+__all__ = ["GeneralisedForm", "SetGeneralisedForm", "SyntheticForm"]
 
 
 class SetGeneralisedForm(Form[StoredSetRelease, Published]):
@@ -150,3 +152,31 @@ class GeneralisedForm(SetGeneralisedForm):
 
     def recognises(self, stored: StoredRow) -> bool:
         return stored.has_hierarchy
+
+
+class SyntheticForm(SetGeneralisedForm):
+    """Transactions drawn from a model."""
+
+    name = attacks = FormName.SYNTHETIC
+    audits = ()
+    related = rows_in_order = False
+    contains = ("synthetic records, drawn from a model of the original records",)
+
+    def recognises(self, stored: StoredRow) -> bool:
+        return stored.method == FormName.SYNTHETIC
+
+    def write(
+        self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None
+    ) -> int:
+        release = super().write(connection, digest, prepared, None)
+        if original is not None:
+            link_original(connection, release, original)
+        return release
+
+    def load(self, connection: sqlite3.Connection, number: int) -> StoredSynthetic:
+        return StoredSynthetic(connection, number)
+
+    def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
+        for key in attacker.model_fields_set:
+            message = f"no attack on synthetic records uses {quote(key)}"
+            yield (key,), DecloakError(message, hint="delete it")

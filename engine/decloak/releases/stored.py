@@ -30,8 +30,7 @@ from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
 from decloak.store.reading import read_dataset, read_set_generalised, read_tree
-from decloak.store.record_links import read_cut, read_origins
-from decloak.store.records import dataset_of, read_parts
+from decloak.store.records import dataset_of, read_cut, read_origins, read_parts
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.store.releases import read_stored_itemsets
 

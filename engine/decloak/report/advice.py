@@ -9,9 +9,8 @@ the data, and is never preferred. No release is recommended for publication.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from decloak.report.knowledge import listed
 from decloak.report.risk_card import ROWS, Cell, ExposureCard
-from decloak.report.wording import count, percent
+from decloak.report.wording import count, listed, percent
 
 __all__ = ["advice", "dominating"]
 

@@ -9,13 +9,13 @@ from decloak.digest import Config, JsonObject
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
+from decloak.report.charts import comparison_svg
 from decloak.report.ci import SIGNS
 from decloak.report.compare.attacks import attack_pairs
-from decloak.report.drawing import comparison_svg
 from decloak.report.exposure_section import exposure_parts
 from decloak.report.frontier import frontier_section
 from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
-from decloak.report.reliability import reliability_section
+from decloak.report.pictures import reliability_section
 from decloak.report.risk_card import controls_of
 from decloak.report.sections import (
     attacker_section,

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from decloak.figures import DICTIONARY, Metric
 from decloak.measure.coverage import assess_coverage
 from decloak.measure.registry import FAMILIES, metrics_by_key
-from decloak.report.knowledge import listed
 from decloak.report.risk_tables import pooled_titles, short_titles
 from decloak.report.table import fits
-from decloak.report.wording import WIDTH, filled
+from decloak.report.wording import WIDTH, filled, listed
 from decloak.store.results import PooledFigure
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from decloak.pipeline import run as runs
 from decloak.report import charts
 from decloak.report.study import Study
 from decloak.report.trends import JudgedTrend, judged_trend
-from decloak.scenario.paper_figure import Figure
-from decloak.scenario.plots import Plot, Plots
+from decloak.scenario.plots import Figure, Plot, Plots
 from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs
 from decloak.yaml.source import check, read_source

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 from decloak.data.forms import FormName
 from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
-from decloak.report.knowledge import listed
 from decloak.report.risk_card import RANDOM
 from decloak.report.verdict import (
     LEVEL,
@@ -22,7 +21,7 @@ from decloak.report.verdict import (
     works_here,
 )
 from decloak.report.verdict_figures import Judged
-from decloak.report.wording import count, percent, points, probability
+from decloak.report.wording import count, listed, percent, points, probability
 
 __all__ = [
     "HEADLINES",

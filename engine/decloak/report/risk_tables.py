@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from decloak.measure.kernels.statistics import Interval, interval
 from decloak.measure.registry import metrics_by_key
-from decloak.report.knowledge import listed
 from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
-from decloak.report.wording import interval_of, people, percent, whole
+from decloak.report.wording import interval_of, listed, people, percent, whole
 from decloak.scenario.sweep import NAMING
 
 __all__ = [

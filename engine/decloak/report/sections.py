@@ -13,10 +13,10 @@ from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import FAMILIES, family_named, metrics_by_key
 from decloak.report import charts
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
-from decloak.report.knowledge import attacker_phrase, language_of, listed
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.risk_tables import short_titles
 from decloak.report.study import Numbers, Point, Series, Study, flat
+from decloak.report.wording import attacker_phrase, language_of, listed
 from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__

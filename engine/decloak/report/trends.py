@@ -18,8 +18,7 @@ import numpy as np
 from decloak.errors import DecloakError, quote
 from decloak.measure.kernels.statistics import interval
 from decloak.report.study import Study, setting
-from decloak.scenario.paper_figure import ComparisonSide, Trend
-from decloak.scenario.plots import ATTACK
+from decloak.scenario.plots import ATTACK, ComparisonSide, Trend
 from decloak.scenario.sweep import compact
 
 __all__ = ["JudgedTrend", "judged_trend"]

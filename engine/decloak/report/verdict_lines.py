@@ -21,7 +21,6 @@ from decloak.report.headlines import (
     transfer_to_other_data,
     unknown_figures,
 )
-from decloak.report.knowledge import listed
 from decloak.report.risk_tables import short_titles
 from decloak.report.verdict import (
     CRITERIA,
@@ -31,7 +30,7 @@ from decloak.report.verdict import (
     People,
 )
 from decloak.report.verdict_figures import Judged, levels_not_tried
-from decloak.report.wording import count, percent
+from decloak.report.wording import count, listed, percent
 from decloak.scenario.criteria import JudgedCriteria
 
 __all__ = ["LIMITS", "Conclusion", "VerdictLine", "concluded", "leading", "most_severe"]

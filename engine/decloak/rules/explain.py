@@ -10,9 +10,9 @@ from decloak.rules.load import Rule, checked, parse_rule, untrusted_name
 from decloak.rules.operators.operator import Explanation, ExplanationRequest, Value
 from decloak.rules.operators.query import QueryRule
 from decloak.store import evidence, results
+from decloak.store.assigned import probability_teller
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.evidence import Comparison
-from decloak.store.probabilities import probability_teller
 from decloak.store.relations import Row
 from decloak.store.results import RunAttack
 from decloak.store.sandbox import LAST_ROUND, Sandbox, make_steps, quoted

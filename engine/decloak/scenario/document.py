@@ -1,23 +1,23 @@
 """Reading of scenario files, with `--set key=value` applied and every variant checked. Each error has its location.
 
-Paths are relative to the scenario file.
+Paths are relative to the scenario file. Values of a program are checked as a file is.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, Faults, quote
 from decloak.scenario.criteria import with_criteria
-from decloak.scenario.model import DEEPEST, Scenario, Varying
+from decloak.scenario.model import LONGEST_KEY, Scenario, Varying
 from decloak.scenario.split_by_form import split_by_form
 from decloak.scenario.sweep import combinations, merged_faults, overlapping
-from decloak.scenario.values import source_of
 from decloak.yaml.source import Source, check, read_source, validated
-from decloak.yaml.tree import Location, Node, compose
+from decloak.yaml.tree import DEEPEST, MOST, UNUSABLE, WIDEST, Location, Node, compose
 
 __all__ = ["MEMORY", "READING", "Combination", "Document", "load"]
 
@@ -146,8 +146,8 @@ def _keys_of(text: str) -> tuple[Keys, Location]:
     keys = tuple(dotted.strip().split("."))
     if not value.strip() or not all(keys):
         raise DecloakError("expected key=value", place.name, "write such as anonymise.size=4")
-    if len(keys) > DEEPEST:
-        raise DecloakError(f"no key is {len(keys)} levels deep", place.name, f"join at most {DEEPEST} by dots")
+    if len(keys) > LONGEST_KEY:
+        raise DecloakError(f"no key is {len(keys)} levels deep", place.name, f"join at most {LONGEST_KEY} by dots")
     return (("vary", ".".join(keys[1:])) if keys[0] == "vary" and len(keys) > 1 else keys), place
 
 
@@ -169,3 +169,57 @@ def _says_what_varies(source: Source) -> bool:
     vary = source.root.children.get("vary")
     keys = [] if vary is None else [tuple(str(key).split(".")) for key in vary.children]
     return all(source.find(loc) is not source.find(loc[:-1]) for loc in keys)
+
+
+def source_of(value: Mapping[str, object], name: str) -> Source:
+    """Return the document of the mapping `value`. Errors have the dotted key below `name` as their location.
+
+    >>> source_of({"data": {"file": "a.csv"}}, "scenario").location(("data", "file"))
+    'scenario.data.file'
+    """
+    root = _node(value, name, 1)
+    if root.size > MOST:
+        raise DecloakError(f"more than {MOST:,} values", name, "keep bulk data in files, or give them as data=")
+    return Source(name, root)
+
+
+def _node(value: object, place: str, depth: int) -> Node:
+    if depth > DEEPEST:
+        raise DecloakError(f"nested deeper than {DEEPEST} levels", place[:300], "write it flatter")
+    if isinstance(value, Mapping):
+        keys = {_key(key, place): f"{place}.{quote(key, 100)[1:-1]}" for key in value}
+        children: dict[str | int, Node] = {key: _node(value[key], at, depth + 1) for key, at in keys.items()}
+        return Node.mapping(Location(place), {key: Location(at) for key, at in keys.items()}, children)
+    if isinstance(value, list | tuple):
+        return Node.sequence(
+            Location(place), [_node(entry, f"{place}[{number}]", depth + 1) for number, entry in enumerate(value)]
+        )
+    return Node(_scalar(value, place), Location(place))
+
+
+def _key(key: object, place: str) -> str:
+    if not isinstance(key, str):
+        raise DecloakError(f"the key {quote(key)} is no text", place, "put it in quotes")
+    return key
+
+
+def _scalar(value: object, place: str) -> str | int | float | bool | None:
+    """Return a number of numpy as one of Python, and a path as text."""
+    value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+    value = str(value) if isinstance(value, PurePath) else value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if UNUSABLE.search(value):
+            raise DecloakError(f"{quote(value)} holds a character no text may hold", place, "delete it")
+        return value
+    if isinstance(value, int):
+        if abs(value) > WIDEST:
+            raise DecloakError(f"{quote(value)} is too large", place, f"write a whole number up to {WIDEST}")
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise DecloakError(f"{quote(value)} is not a finite number", place, "write a number below 1e308")
+        return value
+    hint = "write text, a number, true or false, a list or a mapping"
+    raise DecloakError(f"{quote(value)} is a {type(value).__name__}", place, hint)

@@ -22,24 +22,22 @@ from decloak.formula import Number, Operation, Term, parse, walk
 from decloak.rules.load import rule_names
 from decloak.scenario.expect_terms import (
     COMPARE,
+    MeasuredValues,
+    decided_by_bounds,
     figure_and_attack,
     figures_in,
     is_figure,
     is_measure,
+    judge,
     names_alone,
+    range_of,
+    range_text,
     require_logic,
     require_shallow,
     term_text,
-    write_as_shares,
-)
-from decloak.scenario.expect_values import (
-    MeasuredValues,
-    decided_by_bounds,
-    judge,
-    range_of,
-    range_text,
     text_with_values,
     unit_of,
+    write_as_shares,
 )
 
 __all__ = ["Expectation", "MeasuredValues"]

@@ -21,8 +21,7 @@ from decloak.rules.model import is_path
 from decloak.scenario.criteria import Accept, accepted
 from decloak.scenario.expect import Expectation
 from decloak.scenario.knowledge import knowledge_errors, related_by
-from decloak.scenario.paper_figure import Figure
-from decloak.scenario.plots import Plots
+from decloak.scenario.plots import Figure, Plots
 from decloak.scenario.published import Data
 from decloak.scenario.sections import (
     Attack,
@@ -38,13 +37,13 @@ from decloak.scenario.sweep import compact
 from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by
 from decloak.yaml.source import Loc, LocatedErrors, Source
 
-__all__ = ["DEEPEST", "Scenario", "Varying", "scenario_schema"]
+__all__ = ["LONGEST_KEY", "Scenario", "Varying", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The sections of a scenario that may vary."""
 PARTED = ("exposure", "cost")
 """The families that measure data in parts."""
-DEEPEST = 10
+LONGEST_KEY = 10
 """Largest number of keys in a dotted key."""
 
 
@@ -64,8 +63,8 @@ def _variable(vary: dict[str, tuple[object, ...]]) -> dict[str, tuple[object, ..
 
 def _not_variable(key: str, vary: Mapping[str, object]) -> Iterator[DecloakError]:
     keys = key.split(".")
-    if len(keys) > DEEPEST:
-        yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {DEEPEST} by dots")
+    if len(keys) > LONGEST_KEY:
+        yield DecloakError(f"no key is {len(keys)} levels deep", hint=f"join at most {LONGEST_KEY} by dots")
     elif keys[0] not in VARIED:
         near = None if keys[0] in Scenario.model_fields else suggest(keys[0], VARIED)
         hint = near or f"what may vary: {', '.join(VARIED)}"

@@ -11,7 +11,6 @@ from pydantic import Discriminator, PrivateAttr, Tag, ValidationInfo, model_vali
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.attacker.unmarked import mark
 from decloak.attacker.written_order import MEMBERS_BY_ORDER, orders_vary, revealed_members
-from decloak.data.alignment import check_alignment, likely_misspellings
 from decloak.data.dataset import Dataset
 from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
@@ -23,7 +22,7 @@ from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.itemset_table import ItemsetTable
-from decloak.data.published import Published, read_published
+from decloak.data.published import Published, check_alignment, likely_misspellings, read_published
 from decloak.data.release_files import RELEASE_FORMATS, read_header, read_release
 from decloak.data.repeats import WARNING, find_copies
 from decloak.data.tables import DistanceTable

@@ -14,13 +14,13 @@ import numpy as np
 
 from decloak.arrays import NumberArray
 from decloak.data.read_budget import charge
+from decloak.store.assigned import write_probabilities
 from decloak.store.disassociated import write_totals
 from decloak.store.distance_tables import write_pairs
 from decloak.store.documentation import schema_statements
 from decloak.store.eliminations import GROUPS, ConcatenatedEliminations, write_eliminations
 from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged, json_lists, json_references, write_numbers
-from decloak.store.probabilities import write_probabilities
 
 __all__ = ["write_lists"]
 

@@ -1,4 +1,6 @@
-"""The assignments of reassociate rules: a finding for each record that gets a sub-record.
+"""The assignments of reassociate rules, and the probabilities that attacks give their findings.
+
+An assignment is a finding for each record that gets a sub-record.
 
     tied         of an attack by probability: the records that share the last places of a unit
 
@@ -7,7 +9,7 @@ The findings of a unit follow each other. The rows of a cluster follow each othe
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import NamedTuple
 
@@ -18,10 +20,29 @@ from decloak.data.assignment import Assignment, AssignmentList, Kind, RowLists
 from decloak.data.pairs import first_occurrences
 from decloak.data.rows import BLOCK
 from decloak.store.inserting import insert_rows, next_number
-from decloak.store.lists import damaged, read_object
+from decloak.store.lists import (
+    damaged,
+    json_lists,
+    json_references,
+    read_numbers,
+    read_object,
+    read_references,
+    write_numbers,
+)
 from decloak.store.records import dataset_of, extent
 
-__all__ = ["as_read", "read_assigned", "read_rows_given", "write_assigned"]
+__all__ = [
+    "as_read",
+    "findings_count",
+    "no_probabilities",
+    "probabilities",
+    "probability_teller",
+    "probable_gifts",
+    "read_assigned",
+    "read_rows_given",
+    "write_assigned",
+    "write_probabilities",
+]
 
 
 def write_assigned(
@@ -177,3 +198,73 @@ def read_rows_given(connection: sqlite3.Connection, attack: int) -> Iterator[tup
     columns = (column.tolist() for column in findings[:3])
     for cluster, row, unit in zip(*columns, strict=True):
         yield cluster, findings.chunks[unit], findings.texts[unit], row
+
+
+class ProbableGift(NamedTuple):
+    """A unit assigned to one row, and the probability that this is right."""
+
+    assignment: Assignment
+    probability: float
+
+
+def findings_count(connection: sqlite3.Connection, attack: int) -> int:
+    """Return the number of findings of `attack`."""
+    return int(connection.execute("select findings from attack where id = ?", (attack,)).fetchone()[0])
+
+
+def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats | None) -> None:
+    """Write the probabilities `p` of the findings of `attack`, in order; None for an attack without probabilities."""
+    if p is None:
+        return
+    (numbers,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
+    first, references = write_numbers(connection, p)
+    numbers = first if numbers is None else numbers
+    references[references >= 0] += first - numbers
+    (text,) = json_lists([json_references(references)])
+    connection.execute("update attack set numbers = ?, probabilities = ? where id = ?", (numbers, text, attack))
+
+
+def probabilities(connection: sqlite3.Connection, attack: int) -> Floats | None:
+    """Return the probabilities of the findings of `attack`, in order, NaN where one is not known.
+
+    Return None for an attack without probabilities.
+    """
+    first, findings, text = connection.execute(
+        "select numbers, findings, probabilities from attack where id = ?", (attack,)
+    ).fetchone()
+    if text is None:
+        return None
+    _, references = read_references([text], f"the probabilities of attack {attack}")
+    if len(references) != findings:
+        raise damaged(f"attack {attack} has other probabilities than findings")
+    return read_numbers(connection, first or 1, references)
+
+
+def no_probabilities(connection: sqlite3.Connection, attack: int) -> str:
+    """Return the reason why `attack` has no probabilities."""
+    (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
+    return str(json.loads(parameters).get("unsure") or "it is of a store that kept none")
+
+
+def probability_teller(connection: sqlite3.Connection, attack: int) -> Callable[[int], float | None]:
+    """Return a function from the number of a finding of `attack` to its probability, or None."""
+    p = probabilities(connection, attack)
+    (first,) = connection.execute("select first from attack where id = ?", (attack,)).fetchone()
+
+    def tell(finding: int) -> float | None:
+        return None if p is None or not np.isfinite(p[finding - first]) else float(p[finding - first])
+
+    return tell
+
+
+def probable_gifts(connection: sqlite3.Connection, attack: int) -> list[ProbableGift]:
+    """Return what a reassociate rule assigned, a row at a time, as far as its probability is known."""
+    all_p = probabilities(connection, attack)
+    if all_p is None:
+        return []
+    gifts = read_assigned(connection, attack).by_finding()
+    return [
+        ProbableGift(gift, p)
+        for gift, p in zip(gifts, all_p.tolist(), strict=bool(gifts))  # eliminations assign nothing
+        if np.isfinite(p)
+    ]

@@ -1,4 +1,4 @@
-"""Open, create and migrate a store."""
+"""Open, create and migrate a store, and find its damage after an error that a sound store cannot raise."""
 
 import contextlib
 import math
@@ -16,7 +16,7 @@ from decloak.errors import DecloakError, quote
 from decloak.files import check_is_file
 from decloak.store.documentation import check_schema, distrust
 from decloak.store.migrations import MIGRATIONS, Migration
-from decloak.store.seals import forget_gone, seal_new
+from decloak.store.seals import REMEDY, broken_seals, forget_gone, seal_new
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -28,6 +28,7 @@ __all__ = [
     "add_functions",
     "connect_readonly",
     "current_file",
+    "damage_of",
     "is_store",
     "open_store",
     "unusable",
@@ -352,3 +353,27 @@ def unusable(error: BaseException, path: Path | None = None) -> DecloakError:
     if "full" in text:
         return DecloakError("the disk is full", where, "make room, then run again: finished stages are kept")
     return DecloakError(f"SQLite says {quote(text)}", where)
+
+
+def damage_of(path: Path) -> DecloakError | None:
+    """Return what is damaged in the store at `path`, None where all is as decloak wrote it."""
+    try:
+        with closing(connect_readonly(path)) as connection:
+            fault = next(_faults(connection), None)
+    except DecloakError as error:
+        return error  # it is no store, or none that can be opened
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:
+        fault = str(error)
+    if fault is None:
+        return None
+    return DecloakError(f"the store is damaged: {quote(fault, 200)[1:-1]}", location(path), REMEDY)
+
+
+def _faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield pages that SQLite cannot read, references without a target, and stages with changed rows."""
+    (state,) = connection.execute("pragma integrity_check(1)").fetchone()
+    if state != "ok":
+        yield " ".join(str(state).split())
+    for table, _, parent, _ in connection.execute("pragma foreign_key_check"):
+        yield f"{table} names what is not in {parent}"
+    yield from broken_seals(connection)

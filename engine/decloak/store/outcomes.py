@@ -14,7 +14,7 @@ from decloak.store.distance_tables import read_distances
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged, read_lists
 from decloak.store.reading import knows_originals
-from decloak.store.records import dataset_of, extent, read_marked, read_origins, read_records
+from decloak.store.records import dataset_of, extent, read_marked, read_places, read_records
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.store.sandbox import quoted
 
@@ -68,7 +68,7 @@ class _Truth(NamedTuple):
         origins: Ints = none
         held: Ints = none
         row = connection.execute("select original from truth_release where release = ?", (release,)).fetchone()
-        if row is not None and (places := read_origins(connection, dataset, *row)) is not None:
+        if row is not None and (places := read_places(connection, dataset, *row)) is not None:
             origins, held = places, np.sort(_pairs(read_records(connection, *row).rows, items))
         marks = read_marked(connection, dataset)
         marked = np.sort(marks[:, 0] * items + marks[:, 1])

@@ -1,19 +1,134 @@
-"""Extraction of items from tagged words: nouns and noun phrases.
-
-A phrase is noun + noun, adjective + noun, or a noun alone. A sentence is read from left to right, and each word is used
-once. In adjective noun noun noun, the first two are a phrase, and so are the last two. A stop word, a number or a
-single letter is not part of a phrase and ends one. The last word of an item is put into the singular.
-
-An item is dropped if it repeats, or if its words are part of a longer item of the same record. Items stay in the
-order of their first appearance.
+"""Extraction of items from tagged words: nouns and noun phrases. A phrase is noun + noun, adjective + noun, or a noun
+alone. A sentence is read from left to right, and each word is used once. In adjective noun noun noun, the first two are
+a phrase, and so are the last two. A stop word, a number or a single letter is not part of a phrase and ends one. The
+last word of an item is put into the singular. An item is dropped if it repeats, or if its words are part of a longer
+item of the same record. Items stay in the order of their first appearance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from decloak.data.text.words import IRREGULAR, STOP_WORDS, UNCHANGED
+__all__ = [
+    "IRREGULAR",
+    "STOP_WORDS",
+    "UNCHANGED",
+    "Tagged",
+    "WordKind",
+    "folded",
+    "is_content",
+    "outermost",
+    "phrases",
+    "singular",
+]
 
-__all__ = ["Tagged", "WordKind", "folded", "is_content", "outermost", "phrases", "singular"]
+_STOP_WORDS = (
+    # articles, pronouns, and what points
+    """
+    a an the i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
+    hers herself it its itself they them their theirs themselves one ones this that these those such same other others
+    another each every either neither both all any some none no many much more most few fewer several less least own
+    someone somebody something anyone anybody anything everyone everybody everything nobody nothing who whom whose
+    which what where when why how here there
+    """
+    # verbs that help others
+    """
+    am is are was were be been being have has had having do does did doing done will would shall should can could may
+    might must ought let get gets got getting n't
+    """
+    # prepositions, conjunctions, and adverbs that only join
+    """
+    about above across after again against along among around as at away back because before behind below beneath
+    beside besides between beyond but by despite down during else etc even ever except for from further hence how
+    however if in inside into just like near never nor not now of off often on once only onto or out outside over per
+    perhaps quite rather really so soon still than then therefore though through throughout thus till to together too
+    toward towards under until up upon very via versus vs well whether while with within without yes yet also and
+    """
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that are not part of an item."""
+
+IRREGULAR = {
+    # changed stems
+    "men": "man", "women": "woman", "children": "child", "grandchildren": "grandchild", "feet": "foot",
+    "teeth": "tooth", "geese": "goose", "mice": "mouse", "lice": "louse", "oxen": "ox", "people": "person",
+    "chairmen": "chairman", "firemen": "fireman", "fishermen": "fisherman", "gentlemen": "gentleman",
+    "policemen": "policeman", "policewomen": "policewoman",
+    # -f and -fe
+    "calves": "calf", "dwarves": "dwarf", "elves": "elf", "halves": "half", "hooves": "hoof", "lives": "life",
+    "loaves": "loaf", "scarves": "scarf", "selves": "self", "sheaves": "sheaf", "thieves": "thief",
+    # -ie, where the rule would give -y
+    "brownies": "brownie", "calories": "calorie", "cookies": "cookie", "eyries": "eyrie", "genies": "genie",
+    "hippies": "hippie", "movies": "movie", "prairies": "prairie", "rookies": "rookie", "selfies": "selfie",
+    "smoothies": "smoothie", "zombies": "zombie", "dies": "die", "lies": "lie", "pies": "pie", "ties": "tie",
+    # -oe and -che, where the rule would drop the e
+    "aloes": "aloe", "canoes": "canoe", "foes": "foe", "hoes": "hoe", "oboes": "oboe", "shoes": "shoe", "toes": "toe",
+    "tiptoes": "tiptoe", "woes": "woe", "aches": "ache", "backaches": "backache", "earaches": "earache",
+    "headaches": "headache", "heartaches": "heartache", "stomachaches": "stomachache", "toothaches": "toothache",
+    "avalanches": "avalanche", "caches": "cache", "cliches": "cliche", "moustaches": "moustache",
+    "mustaches": "mustache", "niches": "niche", "psyches": "psyche", "quiches": "quiche",
+    # -ose, where the rule would give -osis, and the like
+    "dioceses": "diocese", "doses": "dose", "glucoses": "glucose", "hoses": "hose", "loses": "lose", "noses": "nose",
+    "overdoses": "overdose", "roses": "rose",
+    # -s and -z, where the rule would keep an e
+    "aliases": "alias", "biases": "bias", "boluses": "bolus", "bonuses": "bonus", "buses": "bus", "calluses": "callus",
+    "campuses": "campus", "canvases": "canvas", "censuses": "census", "choruses": "chorus", "circuses": "circus",
+    "fetuses": "fetus", "focuses": "focus", "foetuses": "foetus", "gases": "gas", "geniuses": "genius",
+    "hiatuses": "hiatus", "irises": "iris", "lenses": "lens", "pancreases": "pancreas", "pelvises": "pelvis",
+    "penises": "penis", "quizzes": "quiz", "sinuses": "sinus", "statuses": "status", "surpluses": "surplus",
+    "uteruses": "uterus",
+    # -is and -x, where the rule would keep an e or drop an s
+    "axes": "axis", "crises": "crisis", "emphases": "emphasis", "nares": "naris", "oases": "oasis",
+    "testes": "testis", "apices": "apex", "appendices": "appendix", "calices": "calyx", "calyces": "calyx",
+    "cervices": "cervix", "codices": "codex", "cortices": "cortex", "helices": "helix", "indices": "index",
+    "matrices": "matrix", "phalanges": "phalanx", "varices": "varix", "vertices": "vertex", "vortices": "vortex",
+    # -ic: most other words in -ics are one field of knowledge
+    "alcoholics": "alcoholic", "analgesics": "analgesic", "anesthetics": "anesthetic", "antibiotics": "antibiotic",
+    "asthmatics": "asthmatic", "catholics": "catholic", "characteristics": "characteristic", "clinics": "clinic",
+    "comics": "comic", "cosmetics": "cosmetic", "critics": "critic", "diabetics": "diabetic", "diuretics": "diuretic",
+    "fabrics": "fabric", "narcotics": "narcotic", "paramedics": "paramedic", "plastics": "plastic",
+    "republics": "republic", "statistics": "statistic", "topics": "topic",
+    # Latin and Greek
+    "algae": "alga", "alumni": "alumnus", "alveoli": "alveolus", "antennae": "antenna", "atria": "atrium",
+    "bacteria": "bacterium", "bronchi": "bronchus", "bullae": "bulla", "calculi": "calculus", "cilia": "cilium",
+    "conjunctivae": "conjunctiva", "criteria": "criterion", "diverticula": "diverticulum", "emboli": "embolus",
+    "fistulae": "fistula", "foci": "focus", "fossae": "fossa", "fungi": "fungus", "ganglia": "ganglion",
+    "glomeruli": "glomerulus", "larvae": "larva", "loci": "locus", "mitochondria": "mitochondrion", "nevi": "nevus",
+    "nuclei": "nucleus", "ova": "ovum", "papillae": "papilla", "patellae": "patella", "petechiae": "petechia",
+    "phenomena": "phenomenon", "scapulae": "scapula", "sclerae": "sclera", "septa": "septum", "sequelae": "sequela",
+    "stimuli": "stimulus", "striae": "stria", "thrombi": "thrombus", "trabeculae": "trabecula",
+    "vertebrae": "vertebra",
+}  # fmt: skip
+"""Irregular plurals and their singulars."""
+
+_UNCHANGED = (
+    # diseases and parts of the body
+    """
+    aids alzheimers ards ascites caries diabetes epispadias erysipelas exophthalmos herpes hives hydrops hypospadias
+    measles mumps oligohydramnios polyhydramnios prediabetes pseudomonas rabies rickets scabies shingles talipes
+    biceps triceps quadriceps achilles azygos facies feces faeces genitals glans iliopsoas meninges menses pancreas
+    pons psoas stapes vas
+    """
+    # one thing that is called many, or the same in both numbers
+    """
+    alms annals arrears binoculars clothes crossroads earnings fireworks forceps gallows glasses goggles headquarters
+    jeans leggings means news outskirts pajamas pants pliers premises pyjamas remains scissors series shorts species
+    subspecies sunglasses thanks tights trousers tweezers whereabouts
+    """
+    # other words that end so
+    """
+    alias always asbestos atlas bias canvas chaos christmas cosmos downstairs ethos fracas kudos lens mens nowadays
+    overseas pathos pros rhinoceros sometimes thermos towards upstairs whereas
+    """
+    # names
+    """
+    adams afrikaans andes angeles arkansas athens bahamas barbados beatles brussels caracas carlos charles collins
+    dallas dickens douglas evans flanders ganges hastings hercules honduras hopkins hughes james jones judas kansas
+    laos leeds lucas massachusetts mercedes moses naples netherlands nicholas orleans rogers simpsons states texas
+    thomas vegas wales watts williams
+    """
+)
+UNCHANGED = frozenset(_UNCHANGED.split())
+"""Words that look like plurals and are not changed."""
 
 
 SHORTEST = 4

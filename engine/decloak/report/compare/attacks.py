@@ -26,11 +26,10 @@ from decloak.measure.kernels.advantage import (
     total,
 )
 from decloak.measure.kernels.statistics import Interval
-from decloak.report.knowledge import listed
 from decloak.report.risk_card import controls_of
 from decloak.report.risk_tables import short_titles
 from decloak.report.study import Study
-from decloak.report.wording import interval_of, points
+from decloak.report.wording import interval_of, listed, points
 from decloak.rules.load import parse_rule
 from decloak.scenario.variant import is_random
 from decloak.store.reading import idle

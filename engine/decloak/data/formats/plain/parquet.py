@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from decloak.data.formats.arrow_columns import read_columns
 from decloak.data.formats.lines import location
 from decloak.data.formats.record import NUMBER, Format, Options, Record
-from decloak.data.formats.tables_extra import import_extra, records_of_columns
+from decloak.data.formats.tables_extra import import_extra, read_columns, records_of_columns
 from decloak.data.read_budget import charge
 from decloak.errors import DecloakError, quote
 
