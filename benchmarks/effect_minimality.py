@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import decloak
-from decloak.rules.minimality import minimality
+from minimality import minimality
 
 ITEMS = "abcd"
 TREE = decloak.Hierarchy.from_parents({"a": "ab", "b": "ab", "c": "cd", "d": "cd", "ab": "*", "cd": "*"})

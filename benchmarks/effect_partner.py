@@ -34,7 +34,7 @@ import numpy as np
 
 from decloak.anonymisers.kernels import coat_partner
 from decloak.anonymisers.kernels.coat import Coat, coat
-from decloak.anonymisers.kernels.coat_state import Merging
+from decloak.anonymisers.kernels.coat_partner import Merging
 from decloak.arrays import Floats
 from decloak.attacker import selftrained
 from decloak.attacker.cell_features import Occurrences, cell_features, pairs_of

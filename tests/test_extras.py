@@ -12,7 +12,7 @@ from decloak import extras
 from decloak.anonymisers.kernels.counting import counter
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.frames import make_frame
-from decloak.data.text import tagger
+from decloak.data.text import phrases
 from decloak.errors import DecloakError
 from decloak.library.serving import site
 from decloak.pipeline.cluster import DaskCluster
@@ -27,7 +27,7 @@ MISSING = {
     "a picture": ("report", "vl_convert", lambda: charts.drawn({}, "svg")),
     "counting": ("fast", "decloak.anonymisers.kernels.counting_numba", lambda: counter(True, 0)),
     "eliminating": ("fast", "decloak.rules.eliminate.loops", lambda: separable._loops(True)),
-    "text": ("text", "HanTa.HanoverTagger", tagger.english.__wrapped__),
+    "text": ("text", "HanTa.HanoverTagger", phrases.english.__wrapped__),
     "Excel": ("tables", "openpyxl", lambda: import_extra("openpyxl", "Excel")),
     "Parquet": ("tables", "pyarrow.parquet", lambda: import_extra("pyarrow.parquet", "Parquet")),
     "a cluster": ("dask", "distributed", lambda: DaskCluster("tcp://127.0.0.1:1")),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels import apriori, lra_vpa, raised_cut
+from decloak.anonymisers.kernels import count_tree, lra_vpa, raised_cut
 from decloak.anonymisers.kernels.count_tree import supporting
 from decloak.anonymisers.kernels.optimal import MOST_CUTS, cuts, oa, optimum
 from decloak.anonymisers.kernels.raised_cut import ncp, ranks
@@ -28,11 +28,11 @@ EXAMPLES = GOLDEN["worked_examples"]
 
 
 def da(*given):
-    return apriori.da(*given).cut
+    return count_tree.da(*given).cut
 
 
 def aa(*given):
-    return apriori.aa(*given).cut
+    return count_tree.aa(*given).cut
 
 
 GLOBAL = {"oa": oa, "da": da, "aa": aa}
@@ -50,7 +50,7 @@ def da_fixes(tree, records, k, m):
         steps.append((itemset, support(itemset), raised_cut.cure(raised, rank, itemset, k, support)))
         return steps[-1][2]
 
-    with mock.patch.object(apriori, "cure", cure):
+    with mock.patch.object(count_tree, "cure", cure):
         da(tree, records, k, m)
     return steps
 
@@ -301,8 +301,8 @@ def test_a_walk_that_cures_nothing_meets_every_node_of_the_count_tree(case):
     tree = Hierarchy.from_parents(parent)
     whole = naive.Heuristic(naive.Tree(parent), data, 1).count_tree(range(1, m + 1))
     records = tree.code(data)
-    assert apriori.da(tree, records, 1, m).tree_nodes == len(whole)
-    assert apriori.aa(tree, records, 1, m).tree_nodes == len(whole)
+    assert count_tree.da(tree, records, 1, m).tree_nodes == len(whole)
+    assert count_tree.aa(tree, records, 1, m).tree_nodes == len(whole)
 
 
 @settings(max_examples=60)
@@ -311,7 +311,7 @@ def test_curing_leaves_no_more_nodes_than_there_are(case):
     parent, data, k, m = case
     tree = Hierarchy.from_parents(parent)
     whole = naive.Heuristic(naive.Tree(parent), data, 1).count_tree(range(1, m + 1))
-    for walked in (apriori.aa, apriori.da):
+    for walked in (count_tree.aa, count_tree.da):
         assert walked(tree, tree.code(data), k, m).tree_nodes <= len(whole)
 
 
@@ -323,9 +323,9 @@ def test_the_built_tree_has_the_itemsets_under_the_cut_with_which_the_last_size_
     records = tree.code(data)
     m = max(1, min(m, max((len(set(row)) for row in data), default=1)))
     before = naive.aa(twin, data, k, m - 1)
-    assert apriori.aa(tree, records, k, m, built=True).tree_nodes == len(before.count_tree(range(1, m + 1)))
+    assert count_tree.aa(tree, records, k, m, built=True).tree_nodes == len(before.count_tree(range(1, m + 1)))
     bottom = naive.Heuristic(twin, data, k)
-    assert apriori.da(tree, records, k, m, built=True).tree_nodes == len(bottom.count_tree(range(1, m + 1)))
+    assert count_tree.da(tree, records, k, m, built=True).tree_nodes == len(bottom.count_tree(range(1, m + 1)))
 
 
 @pytest.mark.parametrize(("items", "m", "direct", "step_by_step"), [(40, 4, 225_327, 309), (50, 3, 41_512, 534)])
@@ -333,8 +333,8 @@ def test_the_built_trees_of_generated_baskets(items, m, direct, step_by_step):
     data = baskets(10_000, items, 4, seed=1)
     tree = Hierarchy.balanced(sorted(data.items), 4)
     records = tree.code(data)
-    assert apriori.aa(tree, records, 100, m, built=True).tree_nodes == step_by_step
-    assert apriori.da(tree, records, 100, m, built=True).tree_nodes == direct
+    assert count_tree.aa(tree, records, 100, m, built=True).tree_nodes == step_by_step
+    assert count_tree.da(tree, records, 100, m, built=True).tree_nodes == direct
 
 
 @settings(max_examples=40)
@@ -349,6 +349,6 @@ def test_the_largest_part_of_items_is_that_of_its_trees_alone(case, parts):
         items = {tree.items[position] for position in range(first, end)}
         share = [[item for item in row if item in items] for row in data]
         if sum(map(bool, share)) >= k:
-            trees.append(apriori.aa(tree, tree.code(share), k, m, built=True).tree_nodes)
+            trees.append(count_tree.aa(tree, tree.code(share), k, m, built=True).tree_nodes)
     assert walked.part_nodes == max(trees)
     assert walked.tree_nodes >= walked.part_nodes

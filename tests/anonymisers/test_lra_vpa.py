@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels import apriori, lra_vpa
+from decloak.anonymisers.kernels import count_tree, lra_vpa
 from decloak.anonymisers.kernels.lra_vpa import gray_order, lra, runs_of_classes
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.data.hierarchy import Hierarchy
@@ -27,7 +27,7 @@ PARTS = st.integers(1, 4) | st.integers(5, 60)
 
 
 def aa(*given):
-    return apriori.aa(*given).cut
+    return count_tree.aa(*given).cut
 
 
 def vpa(*given, **options):
@@ -170,7 +170,7 @@ def test_processes_change_nothing():
 def test_what_goes_wrong_in_a_process_is_told():
     tree = Hierarchy.balanced("ab", 2)
     with pytest.raises(DecloakError, match=r"^k = 2 is impossible with 1 non-empty record; "):
-        map_tasks(apriori.aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
+        map_tasks(count_tree.aa, [(tree, tree.code([["a"]]), 2, 1)] * 2, 2)
     with pytest.raises(DecloakError, match="a parallel process could not start or was killed; use processes 1"):
         map_tasks(os._exit, [(1,), (1,)], 2)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import decloak
 import naive_mixture as naive
-from decloak.anonymisers.kernels import mixture, private_pairs
+from decloak.anonymisers.kernels import mixture
 from decloak.errors import DecloakError
 from decloak.releases.public_store import read_store
 
@@ -54,8 +54,8 @@ def test_drawn_records_have_the_probabilities_of_their_parts():
 
 def test_the_noise_of_counts_has_the_scale_that_epsilon_asks_for():
     data = matrix([frozenset("ab"), frozenset("ab"), frozenset("c")] * 10)
-    draws = [private_pairs._noisy_counts(data, 2.0, np.random.default_rng(seed)) for seed in range(3_000)]
-    shares = private_pairs.SHARES
+    draws = [mixture._noisy_counts(data, 2.0, np.random.default_rng(seed)) for seed in range(3_000)]
+    shares = mixture.SHARES
     assert sum(shares.values()) == pytest.approx(1)
     # No record has these two items, so that their count is noise alone. A cut to two items changes one pair at most.
     noise = np.array([draw.pairs[0, 2] for draw in draws if draw.scale == 1 / (shares["pairs"] * 2.0)])

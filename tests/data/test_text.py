@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from decloak.data.dataset import Dataset
 from decloak.data.ordering import sorted_warning
 from decloak.data.text.notes import LONGEST_HEADER, read_text, without_headers
-from decloak.data.text.phrases import IRREGULAR, STOP_WORDS, UNCHANGED, Tagged, outermost, phrases, singular
-from decloak.data.text.tagger import english, sentences
+from decloak.data.text.phrases import (
+    IRREGULAR,
+    STOP_WORDS,
+    UNCHANGED,
+    Tagged,
+    english,
+    outermost,
+    phrases,
+    sentences,
+    singular,
+)
 from decloak.errors import DecloakError
 
 HANTA = importlib.util.find_spec("HanTa") is not None

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import naive_estimate as naive
-from decloak.data.content import Chunk, JointCluster
+from decloak.data.content import Chunk, Elements, JointCluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.rows import CodedRows
 from decloak.measure.estimates import Published, with_exclusive
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import distinct_itemsets, estimates_of
 from decloak.measure.kernels.estimate.figures import guess_items

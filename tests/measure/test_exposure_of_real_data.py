@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import decloak
+from decloak.data.content import Elements
 from decloak.data.rows import CodedRows
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.estimator import batches
 from decloak.measure.kernels.estimate.rows import RowEstimates
 from decloak.store.opening import connect_readonly

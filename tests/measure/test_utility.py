@@ -15,8 +15,7 @@ from scipy import sparse
 
 import decloak
 import naive_counts as naive
-from decloak.anonymisers.kernels.frequent_sets import Grown, grown_sets
-from decloak.anonymisers.kernels.itemset_table import publishable_sets
+from decloak.anonymisers.kernels.frequent_sets import Grown, grown_sets, publishable_sets
 from decloak.counting.itemsets import coded_items
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.itemset_table import ItemsetTable

@@ -18,9 +18,8 @@ import decloak
 from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
-from decloak.report.exposure_section import tiles_of
-from decloak.report.frontier import ReleasePoint as Place
-from decloak.report.frontier import _dominated, _place_names
+from decloak.report.exposure_section import ReleasePoint as Place
+from decloak.report.exposure_section import _dominated, _place_names, tiles_of
 from decloak.report.page import (
     Drawn,
     Finding,

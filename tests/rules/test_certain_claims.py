@@ -9,7 +9,7 @@ import pytest
 
 import decloak
 import naive_claims as naive
-from decloak.rules.certain_claims import candidate_groups, certain_claims
+from decloak.rules.operators.claims import candidate_groups, certain_claims
 from slowly import slow_but
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from decloak.anonymisers.kernels.itemset_table import publishable_sets
+from decloak.anonymisers.kernels.frequent_sets import publishable_sets
 from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
 from decloak.counting.guarantees import ZEROS, CellSupports

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from decloak.anonymisers.kernels.mixture import draw_records, fit_mixture
-from decloak.anonymisers.kernels.private_pairs import draw_private
+from decloak.anonymisers.kernels.mixture import draw_private, draw_records, fit_mixture
 from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Ints, Mask
+from decloak.data.content import Elements
 from decloak.measure.family import Attacked
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.estimator import Estimator, ExclusiveEstimates
 from decloak.measure.kernels.estimate.itemsets import TableEstimates

@@ -19,7 +19,7 @@ from decloak.arrays import Ints, Mask
 from decloak.counting.blocks import Queries, positions, sets_of, split_blocks
 from decloak.counting.itemsets import distinct
 from decloak.counting.signatures import Signatures, mixed, signature_sums
-from decloak.data.content import Element
+from decloak.data.content import Element, Elements
 from decloak.data.formats.blocks import Blocks
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
@@ -27,7 +27,6 @@ from decloak.figures import MOST_KNOWN
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.exposure_sets import hidden_items
 from decloak.measure.family import POOLED, MetricResult, MetricValue
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.counts import known_items
 from decloak.measure.kernels.estimate.figures import FOUND
 from decloak.measure.kernels.targets import keep_rarest_items

@@ -13,12 +13,12 @@ import numpy as np
 
 from decloak.arrays import Ints, Mask
 from decloak.counting.itemsets import among, distinct
+from decloak.data.content import Elements
 from decloak.data.rows import CodedRows
 from decloak.measure.estimates import EliminatedCells, eliminated_cells, eliminations_of
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import Attacked
 from decloak.measure.kernels.candidate_index import CandidateIndex
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.random_attack import expected_known, random_eliminations
 from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
 from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets

@@ -6,11 +6,11 @@ No published record belongs to a person, so no figure needs one. An itemset of o
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.content import Elements
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.exposure_sets import RawExposure
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.targets import keep_rarest_items, sample_targets
 from decloak.releases.stored import StoredItemsetTable, StoredSynthetic
 

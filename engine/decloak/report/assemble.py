@@ -12,8 +12,7 @@ from decloak.report import charts
 from decloak.report.charts import comparison_svg
 from decloak.report.ci import SIGNS
 from decloak.report.compare.attacks import attack_pairs
-from decloak.report.exposure_section import exposure_parts
-from decloak.report.frontier import frontier_section
+from decloak.report.exposure_section import exposure_parts, frontier_section
 from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
 from decloak.report.pictures import reliability_section
 from decloak.report.risk_card import controls_of

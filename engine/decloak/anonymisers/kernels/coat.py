@@ -25,15 +25,24 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from decloak.anonymisers.kernels.coat_partner import (
+    NOWHERE,
     Closeness,
+    Merging,
     MergingApart,
     PartnerChoice,
     check_partner,
     compute_fits,
 )
-from decloak.anonymisers.kernels.coat_state import NOWHERE, Merging
-from decloak.anonymisers.kernels.constraints import Constraints, item_names, privacy_constraints, utility_constraints
-from decloak.anonymisers.kernels.rare_sets import PIECE, rare_patterns, rare_sets, too_many
+from decloak.anonymisers.kernels.constraints import (
+    PIECE,
+    Constraints,
+    item_names,
+    privacy_constraints,
+    rare_patterns,
+    rare_sets,
+    too_many,
+    utility_constraints,
+)
 from decloak.arrays import Ints
 from decloak.checks import check_whole
 from decloak.data.content import Element

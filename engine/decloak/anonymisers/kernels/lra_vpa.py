@@ -17,7 +17,7 @@ from math import comb
 
 import numpy as np
 
-from decloak.anonymisers.kernels.apriori import aa
+from decloak.anonymisers.kernels.count_tree import aa
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local
 from decloak.arrays import Ints

@@ -21,8 +21,7 @@ from decloak.data.formats.lines import FilePath, Line, ReadProgress, location
 from decloak.data.formats.record import LineLabels, Names
 from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, kind_of, text_lines, text_of, whole_text
-from decloak.data.text.phrases import outermost, phrases
-from decloak.data.text.tagger import Tagger, english, sentences
+from decloak.data.text.phrases import Tagger, english, outermost, phrases, sentences
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = ["LONGEST_HEADER", "check_pattern", "read_text", "without_headers"]

@@ -15,8 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, Line, ReadProgress, location
 from decloak.data.formats.record import Names
 from decloak.data.formats.unpacked import unpacked
-from decloak.data.text.phrases import folded, is_content, outermost, phrases
-from decloak.data.text.tagger import Tagger, english, sentences
+from decloak.data.text.phrases import Tagger, english, folded, is_content, outermost, phrases, sentences
 from decloak.errors import DecloakError
 
 __all__ = ["SHORT", "read_searchlog"]

@@ -14,7 +14,7 @@ from decloak.formula import Call, Name, Operation, Term, walk
 from decloak.rules.eliminate.state import EPS
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.expression import Expression, is_aggregate, sql_text
-from decloak.rules.relational import RelationalForm
+from decloak.rules.model import RelationalForm
 from decloak.store.relations import Derives
 
 __all__ = ["elimination_form"]

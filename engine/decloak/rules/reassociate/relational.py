@@ -6,9 +6,9 @@ way to every combination of copies that are left to assign.
 """
 
 from decloak.errors import DecloakError
+from decloak.rules.model import RelationalForm
 from decloak.rules.reassociate.scores import EPSILON
 from decloak.rules.reassociate.strategy import Combine, Reassociation
-from decloak.rules.relational import RelationalForm
 from decloak.store.relations import Derives
 
 __all__ = ["relational_form"]

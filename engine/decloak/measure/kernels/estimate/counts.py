@@ -22,8 +22,8 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import itemset_supports, sizes
 from decloak.counting.signatures import ROUNDS, Signatures, mixed, signature_sums
+from decloak.data.content import Elements
 from decloak.data.rows import CodedRows
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.estimator import Estimator, Matrix, estimates_of
 from decloak.measure.kernels.estimate.rows import RowEstimates
 

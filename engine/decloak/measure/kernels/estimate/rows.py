@@ -18,10 +18,9 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import among, distinct, kinds_of, places_in
-from decloak.data.content import Element
+from decloak.data.content import Element, Elements
 from decloak.data.rows import CodedRows, runs
 from decloak.lazy import sparse
-from decloak.measure.kernels.elements import Elements
 from decloak.measure.kernels.estimate.estimator import Matrix, batches
 
 __all__ = ["RowEstimates"]

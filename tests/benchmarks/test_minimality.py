@@ -6,7 +6,7 @@ import pytest
 
 import decloak
 from decloak.errors import DecloakError
-from decloak.rules.minimality import minimality
+from minimality import minimality
 from slowly import slow_but
 
 TREE = decloak.Hierarchy.from_parents({"a": "ab", "b": "ab", "c": "cd", "d": "cd", "ab": "*", "cd": "*"})
