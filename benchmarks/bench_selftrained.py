@@ -15,8 +15,8 @@ import numpy as np
 
 from decloak.attacker.selftrained import learn_from_release
 from decloak.attacker.tables import needed_pairs, tables
+from decloak.data.pairs import Pair
 from decloak.data.published import Published
-from decloak.data.tables import Pair
 from timing import cpu
 
 ITEMS, HIDDEN, SETS = 2_000, 300, 3

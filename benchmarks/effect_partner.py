@@ -41,8 +41,7 @@ from decloak.attacker.cell_features import Occurrences, cell_features, pairs_of
 from decloak.attacker.logistic import learn
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.dataset import Dataset
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import AttackTable, Pair
+from decloak.data.pairs import AttackTable, Pair, Pairs, ScoredPairs
 from effect_selftrained import FILES, Measure, by_distance, eliminated_well, kept, vectors
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -30,8 +30,8 @@ from decloak.arrays import Floats
 from decloak.attacker import selftrained
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.knowledge_levels import CONTROLS, Control
+from decloak.data.pairs import AttackTable, Pair
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, Pair
 from decloak.measure.kernels.statistics import interval, paired_difference
 from decloak.relate.combined import combine_measures
 from decloak.relate.corpus_index import Corpus

@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 
 import decloak
 import naive_generalise as naive
-from decloak.anonymisers.kernels import absent
-from decloak.anonymisers.kernels.absent import raise_for_absent
+from decloak.anonymisers.kernels import count_tree
+from decloak.anonymisers.kernels.count_tree import raise_for_absent
 from decloak.anonymisers.kernels.fast_cut import cut
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
@@ -58,7 +58,7 @@ def test_refine_and_other_methods_have_no_such_option():
 
 
 def test_too_many_sets_are_refused(monkeypatch):
-    monkeypatch.setattr(absent, "MOST", 3)
+    monkeypatch.setattr(count_tree, "MOST", 3)
     with pytest.raises(DecloakError, match="the patterns over 1 of 4 labels are too many"):
         raise_for_absent(TREE, TREE.code(ROWS), 2, 2, TREE.leaf)
 

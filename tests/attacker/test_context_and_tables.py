@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.attacker.tables import context, mean_scores, needed_pairs, tables
-from decloak.attacker.unmarked import mark
 from decloak.data.published import Published
 from decloak.errors import DecloakError
+from decloak.scenario.published import mark
 
 UNIT = json.loads((Path(__file__).parents[1] / "golden" / "set-generalisation.json").read_text())["unit"]
 ITEMS = "abcdefgh"

@@ -15,8 +15,8 @@ from decloak.attacker.cell_features import Occurrences, cell_features, pairs_of
 from decloak.attacker.logistic import learn
 from decloak.attacker.selftrained import learn_from_release, plain_item_tables
 from decloak.attacker.tables import tables
+from decloak.data.pairs import AttackTable
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable
 from decloak.errors import DecloakError
 from decloak.relate.combined import combine_measures
 from decloak.rules.load import Catalogue

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decloak.figures import Direction
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.run import Measure
-from decloak.report.compare.previous import not_worse
+from decloak.report.compare.runs import not_worse
 
 WORST = [key for key, metric in metrics_by_key().items() if metric.direction in (Direction.EXPOSES, Direction.LOSES)]
 FREE = sorted(set(metrics_by_key()) - set(WORST))

@@ -9,9 +9,9 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import join
 from decloak.data.formats.distance_file import DistanceFile, read_distances
 from decloak.data.formats.published import format_element, write_published
+from decloak.data.pairs import DistanceTable
 from decloak.data.published import Published, check_alignment, read_published
 from decloak.data.release_files import read_release
-from decloak.data.tables import DistanceTable
 from decloak.errors import DecloakError
 
 names = st.text(st.sampled_from(list(" ,;\t\"'()[]*0aé日\u2028\x85\ufeff\u0301")), min_size=1, max_size=6).filter(

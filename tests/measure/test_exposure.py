@@ -15,7 +15,7 @@ import decloak
 import naive_exposure as naive
 from decloak.errors import DecloakError
 from decloak.measure.exposure_figures import Change
-from decloak.measure.kernels import targets
+from decloak.measure.kernels import singling_out
 from decloak.measure.kernels.statistics import Interval
 from decloak.measure.registry import family_named, metrics_by_key
 from decloak.releases.registry import form_of
@@ -58,8 +58,8 @@ def ran(tmp_path):
 
 
 def test_releases_of_the_same_data_are_measured_on_the_same_people(tmp_path, monkeypatch):
-    monkeypatch.setattr(targets, "FEWEST", 30)
-    monkeypatch.setattr(targets, "WORK", 1)
+    monkeypatch.setattr(singling_out, "FEWEST", 30)
+    monkeypatch.setattr(singling_out, "WORK", 1)
     apart = {"method": "disassociation", "k": 3, "m": 2, "max_cluster": 12}
     few = {"rule": "km_violation", "k": 2, "m": 1}
     made = [
@@ -226,8 +226,8 @@ def test_several_methods_are_compared_in_one_table_and_every_empty_cell_has_its_
 
 
 def test_of_people_who_stand_for_more_every_count_has_its_interval(ran, monkeypatch):
-    monkeypatch.setattr(targets, "FEWEST", 40)
-    monkeypatch.setattr(targets, "WORK", 1)
+    monkeypatch.setattr(singling_out, "FEWEST", 40)
+    monkeypatch.setattr(singling_out, "WORK", 1)
     figures, _, connection = ran(SETS["sets"], "[ra, rba]")
     assert figures["people", "rba"] == 40
     (card,) = cards_of(connection).values()

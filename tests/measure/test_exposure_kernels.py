@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 import naive_exposure as naive
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_sets import NOBODY
-from decloak.measure.kernels import candidate_index, singling_out, targets
+from decloak.measure.kernels import candidate_index, singling_out
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.chunk_guesses import implied_in_chunks
 from decloak.measure.kernels.random_attack import draws_for, expected_known, random_eliminations
-from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
-from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_targets
+from decloak.measure.kernels.singling_out import (
+    SinglingOutSearch,
+    Targets,
+    classes_of,
+    keep_rarest_items,
+    sample_targets,
+)
 from disassociated_releases import releases
 
 ITEMS = 6
@@ -155,10 +160,10 @@ def test_records_that_show_the_same_are_of_one_class(rows, data):
 def test_of_very_many_some_people_stand_for_all():
     assert sample_targets(np.full(800, 6), 800).tolist() == list(range(800))
     drawn = sample_targets(np.full(100_000, 12), 100_000)
-    assert targets.FEWEST <= len(drawn) < 100_000
+    assert singling_out.FEWEST <= len(drawn) < 100_000
     assert (np.diff(drawn) > 0).all()
     assert (sample_targets(np.full(100_000, 12), 100_000) == drawn).all()
-    assert len(sample_targets(np.full(100_000, 5000), 100_000)) == targets.FEWEST
+    assert len(sample_targets(np.full(100_000, 5000), 100_000)) == singling_out.FEWEST
     assert len(sample_targets(np.full(0, 1), 0)) == 0
 
 
@@ -166,7 +171,7 @@ def test_of_a_long_record_the_items_that_the_fewest_have_are_known():
     support = np.arange(100)[::-1]
     long, short = np.arange(50), 100 + np.array([0, 7])
     assert keep_rarest_items(np.append(long, short), 100, support).tolist() == [
-        *range(50 - targets.MOST_ITEMS, 50),
+        *range(50 - singling_out.MOST_ITEMS, 50),
         100,
         107,
     ]

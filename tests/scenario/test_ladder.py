@@ -17,7 +17,7 @@ from decloak.pipeline.validate import plans
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
 from decloak.relate.ngd_sources import ReleaseSource, SampleSource, ScoresSource
-from decloak.relate.similarity_sources import WordnetSource
+from decloak.relate.wordnet_similarity import WordnetSource
 from decloak.report.wording import attacker_phrase
 from decloak.scenario.document import load
 from decloak.scenario.knowledge import measures_for_levels

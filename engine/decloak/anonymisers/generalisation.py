@@ -14,8 +14,7 @@ from pydantic import Field
 
 from decloak.anonymisers.hierarchies import KM, Guarded, Hidden, Records, in_parts, km_faults, with_one_cut
 from decloak.anonymisers.kernels import fast_cut
-from decloak.anonymisers.kernels.absent import raise_for_absent
-from decloak.anonymisers.kernels.count_tree import aa, da
+from decloak.anonymisers.kernels.count_tree import aa, da, raise_for_absent
 from decloak.anonymisers.kernels.lra_vpa import lra, vpa
 from decloak.anonymisers.kernels.optimal import oa
 from decloak.anonymisers.kernels.raised_cut import Walked

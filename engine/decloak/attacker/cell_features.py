@@ -38,8 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.pairs import Pairs, ScoredPairs, first_occurrences
-from decloak.data.tables import Context, Pair
+from decloak.data.pairs import Context, Pair, Pairs, ScoredPairs, first_occurrences
 from decloak.lazy import sparse
 
 __all__ = [

@@ -40,8 +40,8 @@ from decloak.attacker.logistic import learn_calibrated
 from decloak.attacker.tables import context, mean_scores
 from decloak.data.content import Element
 from decloak.data.knowledge_levels import Control
+from decloak.data.pairs import AttackTable, Pair
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, Pair
 
 __all__ = [
     "CalibrationTable",

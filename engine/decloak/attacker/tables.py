@@ -15,10 +15,9 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.content import Element
 from decloak.data.disassociated import Disassociated
-from decloak.data.pairs import Pairs, ScoredPairs, first_occurrences
+from decloak.data.pairs import AttackTable, Context, Pair, Pairs, ScoredPairs, first_occurrences
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows, Coding
-from decloak.data.tables import AttackTable, Context, Pair
 
 __all__ = ["anchor_pairs", "context", "mean_scores", "needed_pairs", "tables"]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
     from decloak.report.account import Account
-    from decloak.report.compare.previous import Comparison
+    from decloak.report.compare.runs import Comparison
 
 
 __all__ = ["run_command", "set_option"]
@@ -167,7 +167,7 @@ def run_command(
     from decloak.parallel import cores
     from decloak.pipeline.run import run
     from decloak.report.account import account_of
-    from decloak.report.compare.previous import earlier_figures, figures_text, not_worse
+    from decloak.report.compare.runs import earlier_figures, figures_text, not_worse
 
     if brief and verbose:
         raise DecloakError("--brief and --verbose exclude each other", hint="give one")

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.pairs import Pair
 from decloak.data.rows import Coding, runs
-from decloak.data.tables import Pair
 
 __all__ = ["Assignment", "AssignmentList", "ChunkNumber", "Kind", "PairScores", "RowLists", "ScoreDirection", "Unit"]
 

@@ -1,7 +1,7 @@
-"""Pairs of items as arrays, with a score each. A dictionary of millions of pairs of names takes ten times the memory.
+"""Pairs of items as arrays, with a score each, and the distance tables of generalised items.
 
-A pair is a context item `a` and another item `b`, by their positions in a vocabulary. Its key is a · n + b, for a
-vocabulary of n items.
+A dictionary of millions of pairs of names takes ten times the memory of arrays. A pair is a context item `a` and
+another item `b`, by their positions in a vocabulary. Its key is a · n + b, for a vocabulary of n items.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,37 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.data.rows import Coding
-from decloak.data.tables import Pair
 from decloak.lazy import once
 
-__all__ = ["Pairs", "ScoredPairs", "first_occurrences"]
+__all__ = ["AttackTable", "Context", "DistanceTable", "Pair", "Pairs", "ScoredPairs", "first_occurrences"]
+
+Pair = tuple[str, str]
+"""Two items, of which the first is the context."""
+Context = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AttackTable:
+    """Distances of one generalised item. The rows of `d` belong to `transactions` and `contexts`, its columns to
+    `columns`.
+    """
+
+    members: tuple[str, ...]
+    transactions: Ints
+    columns: tuple[str, ...]
+    contexts: Sequence[Context]
+    d: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceTable:
+    """Distances of one generalised item: a row per record, a column per member, NaN where there is no score."""
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    d: Floats
+
 
 AT_ONCE = 1 << 22
 """Keys among which repeated ones are dropped at once: bounds the memory."""

@@ -14,7 +14,7 @@ from decloak.measure.registry import metrics_by_key
 from decloak.pipeline import run as pipeline
 from decloak.pipeline.run import over_repetitions
 from decloak.report.account import Account, account_of
-from decloak.report.compare.previous import stored_variant
+from decloak.report.compare.runs import stored_variant
 from decloak.report.risk_card import ROWS
 from decloak.report.study import ATTACK, Study, setting
 from decloak.report.verdict_lines import Conclusion

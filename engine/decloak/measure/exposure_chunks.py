@@ -27,8 +27,14 @@ from decloak.measure.kernels.chunk_guesses import (
     random_assignment,
 )
 from decloak.measure.kernels.random_attack import draws_for, expected_known
-from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
-from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
+from decloak.measure.kernels.singling_out import (
+    SinglingOutSearch,
+    Targets,
+    classes_of,
+    keep_rarest_items,
+    sample_rows,
+    sample_targets,
+)
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
 from decloak.store.assigned import probabilities

@@ -29,7 +29,7 @@ from decloak.measure.exposure_sets import hidden_items
 from decloak.measure.family import POOLED, MetricResult, MetricValue
 from decloak.measure.kernels.estimate.counts import known_items
 from decloak.measure.kernels.estimate.figures import FOUND
-from decloak.measure.kernels.targets import keep_rarest_items
+from decloak.measure.kernels.singling_out import keep_rarest_items
 from decloak.parallel import merge_tasks
 from decloak.releases.stored import PartedSets
 

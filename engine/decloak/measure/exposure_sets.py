@@ -20,8 +20,14 @@ from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import Attacked
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.random_attack import expected_known, random_eliminations
-from decloak.measure.kernels.singling_out import SinglingOutSearch, classes_of
-from decloak.measure.kernels.targets import Targets, keep_rarest_items, sample_rows, sample_targets
+from decloak.measure.kernels.singling_out import (
+    SinglingOutSearch,
+    Targets,
+    classes_of,
+    keep_rarest_items,
+    sample_rows,
+    sample_targets,
+)
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.outcomes import TrueTable
 from decloak.store.records import read_origins

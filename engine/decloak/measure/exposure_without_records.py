@@ -11,7 +11,7 @@ from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.exposure_sets import RawExposure
-from decloak.measure.kernels.targets import keep_rarest_items, sample_targets
+from decloak.measure.kernels.singling_out import keep_rarest_items, sample_targets
 from decloak.releases.stored import StoredItemsetTable, StoredSynthetic
 
 __all__ = ["exposure_of_synthetic", "exposure_of_table", "implied_outside_table", "raw_exposure"]

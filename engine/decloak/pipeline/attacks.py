@@ -10,7 +10,7 @@ from decloak.anonymisers.method import Stopwatch
 from decloak.attacker.selftrained import CalibrationTable, Learned, calibration_tables, learn_from_release
 from decloak.data.assignment import AssignmentList, PairScores
 from decloak.data.knowledge_levels import Control, KnowledgeLevel, level_name
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.lazy import once
 from decloak.parallel import ClusterError

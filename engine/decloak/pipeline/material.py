@@ -7,7 +7,7 @@ from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.arrays import Floats
 from decloak.compiled import compiling_message, reporting
 from decloak.data.dataset import Dataset
-from decloak.data.tables import AttackTable, Pair
+from decloak.data.pairs import AttackTable, Pair
 from decloak.lazy import once
 from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.workspace import Workspace

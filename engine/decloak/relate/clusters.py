@@ -16,7 +16,7 @@ from decloak.arrays import Floats
 from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.lazy import sparse
 from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import Relatedness, Supplies

@@ -15,8 +15,7 @@ from pydantic import Field
 from decloak.arrays import Floats
 from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
-from decloak.data.pairs import ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, ScoredPairs
 from decloak.errors import DecloakError, quote
 from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import Related, Relatedness, Supplies

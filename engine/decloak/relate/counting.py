@@ -19,7 +19,7 @@ import numpy as np
 
 from decloak.arrays import Ints
 from decloak.data.document_counter import DocumentCounter, Query, QueryPair, unordered_pair
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self, TypeVar
 from decloak.data.document_counter import unordered_pair
 from decloak.data.formats.delimited import cells, read_number, split
 from decloak.data.formats.lines import FilePath, Line, json_value, location, read_lines
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, at_location, quote, suggest
 
 __all__ = ["CountsFile", "ScoresFile"]

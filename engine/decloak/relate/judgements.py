@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from decloak.arrays import Floats
 from decloak.data.formats.delimited import read_number, split
 from decloak.data.formats.lines import FilePath, Line, read_lines
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import quote
 
 __all__ = ["PRINTED", "Agreement", "Correlation", "Judgements", "agreement", "read_judgements", "thirty_pairs"]

@@ -17,8 +17,7 @@ from decloak.arrays import Floats
 from decloak.data.assignment import ScoreDirection
 from decloak.data.document_counter import Query, QueryPair, unordered_pair
 from decloak.data.formats.folder import Folder
-from decloak.data.pairs import ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, ScoredPairs
 from decloak.errors import DecloakError
 from decloak.relate.counting import CountingProgress, MemoryCache
 from decloak.relate.ngd import Scored

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import DecloakError, quote, suggest
 
 __all__ = ["CountSource", "Scored", "Unseen", "bound_scores", "distances", "ngd"]

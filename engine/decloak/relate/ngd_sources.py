@@ -28,9 +28,8 @@ import numpy as np
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.data.pairs import Pairs, ScoredPairs
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.data.rows import CodedRows
-from decloak.data.tables import Pair
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import Corpus
 from decloak.relate.counting import CachedCounts, joint_counts

@@ -18,7 +18,8 @@ from decloak.relate.ngd_sources import (
 )
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import NgdSource, Relatedness
-from decloak.relate.similarity_sources import EmbeddingSource, WordnetSource
+from decloak.relate.word_vectors import EmbeddingSource
+from decloak.relate.wordnet_similarity import WordnetSource
 
 __all__ = ["NGD", "SIMILARITIES", "Relate"]
 

@@ -12,8 +12,7 @@ from decloak.data.assignment import ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.data.pairs import ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, ScoredPairs
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache, CountingProgress
 from decloak.relate.ngd import CountSource, Scored, distances

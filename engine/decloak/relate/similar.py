@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import quote
 from decloak.relate.ngd import Scored
 

@@ -26,31 +26,63 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints
+from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import FilePath
 from decloak.data.formats.writing import atomic_paths
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import DecloakError
 from decloak.extras import install
-from decloak.relate.similar import CELLS, FEW, Similar, share_note, similarities
+from decloak.relate.relatedness import SimilaritySource
+from decloak.relate.similar import CELLS, FEW, Similar, Similarities, share_note, similarities
 from decloak.relate.vectors_file import blocks, reading
+from decloak.yaml.section import ConfigErrors, File
 
 __all__ = [
     "Embedded",
     "Embedder",
     "Embedding",
+    "EmbeddingSource",
     "FileVectors",
     "PackagedVectors",
     "cache_folder",
     "vector_table",
     "vectors_of",
 ]
+
+
+class EmbeddingSource(SimilaritySource):
+    """1 minus the cosine of word vectors; a phrase is the mean of its words."""
+
+    FILES: ClassVar = ("file",)
+
+    measure: Literal["embedding"]
+    """Word vectors."""
+    file: File | None = None
+    """The path of vectors: GloVe or word2vec, text or binary."""
+    package: Literal["wordllama"] | None = None
+    """An installed package that carries vectors (the extra 'embeddings')."""
+
+    def config_errors(self) -> ConfigErrors:
+        """Yield an error unless there is exactly one place to read vectors from."""
+        if (self.file is None) == (self.package is None):
+            message = "word vectors are read from a 'file' or come with a 'package'"
+            yield (), DecloakError(message, hint="write one of the two")
+
+    @property
+    def origin(self) -> str:
+        return str(self.file or self.package)
+
+    def open(self, folder: Folder) -> Similarities:
+        """Return the vectors, from a file in `folder` or a package; a file that was read before
+        loads from the cache.
+        """
+        return Embedding(PackagedVectors.load() if self.file is None else FileVectors.read(folder / self.file))
 
 
 MAGIC = b"decloak vectors1"

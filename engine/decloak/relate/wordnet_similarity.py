@@ -24,19 +24,31 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
+from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import FilePath, Line, location, read_lines
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
-from decloak.relate.similar import CELLS, FEW, Similar, share_note, similarities
+from decloak.relate.relatedness import SimilaritySource
+from decloak.relate.similar import CELLS, FEW, Similar, Similarities, share_note, similarities
+from decloak.yaml.section import File
 
-__all__ = ["FILES", "Taxonomy", "WordNet", "check_database", "files_in", "packaged_nouns", "taxonomy", "wu_palmer"]
+__all__ = [
+    "FILES",
+    "Taxonomy",
+    "WordNet",
+    "WordnetSource",
+    "check_database",
+    "files_in",
+    "packaged_nouns",
+    "taxonomy",
+    "wu_palmer",
+]
 
 FILES = ("index.noun", "data.noun", "noun.exc")
 """Files of a WordNet database that are read."""
@@ -322,3 +334,24 @@ def _warnings(lookups: Mapping[str, _Lookup]) -> Iterator[str]:
     for how in (WHOLE, HEAD, NOTHING):
         alike = [term for term, lookup in lookups.items() if lookup.how == how]
         yield from share_note(alike, len(lookups), how, few=0 if how == WHOLE else FEW)
+
+
+class WordnetSource(SimilaritySource):
+    """1 minus the similarity of Wu and Palmer, by the nouns of WordNet."""
+
+    FILES: ClassVar = ("folder",)
+
+    measure: Literal["wordnet"]
+    """WordNet."""
+    folder: File | None = None
+    """The folder of WordNet's files. Without it, decloak uses the installed package (the extra 'wordnet')."""
+
+    def files_of(self, key: str) -> Sequence[str]:
+        return files_in(self.folder)
+
+    @property
+    def origin(self) -> str:
+        return self.folder or "package"
+
+    def open(self, folder: Folder) -> Similarities:
+        return WordNet.read(None if self.folder is None else folder / self.folder)

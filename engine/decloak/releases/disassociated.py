@@ -13,7 +13,7 @@ from decloak.data.formats.disassociated_file import DISASSOCIATION
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import CHUNKS, CHUNKS_CSV, TABLES, ReleaseFileFormat, published_items

@@ -9,8 +9,8 @@ from decloak.data.content import Element
 from decloak.data.formats.distance_file import DistanceFile
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
+from decloak.data.pairs import AttackTable, DistanceTable, Pair
 from decloak.data.published import Published
-from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
 from decloak.releases.form import StoredRow

@@ -17,7 +17,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.ordering import Order
-from decloak.data.tables import AttackTable, DistanceTable, Pair
+from decloak.data.pairs import AttackTable, DistanceTable, Pair
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import ReleaseFileFormat
 from decloak.releases.knowledge import Knowledge

@@ -9,7 +9,7 @@ from decloak.data.formats.itemset_file import ITEMSETS
 from decloak.data.forms import FormName
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import Order
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import ITEMSETS as FILE

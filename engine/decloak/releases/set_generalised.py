@@ -20,9 +20,9 @@ from decloak.data.forms import FormName
 from decloak.data.generalised import Generalised
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
+from decloak.data.pairs import AttackTable, DistanceTable, Pair
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows, Coding
-from decloak.data.tables import AttackTable, DistanceTable, Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat

@@ -13,8 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats
-from decloak.data.pairs import ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, ScoredPairs
 
 __all__ = ["Confidence", "Count", "Coverage", "of_scores"]
 

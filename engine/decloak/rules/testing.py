@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decloak.data.disassociated import Disassociated
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, untrusted_name
 from decloak.rules.model import Grid, RuleTest, Settings, TestCase, join_names

@@ -11,8 +11,7 @@ import numpy as np
 from decloak.data.assignment import ScoreDirection
 from decloak.data.formats.folder import Folder
 from decloak.data.knowledge_levels import KnowledgeLevel
-from decloak.data.pairs import Pairs, ScoredPairs
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import DecloakError
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase

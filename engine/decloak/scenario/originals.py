@@ -19,8 +19,8 @@ from decloak.data.formats.release_header import Header
 from decloak.data.forms import FormName
 from decloak.data.generators.baskets import CLASSES, baskets
 from decloak.data.generators.clinic import generate as clinic
+from decloak.data.pairs import DistanceTable
 from decloak.data.sampling import draw_sample
-from decloak.data.tables import DistanceTable
 from decloak.data.text.notes import check_pattern
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker, misused_options

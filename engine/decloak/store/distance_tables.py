@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.pairs import Pairs, ScoredPairs
+from decloak.data.pairs import AttackTable, Pairs, ScoredPairs
 from decloak.data.rows import CodedRows
-from decloak.data.tables import AttackTable
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.lists import (
     damaged,

@@ -24,9 +24,8 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.dataset import Dataset
-from decloak.data.pairs import ScoredPairs
+from decloak.data.pairs import Pair, ScoredPairs
 from decloak.data.rows import CodedRows
-from decloak.data.tables import Pair
 from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 

@@ -17,7 +17,7 @@ import numpy as np
 from decloak.arrays import Mask
 from decloak.data.formats.delimited import cells, read_number, split
 from decloak.data.formats.lines import FilePath, Line, read_lines
-from decloak.data.tables import DistanceTable
+from decloak.data.pairs import DistanceTable
 from decloak.errors import quote
 
 __all__ = ["DistanceFile", "read_distances"]

@@ -11,7 +11,7 @@ from decloak.data.assignment import PairScores, ScoreDirection
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.knowledge_levels import Control
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.rules.coverage import Coverage
 from decloak.store.sandbox import Sandbox
 

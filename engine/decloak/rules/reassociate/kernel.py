@@ -14,7 +14,7 @@ from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment, AssignmentList, PairScores, RowLists, ScoreDirection
 from decloak.data.disassociated import Disassociated
 from decloak.data.knowledge_levels import Control
-from decloak.data.tables import Pair
+from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.rules.reassociate.consistent import cover_limits, make_consistent
 from decloak.rules.reassociate.exact import exact_posterior

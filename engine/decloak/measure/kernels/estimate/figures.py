@@ -26,7 +26,7 @@ from decloak.measure.kernels.estimate.estimator import (
     distinct_itemsets,
     estimates_of,
 )
-from decloak.measure.kernels.targets import MOST_ITEMS
+from decloak.measure.kernels.singling_out import MOST_ITEMS
 
 __all__ = [
     "FOUND",
