@@ -126,6 +126,7 @@ def keep_rarest_items(known: Ints, items: int, support: Ints) -> Ints:
     rank = np.arange(len(known)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return known if len(known) == 0 or lengths.max() <= MOST_ITEMS else np.sort(known[order[rank < MOST_ITEMS]])
 
+
 CLAIMS = 1 << 19
 """Claims that an itemset implies an item, checked at a time, and those of one itemset more: bounds the memory."""
 
