@@ -147,7 +147,7 @@ def test_compiled_modules_alone_go_by_what_was_built_or_count_as_one(tmp_path):
 
 def test_what_was_kept_is_used_until_a_source_changes(tmp_path):
     root = copied(tmp_path)
-    kernel = root / "measure" / "kernels" / "recovery.py"
+    kernel = root / "measure" / "recovery.py"
     before = printed(tmp_path)
     (kept,) = kept_in(root)
     content = json.loads(kept.read_text())
@@ -233,8 +233,8 @@ CHANGES = {
     "rules.eliminate.kernel": (SETS, "mda rba run"),
     "rules.operators.itemsets": (SETS, "km_violation run"),
     "rules.reassociate.kernel": (SETS, ""),
-    "measure.kernels.recovery": (SETS, "recovery run"),
-    "measure.kernels.loss": (SETS, "loss run"),
+    "measure.recovery": (SETS, "recovery run"),
+    "measure.loss": (SETS, "loss run"),
     "measure.accuracy": (SETS, ""),
     "report.verdict": (SETS, ""),
     "commands.run": (SETS, ""),
@@ -247,7 +247,7 @@ CHANGES_OF_CHUNKS = {
     "attacker.knowledge": (CHUNKS, "attacker cover run"),
     "rules.reassociate.kernel": (CHUNKS, "random aba run"),
     "rules.operators.query": (CHUNKS, "cover same_line order run"),
-    "measure.kernels.reassociation": (CHUNKS, "accuracy run"),
+    "measure.accuracy": (CHUNKS, "accuracy run"),
     "measure.breach": (CHUNKS, "breach run"),
 }
 

@@ -231,16 +231,17 @@ class _Clusters:
         self._companions = cache(
             lambda number, item: _common(self._chunks(number).get(item, [frozenset((item,))]), (item,))
         )
-        self._implied_by = cache(self._implied_in_cluster)
 
     def implied(self, pair: Pair, first: int | None) -> frozenset[str]:
         """Return the items that follow from `pair` wherever the two may be; `first` is a cluster that may have both."""
         one, other = (self._clusters_with.get(item, set()) for item in pair)
-        common = self._implied_by(first, pair) if first is not None and first in one and first in other else None
+        both, common = one & other, None
+        if first is not None and first in both:
+            common = self._implied_in_cluster(first, pair)
         if common is not None and not common:
             return common  # most pairs imply nothing there already
-        for number in sorted(one & other - ({first} if first is not None else set())):
-            following = self._implied_by(number, pair)
+        for number in sorted(both - {first}):
+            following = self._implied_in_cluster(number, pair)
             if following is not None:
                 common = following if common is None else common & following
                 if not common:
