@@ -15,8 +15,8 @@ from decloak.digest import digest
 from decloak.errors import DecloakError, no_release, quote
 from decloak.measure.family import SharedValues
 from decloak.relate.relatedness import KnownSample
-from decloak.relate.wordnet_similarity import FILES as WORDNET
-from decloak.relate.wordnet_similarity import check_database
+from decloak.relate.wordnet_files import FILES as WORDNET
+from decloak.relate.wordnet_files import check_database
 from decloak.releases.attacker import Auxiliary
 from decloak.scenario.model import Scenario
 from decloak.scenario.originals import DataPart

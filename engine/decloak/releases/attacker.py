@@ -14,7 +14,7 @@ from decloak.data.formats.record import Options
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, quote
-from decloak.relate.wordnet_similarity import files_in
+from decloak.relate.wordnet_files import files_in
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, disjoint
 
 __all__ = ["Attacker", "Auxiliary", "FrequentSets", "Nouns", "Sample", "misused_options"]
