@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.relate.ngd_sources import clinic_counts
+from decloak.relate.clinic import clinic_counts
 
 DIMENSIONS = 16
 

@@ -27,8 +27,8 @@ from decloak.errors import DecloakError
 from decloak.measure.accuracy import accuracy_of
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.kernels.true_rows import TrueRows
+from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import ngd
-from decloak.relate.ngd_sources import clinic_counts
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.units import rows_of_cluster

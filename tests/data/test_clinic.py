@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 
 from decloak.data.generators.clinic import generate, knowledge
 from decloak.errors import DecloakError
+from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import distances
-from decloak.relate.ngd_sources import clinic_counts
 from decloak.yaml import source as positions
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -12,8 +12,8 @@ from decloak.measure.accuracy import accuracy_by_cluster
 from decloak.measure.kernels.advantage import Advantage, ClaimCounts
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.measure.recovery import recovery
+from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import distances
-from decloak.relate.ngd_sources import clinic_counts
 from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate.kernel import reassociate

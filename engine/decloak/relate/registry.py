@@ -5,17 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Union, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field
 
 from decloak.plugins import with_plugins
+from decloak.relate.clinic import ClinicSource
 from decloak.relate.clusters import ClustersSource
 from decloak.relate.combined import CombinedBase
 from decloak.relate.model import ModelSource
-from decloak.relate.ngd_sources import (
-    ClinicSource,
-    CorpusSource,
-    CountsSource,
-    ReleaseSource,
-    SampleSource,
-    ScoresSource,
-)
+from decloak.relate.ngd_sources import CorpusSource, CountsSource, ReleaseSource, SampleSource, ScoresSource
 from decloak.relate.provider import ProviderSource
 from decloak.relate.relatedness import NgdSource, Relatedness
 from decloak.relate.word_vectors import EmbeddingSource
