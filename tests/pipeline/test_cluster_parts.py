@@ -226,6 +226,12 @@ def test_an_empty_record_and_too_few_records_are_refused_with_their_place(tmp_pa
         decloak.run(scenario(written(tmp_path / "few.parquet", [["a"]] * 3)), store=tmp_path / "s.db")
 
 
+def test_the_result_says_first_that_nobody_was_counted(made, call):
+    said = call("show", "last", "--store", made[0] / "s.db").out
+    assert said.splitlines()[0].startswith("RESULT         It is not known how many people this release exposes.")
+    assert "exceeds its limit" not in said
+
+
 def test_published_clusters_are_checked_in_parts(made, tmp_path, call):
     call("publish", "last", str(tmp_path / "release"), "--store", made[0] / "s.db")
     manifest = json.loads((tmp_path / "release.manifest.json").read_text())

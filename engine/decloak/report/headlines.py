@@ -9,6 +9,7 @@ from decloak.data.forms import FormName
 from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
 from decloak.report.risk_card import RANDOM
 from decloak.report.verdict import (
+    CRITERIA,
     LEVEL,
     MOST_ADVANTAGE,
     Advantage,
@@ -51,6 +52,7 @@ MEASURED = {
     Outcome.AFTER_ATTACK: "people singled out with {} known items after an attack",
 }
 """The name of the figure of each criterion, with the number of known items."""
+WITHIN_LIMITS = "No figure that was measured exceeds its limit"
 
 
 def of_people(judged: Judged, people: People) -> str:
@@ -129,7 +131,10 @@ def _recovered(judged: Judged) -> str:
 
 
 def _not_measured(judged: Judged) -> str:
-    return f"No figure that was measured exceeds its limit. Not measured: {listed(unknown_figures(judged))}."
+    people = {criterion for criterion in CRITERIA if criterion.outcome in (Outcome.SINGLED_OUT, Outcome.EXPOSED)}
+    nobody_counted = people.issubset(judged.decision.unknown)
+    first = "It is not known how many people this release exposes" if nobody_counted else WITHIN_LIMITS
+    return f"{first}. Not measured: {listed(unknown_figures(judged))}."
 
 
 def _inferred(judged: Judged) -> str:
