@@ -25,23 +25,32 @@ anonymise: {method: cut, k: 5, m: 2, hierarchy: {by: random, fanout: 4}}
 attack: [km_violation]
 vary: {anonymise.m: [2, 3]}
 """
+FILES = """\
+scenario: files
+data: {file: s.txt, format: basket, separator: " ", parts: true}
+vary:
+  anonymise:
+    - {method: cut, k: 5, m: 2, hierarchy: {by: names, fanout: 4}}
+    - {method: disassociation, k: 5, m: 2, max_cluster: 20}
+"""
 
 
 def loaded() -> dict[str, int]:
     """Return the number of combinations of types that each loop was compiled for, or was loaded for from the cache."""
-    from decloak.anonymisers.kernels import counting_numba
+    from decloak.anonymisers.kernels import counting_numba, horpart_numba
+    from decloak.counting import block_loops
     from decloak.rules.eliminate.loops import blocks, by_lines, table
 
     entries = {
         f"{module.__name__}.{name}": kernel
-        for module in (counting_numba, blocks, by_lines, table)
+        for module in (counting_numba, horpart_numba, block_loops, blocks, by_lines, table)
         for name, kernel in vars(module).items()
         if hasattr(kernel, "signatures") and kernel.targetoptions.get("no_cpython_wrapper") is None
     }
     return {name: len(kernel.signatures) for name, kernel in entries.items()}
 
 
-@pytest.mark.parametrize("text", [SETS, CUT], ids=["eliminations", "cuts"])
+@pytest.mark.parametrize("text", [SETS, CUT, FILES], ids=["eliminations", "cuts", "files"])
 def test_no_run_compiles_after_the_command(call, tmp_path, monkeypatch, text):
     pytest.importorskip("numba", reason="numba is not installed")
     monkeypatch.setattr(separable, "LARGE", 0)  # loops for the smallest tables
@@ -51,6 +60,7 @@ def test_no_run_compiles_after_the_command(call, tmp_path, monkeypatch, text):
     assert call("compile").code == 0
     before = compile_seconds(), loaded()
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "s.txt").write_text("".join(f"{number % 7} {number % 11 + 20}\n" for number in range(200)))
     decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
     assert (compile_seconds(), loaded()) == before
 

@@ -33,6 +33,7 @@ def compile_loops() -> None:
     import numpy as np
 
     from decloak.anonymisers.kernels.counting import counter
+    from decloak.anonymisers.kernels.horpart import divided
     from decloak.anonymisers.kernels.records import Records
     from decloak.counting.blocks import Queries, add_pairs, sets_of
     from decloak.data.rows import CodedRows
@@ -45,8 +46,13 @@ def compile_loops() -> None:
     records = Records(np.array([0, 3, 6]), np.array([0, 1, 2, 0, 2, 3], np.int32), np.ones(2, np.int32))
     for size in (2, 3):
         list(counter(True, 0)(records, size, 4, 2, np.ones(4, np.bool_)))
-    block = sets_of(CodedRows.of([("b", "a")]), np.array([1, 0], np.int32))
+    rows = CodedRows.of([("b", "a")])
+    block = sets_of(rows, np.array([1, 0], np.int32))
+    as_read = rows.codes.view()
+    as_read.flags.writeable = False  # codes from a Parquet file cannot be written to, which is another type
+    sets_of(CodedRows(rows.start, as_read, rows.names), np.array([1, 0], np.int32))
     leaves, roots, seen = np.arange(2), np.full(2, -1), np.zeros(2, np.int64)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.int32), seen)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.uint8), seen)
+    divided(block.start, block.codes, frozenset(), 2, 1)
     Queries(np.zeros((1, 3), np.int64), np.zeros(1, np.bool_), np.ones(1, np.int64), 2).search(block)
