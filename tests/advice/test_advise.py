@@ -13,7 +13,7 @@ from decloak.advice import advising
 from decloak.advice.advising import advise
 from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for
 from decloak.advice.decision import Tried, hides_everything
-from decloak.advice.screen import LINES, WIDTH, Advice, listing
+from decloak.advice.screen import LINES, WIDTH, Advice, _people, listing
 from decloak.advice.trial import Bench
 from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
@@ -412,3 +412,8 @@ def test_errors_of_counts_are_read_from_the_store_for_pairs_of_candidates(tmp_pa
         if workload is None:
             ordered = sorted(found.tried, key=lambda one: one.error)
             assert bench.differ(ordered[0], ordered[-1], 2)
+
+
+def test_unknown_people_read_as_part_of_a_sentence():
+    assert f"3 known items expose {_people(None, True)}" == "3 known items expose an unknown number of people"
+    assert f"2 known items {_people(None, False)}" == "2 known items an unknown number"

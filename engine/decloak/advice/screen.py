@@ -83,7 +83,7 @@ def _line(label: str, text: str, most: int = 2) -> list[str]:
 
 def _people(figure: Ranged | None, of: bool) -> str:
     if figure is None or figure.people is None or figure.of is None:
-        return "not measured"
+        return "an unknown number of people" if of else "an unknown number"
     return f"{figure.people:,.0f} of {figure.of:,.0f} people" if of else f"{figure.people:,.0f}"
 
 
