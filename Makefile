@@ -74,6 +74,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/bench_store.py
 	$(BIN)/python benchmarks/bench_whole.py $(if $(REAL),--data $(REAL)) --write
 	$(BIN)/python benchmarks/bench_parts.py 10 --write
+	$(BIN)/python benchmarks/bench_parts.py 1 --items 20000 --write
 
 # Fails where a check takes a quarter more than benchmarks/checks.md says, beside the least that it needs, or a whole run
 # than benchmarks/results.md says, in units that machines have in common.

@@ -10,10 +10,12 @@ import argparse
 import os
 import re
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,9 @@ import numpy as np
 from decloak.data.formats.blocks import ITEMS
 from decloak.data.formats.tables_extra import import_extra
 
-ITEM_COUNT, TOPICS, MILLION = 2_000, 80, 1_000_000
+TOPICS, MILLION = 80, 1_000_000
+USUAL = 2_000
+"""Items where the line names no number."""
 RESULTS = Path(__file__).with_name("results_parts.md")
 HEAD = "| records in parts | jobs | CPU s | seconds | memory MB | release MB | store MB | stages |"
 METHODS = {"cut": "{method: cut, k: 5, m: 2, hierarchy: {by: names, fanout: 5}}",
@@ -33,14 +37,14 @@ anonymise: {method}
 """
 
 
-def generate(path: Path, millions: int) -> None:
-    """Write a row group of a million records for each of `millions`."""
+def generate(path: Path, millions: int, items: int) -> None:
+    """Write a row group of a million records of `items` for each of `millions`."""
     arrow, parquet = import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
-    order = np.random.default_rng(1).permutation(ITEM_COUNT)
-    weight = (np.arange(1, ITEM_COUNT + 1) ** -1.3)[order]
-    below, wide = np.concatenate(([0], np.cumsum(weight / weight.sum()))), ITEM_COUNT // TOPICS
+    order = np.random.default_rng(1).permutation(items)
+    weight = (np.arange(1, items + 1) ** -1.3)[order]
+    below, wide = np.concatenate(([0], np.cumsum(weight / weight.sum()))), items // TOPICS
     topics = np.cumsum(1 / np.arange(1, TOPICS + 1))
-    names = arrow.array([f"item {number}" for number in range(ITEM_COUNT)])
+    names = arrow.array([f"item {number}" for number in range(items)])
     kind = arrow.schema([(ITEMS, arrow.list_(arrow.string()))])
     with parquet.ParquetWriter(path, kind, compression="zstd", use_dictionary=True) as writer:
         for block in range(millions):
@@ -51,7 +55,7 @@ def generate(path: Path, millions: int) -> None:
             draw, of_topic = rng.random(len(topic)), rng.random(len(topic)) < 0.5
             low, high = below[topic * wide], below[(topic + 1) * wide]
             codes = np.searchsorted(below, np.where(of_topic, low + draw * (high - low), draw), side="right") - 1
-            codes = arrow.DictionaryArray.from_arrays(np.minimum(codes, ITEM_COUNT - 1).astype(np.int32), names)
+            codes = arrow.DictionaryArray.from_arrays(np.minimum(codes, items - 1).astype(np.int32), names)
             start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
             lists = arrow.ListArray.from_arrays(arrow.array(start), codes.cast(arrow.string()))
             writer.write_table(arrow.table({ITEMS: lists}), row_group_size=MILLION)
@@ -74,14 +78,15 @@ def size_of(folder: Path, pattern: str) -> float:
     return sum(file.stat().st_size for file in folder.glob(pattern) if file.is_file()) / 1e6
 
 
-def measure(file: Path, millions: int, method: str, arguments: list[str], jobs: int) -> str:
-    """Run decloak with `method` on `file`, and return the line of the table."""
+def measure(file: Path, name: str, method: str, jobs: int) -> str:
+    """Run decloak with `method` on `file`, and return the line of the table that begins with `name`."""
     with tempfile.TemporaryDirectory(dir=file.parent) as place:
         folder = Path(place)
         scenario, store = folder / "scenario.yaml", folder / "store.db"
         scenario.write_text(SCENARIO.format(file=file, method=METHODS[method]))
         before, begun, most = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
-        command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store), "-v", *arguments]
+        command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store)]
+        command += ["--jobs", str(jobs)]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while run.poll() is None:
             most = max(most, memory_of(run.pid))
@@ -92,11 +97,12 @@ def measure(file: Path, millions: int, method: str, arguments: list[str], jobs: 
         if run.returncode:
             raise SystemExit(run.returncode)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        stages = re.search(r"^base: (.*?) \(", out + error, re.MULTILINE)
-        name = f"{millions} M" if method == "cut" else f"{millions} M, {method}"
+        with closing(sqlite3.connect(store)) as connection:
+            stages = connection.execute("select kind, sum(cpu_seconds) from stage_time group by kind order by kind")
+            listed = ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in stages)
         cells = [name, jobs, f"{cpu:.1f}", f"{took:.1f}", most >> 20]
         cells += [f"{size_of(folder, 'store.db.parts/release-*/*'):.1f}", f"{size_of(folder, 'store.db*'):.1f}"]
-        return "| " + " | ".join(map(str, [*cells, stages[1] if stages else ""])) + " |"
+        return "| " + " | ".join(map(str, [*cells, listed])) + " |"
 
 
 def write(line: str) -> None:
@@ -117,16 +123,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("millions", type=int, nargs="?", default=10, help="millions of records")
     parser.add_argument("--method", choices=METHODS, default="cut", help="the method of the release")
+    parser.add_argument("--items", type=int, default=USUAL, help="items")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="the folder of the file")
     parser.add_argument("--write", action="store_true", help="put the line into results_parts.md")
     chosen = parser.parse_args()
-    file = chosen.folder.resolve() / f"decloak-records-{chosen.millions}.parquet"
+    wide = f", {chosen.items:,} items" if chosen.items != USUAL else ""
+    name = f"{chosen.millions} M{wide}" + (f", {chosen.method}" if chosen.method != "cut" else "")
+    file = chosen.folder.resolve() / f"decloak-records-{chosen.millions}-{chosen.items}.parquet"
     if not file.exists():
         beside = file.with_suffix(f".{os.getpid()}")
-        generate(beside, chosen.millions)
+        generate(beside, chosen.millions, chosen.items)
         beside.replace(file)
-    line = measure(file, chosen.millions, chosen.method, ["--jobs", str(chosen.jobs)], chosen.jobs)
+    line = measure(file, name, chosen.method, chosen.jobs)
     print(f"{HEAD}\n{line}")
     if chosen.write:
         write(line)
