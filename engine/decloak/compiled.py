@@ -45,7 +45,9 @@ def inner(function: Function) -> Function:
 def compiling_message() -> str:
     """Return the message for the user during compilation."""
     return COMPILING + (
-        "once for all runs to come" if _WATCH.kept else "as every run has to that may write them nowhere"
+        "once for all runs to come, as `decloak compile` does before a run"
+        if _WATCH.kept
+        else "as every run has to that may write them nowhere"
     )
 
 

@@ -360,7 +360,7 @@ main(["run", "cut.yaml", "--jobs", "1"])
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     told = [line for line in said.stderr.splitlines() if "compiling" in line]
-    asks = "as every run has to that may write them nowhere; it takes a quarter of a minute or so"
+    asks = "as every run has to that may write them nowhere; it takes up to half a minute"
     assert told == [f"release: compiling loops, {asks}"]
     assert "warning" not in said.stderr.lower()
 

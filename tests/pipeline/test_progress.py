@@ -425,8 +425,8 @@ def test_who_waits_for_loops_to_be_compiled_is_told_and_it_is_none_of_what_an_at
     lines = ProgressLines()
     for stage in ("attack", *[f"attack: {compiled.compiling_message()}"] * 2, "attack"):
         lines.stage(stage)
-    line = "attack: compiling loops, once for all runs to come; it takes up to half a minute (`decloak compile` does it"
-    assert capsys.readouterr().err == f"{line} before a run)\n"
+    line = "attack: compiling loops, once for all runs to come, as `decloak compile` does before a run; it takes up to "
+    assert capsys.readouterr().err == f"{line}half a minute\n"
 
 
 def test_a_negative_control_is_not_the_best_attack():

@@ -103,7 +103,7 @@ class ProgressLines(Progress):
     def stage(self, name: str) -> None:
         if COMPILING in name and not self._compiles:
             self._compiles = True
-            say(f"{name}; it takes up to half a minute (`decloak compile` does it before a run)", err=True)
+            say(f"{name}; it takes up to half a minute", err=True)
         stage = f"{quote(name)[1:-1]}{self._variant}"
         if EXPECTED in name and stage != self._stage:
             self._spoken = -HEARTBEAT
