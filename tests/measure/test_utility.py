@@ -114,9 +114,10 @@ def test_queries_are_itemsets_of_records_whatever_items_are_called(records, size
     def counts_of(records, items, itemsets):
         return [naive.count(records, [items[code] for code in one]) for one in itemsets.T.tolist()]
 
-    assert counts_of(records, items, drawn) == counts_of(
-        [{other[item] for item in record} for record in records], called, again
-    )
+    if len(set(signatures(matrix).tolist())) == len(items):  # names decide among items of equal signatures
+        assert counts_of(records, items, drawn) == counts_of(
+            [{other[item] for item in record} for record in records], called, again
+        )
 
 
 SCENARIO = """

@@ -92,8 +92,8 @@ WIDER = 4
 def drawn_queries(records: Matrix, items: Signatures, size: int, queries: int, seed: int) -> Ints:
     """Draw random items of random records, `size` of each: size × queries, the numbers of columns.
 
-    A record may be drawn several times. The draws do not depend on the names of items; see `known`. Return None if all
-    records are too short.
+    A record may be drawn several times. The draws depend on the names of items only among those of equal signatures.
+    The result has no queries if all records are too short.
     """
     there = drawn_people(np.diff(records.indptr), size, None, seed)
     if not len(there):
