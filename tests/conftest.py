@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import decloak
 from decloak import cli
@@ -63,8 +64,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
 
 
+@given(st.none())
+def _draw_nothing(_: None) -> None:
+    """Let Hypothesis register its random numbers: older versions ask for their owner, whom freezing would hide."""
+
+
 def pytest_collection_finish() -> None:
     """Keep what the collection made out of garbage collections: advice and forked processes begin with one each."""
+    _draw_nothing()
     gc.collect()
     gc.freeze()
 
