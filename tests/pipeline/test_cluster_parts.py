@@ -279,13 +279,13 @@ def test_sql_reads_clusters_in_files(made, call):
     st.booleans(),
 )
 @settings(deadline=None)
-def test_records_are_divided_alike_with_and_without_compiled_loops(sets, ignored, size, plain):
-    records = [tuple(sorted(items | ignored)) for items in sets]
+def test_records_are_divided_alike_with_and_without_compiled_loops(sets, common, size, plain):
+    records = [tuple(sorted(items | common)) for items in sets]
     start = np.cumsum([0, *map(len, records)])
     codes = np.array([item for record in records for item in record], np.int32)
     with pytest.MonkeyPatch.context() as patch:
         if plain:
             patch.setattr(horpart, "_compiled", lambda: None)
-        order, ends = horpart.divided(start, codes, frozenset(ignored), 8, size)
+        order, ends = horpart.divided(start, codes, 8, size)
     parts = [part.tolist() for part in np.split(order, ends[:-1])]
-    assert parts == list(horpart.horizontal(records, size, ignored=frozenset(ignored)))
+    assert parts == list(horpart.horizontal(records, size))

@@ -20,7 +20,7 @@ import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cluster, make_leaves, published_cluster
 from decloak.anonymisers.kernels.horpart import divided, pooled_parts
-from decloak.anonymisers.parts import in_store, making_folder, randomness, write_rows
+from decloak.anonymisers.parts import CHANGED, in_store, making_folder, randomness, read_rows, write_rows
 from decloak.arrays import Ints
 from decloak.counting.blocks import merge_blocks, positions, scan, sets_of
 from decloak.counting.cluster_blocks import some_clusters
@@ -63,11 +63,10 @@ class _Settings(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A node of HORPART: its files with the records of each, and the supports of items that are not ignored."""
+    """A node of HORPART: its files with the records of each, and the supports of the items."""
 
     files: tuple[tuple[str, int], ...]
     supports: Ints
-    ignored: frozenset[int]
 
     @property
     def records(self) -> int:
@@ -75,7 +74,7 @@ class _Node(NamedTuple):
         return sum(count for _, count in self.files)
 
 
-class _Made(NamedTuple):
+class _TaskCounts(NamedTuple):
     """The result of a task: its number, sizes of the clusters that wait, occurrences in term chunks and suppressed ones
     by item, and the numbers of clusters and of moved items.
     """
@@ -108,7 +107,7 @@ def disassociate_in_parts(
         settings = _Settings(making, names, k, m, max_cluster, cover, len(data.blocks), original)
         merge_blocks(_code, data.blocks, (settings,), lambda _: None)
         files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)
-        made = _clustered(_Node(files, supports, frozenset()), settings)
+        made = _clustered(_Node(files, supports), settings)
         parts = _write_parts(made, settings)
         hidden = np.sum([one.terms + one.cut for one in made], axis=0)
         _recount(parts, supports - hidden, records, settings)
@@ -139,11 +138,7 @@ def _code(blocks: Blocks, numbers: range, settings: _Settings) -> None:
 
 def _read(making: Path, names: Sequence[str]) -> CodedRows[str]:
     """Return the records of the files `names`, one after the other."""
-    codes, lengths = (
-        np.concatenate([np.zeros(0, np.int32), *(np.fromfile(making / f".{kind}-{name}", np.int32) for name in names)])
-        for kind in ("codes", "lengths")
-    )
-    return CodedRows(np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), codes, ())
+    return read_rows(making, ((name, 0, 0, -1, -1) for name in names))
 
 
 def _split(
@@ -167,13 +162,11 @@ def _small_nodes(root: _Node, settings: _Settings) -> Iterator[_Node]:
     stack, number = [root], 0
     while stack:
         node = stack.pop()
-        item = int(node.supports.argmax())
-        if node.records <= max(NODE, settings.max_cluster) or node.supports[item] == 0:
+        # An item of all records separates none of them.
+        separating = np.where(node.supports < node.records, node.supports, 0)
+        item = int(separating.argmax())
+        if node.records <= max(NODE, settings.max_cluster) or separating[item] == 0:
             yield node._replace(supports=np.zeros(0, np.int64))
-        elif node.supports[item] == node.records:
-            others = node.supports.copy()
-            others[item] = 0
-            stack.append(node._replace(supports=others, ignored=node.ignored | {item}))
         else:
             number += 1
             stack += _halves(node, item, number, settings)
@@ -193,23 +186,17 @@ def _halves(node: _Node, item: int, number: int, settings: _Settings) -> list[_N
     for file, _ in node.files:
         for kind in ("codes", "lengths"):
             (settings.making / f".{kind}-{file}").unlink()
-    ignored = node.ignored | {item}
-    supports[list(ignored)] = 0
-    others = node.supports - supports
-    others[item] = 0
     split = [(*names, count, taken) for names, (_, count), taken in zip(into, node.files, held, strict=True)]
     without = tuple((name, count - taken) for _, name, count, taken in split if count > taken)
     having = tuple((name, taken) for name, _, _, taken in split if taken)
-    return [_Node(without, others, node.ignored), _Node(having, supports, ignored)]
+    return [_Node(without, node.supports - supports), _Node(having, supports)]
 
 
-def _clustered(root: _Node, settings: _Settings) -> list[_Made]:
+def _clustered(root: _Node, settings: _Settings) -> list[_TaskCounts]:
     """Write the clusters of all nodes in pieces, and return what the tasks made."""
     nodes = list(_small_nodes(root, settings))
-    made: list[_Made] = []
-    tasks = [
-        (number, [name for name, _ in node.files], node.ignored, settings) for number, node in enumerate(nodes)
-    ]  # fmt: skip
+    made: list[_TaskCounts] = []
+    tasks = [(number, [name for name, _ in node.files], settings) for number, node in enumerate(nodes)]
     merge_tasks(_cluster_node, tasks, made.append)
     made.sort(key=lambda one: one.number)
     # The clusters that wait are joined in the order of all nodes; each node has held back its last large one as well.
@@ -233,10 +220,10 @@ def _clustered(root: _Node, settings: _Settings) -> list[_Made]:
     return made
 
 
-def _cluster_node(number: int, files: Sequence[str], ignored: frozenset[int], settings: _Settings) -> _Made:
+def _cluster_node(number: int, files: Sequence[str], settings: _Settings) -> _TaskCounts:
     """Write the clusters of a node; small ones, and the last large one, wait."""
     rows = _read(settings.making, files)
-    order, ends = divided(rows.start, rows.codes, ignored, len(settings.names), settings.max_cluster)
+    order, ends = divided(rows.start, rows.codes, len(settings.names), settings.max_cluster)
     rows = rows.select(order)
     clusters = [range(*pair) for pair in pairwise([0, *ends.tolist()])]
     last = max((at for at, ids in enumerate(clusters) if len(ids) >= settings.k), default=-1)
@@ -256,7 +243,7 @@ def _tuples(rows: CodedRows[str]) -> list[tuple[int, ...]]:
 
 def _cluster_waiting(
     number: int, files: Sequence[str], where: Ints, sizes: Sequence[int], settings: _Settings
-) -> _Made:  # fmt: skip
+) -> _TaskCounts:  # fmt: skip
     """Write clusters of so many records each, which are at the places `where` of some files."""
     rows = _read(settings.making, files).select(where)
     clusters = [range(*pair) for pair in pairwise(accumulate(sizes, initial=0))]
@@ -265,7 +252,7 @@ def _cluster_waiting(
 
 def _write_clusters(
     number: int, rows: CodedRows[str], clusters: Sequence[Sequence[int]], waiting: list[int], settings: _Settings
-) -> _Made:  # fmt: skip
+) -> _TaskCounts:  # fmt: skip
     """Write the published form of `clusters` of `rows` as the piece `number`."""
     names, k, m = settings.names, settings.k, settings.m
     leaves, cut, moved = make_leaves(_tuples(rows), clusters, k, m, settings.cover, names)
@@ -279,10 +266,10 @@ def _write_clusters(
             terms[item] += leaf.item_rows[item].bit_count()
     for _, name in cut:
         gone[code[name]] += 1
-    return _Made(number, waiting, terms, gone, len(clusters), moved)
+    return _TaskCounts(number, waiting, terms, gone, len(clusters), moved)
 
 
-def _write_parts(made: Sequence[_Made], settings: _Settings) -> list[Part]:
+def _write_parts(made: Sequence[_TaskCounts], settings: _Settings) -> list[Part]:
     """Write the files of the release, and return those that have clusters."""
     pieces = [settings.making / f".piece-{number}" for number in sorted(one.number for one in made)]
     parts: list[tuple[int, Part | None]] = []
@@ -314,7 +301,7 @@ def _recount(parts: Sequence[Part], expected: Ints, records: int, settings: _Set
     if wrong or total[0] != records:
         message = f"{wrong:,} counts that are not those of the data"
         message = f"the written files have {total[0]:,} of {records:,} records, and {message}"
-        raise DecloakError(message, hint="the file changed during the run, or the disk is faulty: run it again")
+        raise DecloakError(message, hint=CHANGED)
 
 
 def _check(path: str, settings: _Settings) -> tuple[int, Ints]:

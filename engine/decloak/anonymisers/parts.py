@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +52,7 @@ from decloak.errors import DecloakError, quote
 from decloak.parallel import merge_tasks
 
 __all__ = [
+    "CHANGED",
     "Counted",
     "NodeCoding",
     "PartedRelease",
@@ -62,9 +63,12 @@ __all__ = [
     "making_folder",
     "randomness",
     "read_counts",
+    "read_rows",
     "write_rows",
 ]
 
+CHANGED = "the file changed during the run, or the disk is faulty: run it again"
+"""The remedy where the written files are not what the data give."""
 SHUFFLED = "the records are in random order, in {}; each file has records of the whole data"
 
 
@@ -181,7 +185,7 @@ def read_counts(store: Path, original: str, tree: Hierarchy, *, pairs: bool = Tr
 
 
 def _write_counts(counted: Counted, path: Path) -> None:
-    beside = _made(path.parent) / f".{os.getpid()}.{path.name}"
+    beside = _swept(path.parent) / f".{os.getpid()}.{path.name}"
     np.savez(beside, **counted._asdict())
     beside.replace(path)
 
@@ -225,8 +229,8 @@ def cut_in_parts(
     return release, loss, [*copies, SHUFFLED.format(amount(len(parts), "file"))]
 
 
-def _made(folder: Path) -> Path:
-    """Return the `folder` for files beside a store, which is there then."""
+def _swept(folder: Path) -> Path:
+    """Make the `folder` for files beside a store if it is missing, remove what killed processes left, and return it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     _sweep(folder)
     return folder
@@ -235,7 +239,7 @@ def _made(folder: Path) -> Path:
 @contextmanager
 def making_folder(store: Path, key: str) -> Iterator[Path]:
     """Give a folder for the files of the release `key` beside `store`; it takes its name if no error is raised."""
-    folder = _made(parts_folder(store))
+    folder = _swept(parts_folder(store))
     making = folder / f".making-{os.getpid()}-{key[:16]}"
     making.mkdir(mode=0o700)
     try:
@@ -314,17 +318,31 @@ def write_rows(folder: Path, name: str, rows: CodedRows[str]) -> None:
         beside.replace(folder / f".{kind}-{name}")
 
 
+Piece = tuple[str, int, int, int, int]
+"""The end of the names of two files of `write_rows`, the first record and the first code to read, and their numbers."""
+
+
+def read_rows(folder: Path, pieces: Iterable[Piece], names: Sequence[str] = ()) -> CodedRows[str]:
+    """Return the records of `pieces` of files in `folder`, one after the other; a number of -1 takes all that follow.
+
+    `names` are those of the codes.
+    """
+    codes, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for name, record, code, records, entries in pieces:
+        lengths.append(np.fromfile(folder / f".lengths-{name}", np.int32, records, offset=4 * record))
+        codes.append(np.fromfile(folder / f".codes-{name}", np.int32, entries, offset=4 * code))
+    start = np.concatenate(([0], np.cumsum(np.concatenate(lengths), dtype=np.int64)))
+    return CodedRows(start, np.concatenate(codes), names)
+
+
 def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Sequence[str], making: Path, secret: str
             ) -> tuple[int, Part]:  # fmt: skip
     """Write the records of a part in a random order; `segments` are the places of its records in each block."""
-    read = {}
-    for name, column in (("codes", 1), ("lengths", 0)):
-        pieces = [np.zeros(0, np.int32)]
-        for number, *ranges in segments:
-            begin, end = ranges[column].tolist()
-            pieces.append(np.fromfile(making / f".{name}-{number}", np.int32, end - begin, offset=4 * begin))
-        read[name] = np.concatenate(pieces)
-    rows = CodedRows(np.concatenate(([0], np.cumsum(read["lengths"], dtype=np.int64))), read["codes"], labels)
+    pieces = (
+        (str(number), int(records[0]), int(codes[0]), int(np.diff(records)[0]), int(np.diff(codes)[0]))
+        for number, records, codes in segments
+    )
+    rows = read_rows(making, pieces, labels)
     shuffled = rows.select(randomness(secret, 1, part).permutation(len(rows)))
     path = making / f"part-{part:05}.parquet"
     write_part(path, shuffled)
@@ -365,4 +383,4 @@ def _recount(making: Path, labels: Sequence[str], expected: PairTable, supports:
     wrong = int((np.minimum(table, np.iinfo(expected.dtype).max) != expected).sum() + (of_label != supports).sum())
     if rare or wrong:
         message = f"the written files have {rare:,} rare pairs and {wrong:,} counts that are not those of the data"
-        raise DecloakError(message, hint="the file changed during the run, or the disk is faulty: run it again")
+        raise DecloakError(message, hint=CHANGED)

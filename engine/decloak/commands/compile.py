@@ -54,5 +54,5 @@ def compile_loops() -> None:
     leaves, roots, seen = np.arange(2), np.full(2, -1), np.zeros(2, np.int64)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.int32), seen)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.uint8), seen)
-    divided(block.start, block.codes, frozenset(), 2, 1)
+    divided(block.start, block.codes, 2, 1)
     Queries(np.zeros((1, 3), np.int64), np.zeros(1, np.bool_), np.ones(1, np.int64), 2).search(block)

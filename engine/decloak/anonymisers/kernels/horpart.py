@@ -65,15 +65,10 @@ class _Node:
         return taken
 
 
-def horizontal(
-    records: Sequence[Record], max_cluster: int, strict: bool = False, ignored: frozenset[int] = frozenset()
-) -> Iterator[list[int]]:
-    """Yield `records` in parts of at most `max_cluster`; `strict` also splits a part of exactly that size.
-
-    All records have the items that are `ignored`: earlier splits have used them.
-    """
+def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False) -> Iterator[list[int]]:
+    """Yield `records` in parts of at most `max_cluster`; `strict` also splits a part of exactly that size."""
     largest = max_cluster - strict
-    stack = [_Node(records, range(len(records)), ignored)]
+    stack = [_Node(records, range(len(records)), frozenset())]
     while stack:
         node = stack[-1]
         item = node.most_frequent()
@@ -101,20 +96,16 @@ def _compiled() -> Callable[..., tuple[Ints, Ints]] | None:
     return divide
 
 
-def divided(
-    start: Ints, codes: NDArray[np.int32], ignored: frozenset[int], items: int, max_cluster: int
-) -> tuple[Ints, Ints]:
-    """Return records in the order of the parts of `horizontal`, and where each part ends.
+def divided(start: Ints, codes: NDArray[np.int32], items: int, max_cluster: int) -> tuple[Ints, Ints]:
+    """Return records in the order of the parts of `horizontal` for `max_cluster`, and where each part ends.
 
-    The records are `codes[start[record]:start[record + 1]]`, of so many `items`; `ignored` and `max_cluster` are as in
-    `horizontal`. Compiled loops divide them where numba is installed.
+    The records are `codes[start[record]:start[record + 1]]`, of so many `items`. Compiled loops divide them where numba
+    is installed.
     """
     if (divide := _compiled()) is not None:
-        return divide(start, codes, np.array(sorted(ignored), np.int64), items, max_cluster)
+        return divide(start, codes, items, max_cluster)
     held = codes.tolist()
-    parts = list(
-        horizontal([tuple(held[begin:end]) for begin, end in pairwise(start.tolist())], max_cluster, False, ignored)
-    )
+    parts = list(horizontal([tuple(held[begin:end]) for begin, end in pairwise(start.tolist())], max_cluster))
     return np.concatenate([np.array(part, np.int64) for part in parts]), np.cumsum(list(map(len, parts)))
 
 

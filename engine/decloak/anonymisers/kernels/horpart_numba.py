@@ -10,23 +10,19 @@ __all__ = ["divide"]
 
 
 @compiled
-def divide(start: Ints, codes: NDArray[np.int32], ignored: Ints, items: int, largest: int) -> tuple[Ints, Ints]:
+def divide(start: Ints, codes: NDArray[np.int32], items: int, largest: int) -> tuple[Ints, Ints]:
     """Return records in the order of the parts of at most `largest`, and where the parts end.
 
-    The records are `codes[start[record]:start[record + 1]]`, of so many `items`. All have those that are `ignored`.
+    The records are `codes[start[record]:start[record + 1]]`, of so many `items`.
     """
     records = len(start) - 1
     order, moved, ends, parts = np.arange(records), np.empty(records, np.int64), np.empty(records, np.int64), 0
     count, first, filled = np.zeros(items, np.int64), np.zeros(items, np.int64), np.zeros(items, np.int64)
     seen, stamp = np.full(items, -1, np.int64), 0
     # The items that the records of a node all have: a chain of items, each with the place of the one before.
-    item_of, before = np.empty(records + len(ignored) + 1, np.int64), np.empty(records + len(ignored) + 1, np.int64)
-    chain, links = -1, 0
-    for item in ignored:
-        item_of[links], before[links] = item, chain
-        chain = links
-        links += 1
-    stack = [(0, records, chain, False)]
+    item_of, before = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
+    links = 0
+    stack = [(0, records, -1, False)]
     while len(stack):
         begin, end, chain, rest = stack.pop()
         if end - begin <= largest or rest:
