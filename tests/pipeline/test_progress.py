@@ -26,7 +26,7 @@ from decloak.report.progress import ProgressLines, Screen, result_line, time_lef
 from decloak.store.inserting import insert
 from decloak.store.opening import open_store
 from decloak.store.results import PooledFigure
-from decloak.store.timing import NEAR, expected_seconds, read_times
+from decloak.store.timing import NEAR, KnownTimes
 from slowly import slow_but
 
 SWEEP = """\
@@ -299,7 +299,7 @@ def test_the_time_of_a_stage_is_estimated_by_one_of_a_similar_size(tmp_path, pow
         sized(connection, 1, size)
         sized(connection, 2, other)
         connection.execute("insert into stage_time values ('attack', 1, 'rba', 1, 60, 60)")
-        estimate = expected_seconds(connection, read_times(connection), "attack", "rba", 2)
+        estimate = KnownTimes(connection).expected("attack", "rba", 2)
         took = 60 * (other / size) ** power
         assert took / NEAR <= estimate <= took * NEAR
 
@@ -321,7 +321,7 @@ def test_nothing_is_said_of_the_time_of_a_stage_that_nothing_similar_shows(tmp_p
         for number, records in ((1, 100), (2, 100), (3, 1000), (4, 0)):
             sized(connection, number, records)
         connection.executemany("insert into stage_time values (?, ?, ?, ?, ?, ?)", [(*row, row[-1]) for row in rows])
-        assert expected_seconds(connection, read_times(connection), "attack", "rba", data) is None
+        assert KnownTimes(connection).expected("attack", "rba", data) is None
 
 
 class Texts(Progress):

@@ -15,7 +15,7 @@ from decloak.scenario.document import load
 from decloak.store.counts import kept_counts
 from decloak.store.inserting import finished
 from decloak.store.opening import connect_readonly
-from decloak.store.timing import dataset_number, expected_seconds, read_times
+from decloak.store.timing import KnownTimes, dataset_number
 
 __all__ = ["DryRun", "Estimate", "StageCount", "dry_run"]
 
@@ -88,11 +88,10 @@ def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Expected]]:
         yield lambda stage, key: False, lambda kind, name, plan: None
         return
     with closing(connect_readonly(store)) as connection:
-        times = read_times(connection)
+        times = KnownTimes(connection)
 
         def expected(kind: str, name: str, plan: Plan) -> float | None:
-            data = dataset_number(connection, plan.original, plan.release)
-            return expected_seconds(connection, times, kind, name, data)
+            return times.expected(kind, name, dataset_number(connection, plan.original, plan.release))
 
         yield lambda stage, key: finished(connection, stage, key) is not None, expected
 

@@ -23,7 +23,7 @@ from decloak.releases.stored import StoredRelease
 from decloak.store.counts import StoredCounts
 from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
-from decloak.store.timing import StageTimes, Timing, dataset_number, expected_seconds, note_time, read_times
+from decloak.store.timing import KnownTimes, Timing, dataset_number
 
 __all__ = ["CountCall", "NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
 
@@ -91,16 +91,16 @@ class Workspace:
         return True
 
     @once
-    def times(self) -> StageTimes:
+    def times(self) -> KnownTimes:
         """Return the times of stages in the store, with the stages that this process has written since."""
-        return read_times(self.connection)
+        return KnownTimes(self.connection)
 
     def _announced(self, plan: Plan, stage: StageKey) -> str:
         """Return the title of `stage`, with its expected time if it is long."""
         title, name = plan.titles[stage]
         data = dataset_number(self.connection, plan.original, plan.release)
-        seconds = expected_seconds(self.connection, self.times, stage.kind, name, data)
-        return title if seconds is None or seconds < LONG else f"{title}{EXPECTED}{duration(seconds)}"
+        seconds = self.times.expected(stage.kind, name, data, LONG)
+        return title if seconds is None else f"{title}{EXPECTED}{duration(seconds)}"
 
     def write(self, result: StageResult) -> None:
         """Write a computed stage in one transaction, unless another run has written it in the meantime."""
@@ -113,7 +113,7 @@ class Workspace:
                 clock, number = Stopwatch(), result.write(connection)
                 if result.timing is not None:
                     timing = result.timing.with_more(clock.seconds)
-                    note_time(connection, self.times, result.stage.kind, number, timing)
+                    self.times.note(connection, result.stage.kind, number, timing)
                     self.took[result.stage] = timing.seconds
 
     def number(self, stage: StageKey) -> int:

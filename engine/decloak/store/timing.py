@@ -1,10 +1,10 @@
 """The time that stages took, and an estimate of the time that a stage will take."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["NEAR", "StageTimes", "Timing", "dataset_number", "expected_seconds", "note_time", "read_times"]
+__all__ = ["NEAR", "KnownTimes", "Timing", "dataset_number"]
 
 NEAR = 3.0
 """The largest ratio of two sizes, and of two times on one data set, from which a time is estimated. A time that grows
@@ -39,26 +39,57 @@ class _Seconds(NamedTuple):
     longest: float
 
 
-StageTimes = dict[tuple[str, str, int], _Seconds]
-"""Times by kind and name of stages, and the number of their data set."""
+class KnownTimes:
+    """The times of the stages of a store, and the sizes of its data sets."""
 
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sizes: dict[int, float] = {}
+        self._times: dict[tuple[str, str], dict[int, _Seconds]] = {}
+        found = "sum(seconds), count(*), min(seconds), max(seconds)"
+        rows = connection.execute(f"select kind, name, dataset, {found} from stage_time group by 1, 2, 3")
+        for kind, name, data, *seconds in rows:
+            self._times.setdefault((kind, name), {})[data] = _Seconds(*seconds)
 
-def read_times(connection: sqlite3.Connection) -> StageTimes:
-    """Return the times of all stages of a store."""
-    found = "sum(seconds), count(*), min(seconds), max(seconds)"
-    rows = connection.execute(f"select kind, name, dataset, {found} from stage_time group by 1, 2, 3")
-    return {(kind, name, data): _Seconds(*seconds) for kind, name, data, *seconds in rows}
+    def note(self, connection: sqlite3.Connection, kind: str, number: int, timing: Timing) -> None:
+        """Write the `timing` of the stage `number` of a `kind` with `connection`, and know it from now on."""
+        data = dataset_number(connection, timing.original, timing.release)
+        row = (kind, number, timing.name, data, timing.cpu_seconds, timing.seconds)
+        connection.execute("insert or replace into stage_time values (?, ?, ?, ?, ?, ?)", row)
+        assert data is not None
+        known, now = self._times.setdefault((kind, timing.name), {}), timing.seconds
+        total, count, shortest, longest = known.get(data, _Seconds(0.0, 0, now, now))
+        known[data] = _Seconds(total + now, count + 1, min(shortest, now), max(longest, now))
 
+    def expected(self, kind: str, name: str, data: int | None, least: float = 0.0) -> float | None:
+        """Estimate the seconds of a stage of `kind` and `name` on the data set `data`, None if nothing honest can be
+        said, or if they are below `least`.
 
-def note_time(connection: sqlite3.Connection, times: StageTimes, kind: str, number: int, timing: Timing) -> None:
-    """Write the `timing` of the stage `number` of a `kind`, and add it to `times`."""
-    data = dataset_number(connection, timing.original, timing.release)
-    row = (kind, number, timing.name, data, timing.cpu_seconds, timing.seconds)
-    connection.execute("insert or replace into stage_time values (?, ?, ?, ?, ?, ?)", row)
-    assert data is not None
-    key, now = (kind, timing.name, data), timing.seconds
-    total, count, shortest, longest = times.get(key, _Seconds(0.0, 0, now, now))
-    times[key] = _Seconds(total + now, count + 1, min(shortest, now), max(longest, now))
+        The estimate is the mean on the same data. If there is none, it is the mean on the data set of the nearest size,
+        in proportion to the item occurrences, and sizes may differ by the factor `NEAR`.
+        """
+        known = self._times.get((kind, name), {})
+        if data is None or max((seconds.longest for seconds in known.values()), default=-1.0) * NEAR < least:
+            return None
+        ratios = {data: 1.0} if data in known else self._ratios(known, data)
+        nearest = min(ratios, key=lambda other: max(ratios[other], 1 / ratios[other]), default=None)
+        if nearest is None or not 1 / NEAR <= ratios[nearest] <= NEAR:
+            return None
+        total, count, shortest, longest = known[nearest]
+        estimate = total / count * ratios[nearest]
+        return None if estimate < least or longest > NEAR * max(shortest, SHORT) else estimate
+
+    def _ratios(self, known: Iterable[int], data: int) -> dict[int, float]:
+        """Return the size of `data` in relation to each of the `known` data sets."""
+        size = self._size(data)
+        sizes = {other: self._size(other) for other in known}
+        return {other: size / count for other, count in sizes.items() if size and count}
+
+    def _size(self, data: int) -> float:
+        """Return the number of item occurrences of a data set, counted once."""
+        if data not in self._sizes:
+            self._sizes[data] = _occurrences(self._connection, data)
+        return self._sizes[data]
 
 
 def dataset_number(connection: sqlite3.Connection, original: str | None, release: str) -> int | None:
@@ -66,32 +97,6 @@ def dataset_number(connection: sqlite3.Connection, original: str | None, release
     query = "select id from dataset where digest = ?" if original else "select dataset from release where digest = ?"
     row = connection.execute(query, (original or release,)).fetchone()
     return None if row is None else int(row[0])
-
-
-def expected_seconds(
-    connection: sqlite3.Connection, times: StageTimes, kind: str, name: str, data: int | None
-) -> float | None:
-    """Estimate the seconds of a stage of `kind` and `name` on the data set `data`, None if nothing honest can be said.
-
-    The estimate is the mean on the same data. If there is none, it is the mean on the data set of the nearest size, in
-    proportion to the item occurrences, and sizes may differ by the factor `NEAR`.
-    """
-    known = {key[2]: seconds for key, seconds in times.items() if key[:2] == (kind, name)}
-    if data is None or not known:
-        return None
-    ratios = {data: 1.0} if data in known else _ratios(connection, known, data)
-    nearest = min(ratios, key=lambda other: max(ratios[other], 1 / ratios[other]), default=None)
-    if nearest is None or not 1 / NEAR <= ratios[nearest] <= NEAR:
-        return None
-    total, count, shortest, longest = known[nearest]
-    return None if longest > NEAR * max(shortest, SHORT) else total / count * ratios[nearest]
-
-
-def _ratios(connection: sqlite3.Connection, known: Mapping[int, object], data: int) -> dict[int, float]:
-    """Return the size of `data` in relation to each of the `known` data sets."""
-    size = _occurrences(connection, data)
-    sizes = {other: _occurrences(connection, other) for other in known}
-    return {other: size / count for other, count in sizes.items() if size and count}
 
 
 def _occurrences(connection: sqlite3.Connection, data: int) -> float:
