@@ -6,19 +6,9 @@ import pytest
 
 import decloak
 from decloak.errors import DecloakError
+from effect_minimality import METHODS, TREE
 from minimality import minimality
 from slowly import slow_but
-
-TREE = decloak.Hierarchy.from_parents({"a": "ab", "b": "ab", "c": "cd", "d": "cd", "ab": "*", "cd": "*"})
-METHODS = {
-    "cut": ("cut", {"k": 2, "m": 1, "hierarchy": TREE}),
-    "aa": ("aa", {"k": 2, "m": 1, "hierarchy": TREE}),
-    "lra": ("lra", {"k": 2, "m": 1, "hierarchy": TREE, "parts": 2}),
-    "vpa": ("vpa", {"k": 2, "m": 1, "hierarchy": TREE, "parts": 2}),
-    "coat": ("coat", {"k": 2, "privacy": [["a"], ["c", "d"]], "utility": [["a", "b"], ["c", "d"]]}),
-    "disassociation": ("disassociation", {"k": 2, "m": 2, "max_cluster": 4}),
-    "cure": ("disassociation", {"k": 2, "m": 2, "max_cluster": 4, "cover": "cure"}),
-}
 
 
 @pytest.mark.parametrize("instances", slow_but([4], [4, 12]))

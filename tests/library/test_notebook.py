@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import decloak
+
 pytest.importorskip("nbclient", reason="nbclient runs notebooks")
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +40,7 @@ def test_the_code_of_the_notebook_runs(tmp_path, monkeypatch):
     for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
+    assert any(isinstance(value, decloak.Run) and value.measures for value in names.values())
 
 
 def test_the_committed_notebook_has_outputs_and_is_small():
