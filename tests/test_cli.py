@@ -117,6 +117,18 @@ def test_a_run_with_nothing_left_to_do_loads_little(store):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_check_of_records_loads_no_method_that_makes_releases(tmp_path):
+    (tmp_path / "a.dat").write_text("1 2\n1 2\n")
+    check = ["check", str(tmp_path / "a.dat"), "--input", "spmf", "--k", "2", "--m", "2"]
+    script = (
+        f"import sys\nfrom decloak.cli import _code\nassert _code({check!r}) == 0\n"
+        "print([name for name in sys.modules if name.startswith(('decloak.anonymisers', 'decloak.scenario', 'numba'))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_nothing_is_imported_before_the_command_line_listens_for_signals():
     script = "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules)\n"
     script += "import decloak; print(sorted(set(sys.modules) - before))"
