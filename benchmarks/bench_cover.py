@@ -22,7 +22,7 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.pair_links import link_probabilities
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.disassociated import write_clusters
 from decloak.store.opening import connect_readonly, open_store

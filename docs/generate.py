@@ -18,8 +18,9 @@ from decloak.cli import COMMANDS, cli
 from decloak.data.release_files import RELEASE_FORMATS
 from decloak.errors import DecloakError
 from decloak.measure.registry import metrics_by_key, words_of_columns
-from decloak.rules.load import Catalogue, Rule, rule_schema
+from decloak.rules.load import Catalogue, rule_schema
 from decloak.rules.model import RuleModel, RuleTest, test_schema
+from decloak.rules.operators.operator import Rule
 from decloak.rules.testing import sibling_test
 from decloak.scenario.model import scenario_schema
 from decloak.store.documentation import questions, schema_markdown, schema_tables

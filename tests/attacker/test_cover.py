@@ -12,7 +12,7 @@ from decloak.attacker.cover import cover_problems, covers
 from decloak.data.disassociated import Disassociated
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox
 

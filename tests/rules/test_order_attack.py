@@ -16,7 +16,7 @@ from decloak.data.published import Published
 from decloak.errors import Faults
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.query import QueryFacts
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox

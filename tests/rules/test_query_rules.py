@@ -16,7 +16,7 @@ import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Settings
-from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.store.opening import connect_readonly, damage_of
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox import Sandbox

@@ -20,8 +20,8 @@ from decloak.rules.eliminate.kernel import eliminate
 from decloak.rules.eliminate.strategy import Strategy
 from decloak.rules.load import Catalogue
 from decloak.rules.model import Grid, RuleTest, Settings
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.eliminate import _threshold_for
-from decloak.rules.operators.operator import AttackerView
 from decloak.rules.reassociate import kernel
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.match import CHANCE

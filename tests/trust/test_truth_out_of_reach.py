@@ -16,7 +16,7 @@ import decloak
 from decloak.errors import DecloakError
 from decloak.rules.load import checked, parse_rule
 from decloak.rules.model import Settings, Sql
-from decloak.rules.operators.operator import AttackerView
+from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.registry import OPERATORS
 from decloak.store import attackers_database
 from decloak.store.attackers_database import AttackersDatabase

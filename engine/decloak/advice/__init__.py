@@ -1,3 +1,1 @@
 """Advice on what to publish: criteria, candidates, their figures, a decision, and a screen that says why."""
-
-__all__: list[str] = []

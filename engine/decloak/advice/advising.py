@@ -23,8 +23,6 @@ from decloak.errors import DecloakError, quote
 from decloak.scenario.criteria import Accepted, accepted
 from decloak.scenario.document import load
 
-__all__ = ["advise"]
-
 FEWEST = 200
 """Records below which intervals are too wide to advise anything."""
 MOST = 100_000

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from decloak.digest import Config
 
-__all__ = ["READERS", "Candidate", "Inputs", "Untried", "candidates_for", "not_applicable"]
-
 KS, SIZES = (11, 5, 3), (1_000, 200, 50, 5_000)
 BOUNDS = ((5, 3), (11, 3), (5, 2), (11, 2))
 """k and m of generalisation."""

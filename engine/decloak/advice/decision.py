@@ -7,8 +7,6 @@ from decloak.advice.candidates import Candidate
 from decloak.digest import Config
 from decloak.scenario.criteria import Criterion, Figures, State
 
-__all__ = ["Tried", "chosen", "dominates", "hides_everything", "nearest_changes", "undominated"]
-
 NO_COUNTS, NO_RECORDS = 0.9, 0.99
 """The error from which no counts are left, and the share hidden from which a disassociated release has no records.
 

@@ -15,8 +15,6 @@ from decloak.digest import JsonObject
 from decloak.errors import escape_control, quote
 from decloak.scenario.criteria import RISK, Criterion, Ranged
 
-__all__ = ["Advice", "listing"]
-
 WIDTH, LINES, LABEL = 110, 24, 15
 ROWS = 8
 """Candidates in the table, at most."""

@@ -29,8 +29,6 @@ from decloak.scenario.document import load
 from decloak.store.opening import connect_readonly
 from decloak.store.results import release_of
 
-__all__ = ["TARGETS", "Bench"]
-
 TARGETS = 5_000
 """People that are looked up: 0 of them have an upper end of 0.08%, below the smallest limit of a preset."""
 OF_ATTACKS = ("certain_links",)

@@ -21,8 +21,6 @@ from decloak.errors import DecloakError, escape_control
 from decloak.scenario.criteria import Accepted, Criterion
 from decloak.version import __version__
 
-__all__ = ["Advised", "front_text", "scenario_text"]
-
 IN_SHORT = ("count_error", "exposed_3", "exposed_3_release", "inference_advantage", "inference_advantage_at_1")
 
 FILES = ("file", "synonyms", "drop", "control", "workload")

@@ -16,8 +16,9 @@ from decloak.pipeline.run import over_repetitions
 from decloak.report.account import Account, account_of
 from decloak.report.compare.runs import stored_variant
 from decloak.report.risk_card import ROWS
-from decloak.report.study import ATTACK, Study, setting
+from decloak.report.study import Study, setting
 from decloak.report.verdict_lines import Conclusion
+from decloak.scenario.plots import ATTACK
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, read_runs
 

@@ -30,8 +30,6 @@ from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["FAMILY", "Accuracy", "accuracy_by_cluster", "accuracy_of", "added_items", "reconstructed"]
-
 
 @dataclass(frozen=True)
 class Accuracy:

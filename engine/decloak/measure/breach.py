@@ -9,9 +9,6 @@ from decloak.store.relations import COVER_COLUMNS
 from decloak.store.writing import attacker_of, read_knowledge
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY", "BreachSettings"]
-
-
 ALONE = "no cluster has two record chunks, so cover problems are impossible. Their absence is no evidence"
 
 

@@ -21,8 +21,6 @@ from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricR
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 
-__all__ = ["FAMILY", "KmBreakage", "TransactionBreakage", "km_breakage_of", "transaction_breakage_of"]
-
 PIECE = 1 << 20
 """Approximate pairs of items of records that are processed together; all pairs of one first item stay together."""
 

@@ -17,8 +17,6 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult, Metri
 from decloak.releases.stored import UNKNOWN
 from decloak.store.assigned import no_probabilities, probabilities
 
-__all__ = ["FAMILY", "ReliabilityBin", "brier", "miscalibration", "reliability_bins"]
-
 
 def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
     """Return the Brier score of the probabilities `p` of findings, and their share that is `right`, or None."""

@@ -8,8 +8,6 @@ from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricRes
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY", "CostSettings"]
-
 
 class CostSettings(ConfigSection):
     """Cost of making a release."""

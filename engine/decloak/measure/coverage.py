@@ -11,8 +11,6 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult, Metri
 from decloak.store.reading import coverage_of
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY", "LEAST", "CoverageSettings", "Tested", "assess_coverage"]
-
 LEAST = 0.2
 """The share of the pairs that an attack needs a score for, at least, to test a release."""
 

@@ -20,11 +20,6 @@ from decloak.releases.stored import StoredDisassociation, StoredItemsetTable, St
 from decloak.store.outcomes import TrueTable
 from decloak.store.records import read_origins
 
-__all__ = [
-    "EliminatedCells", "Published", "after_attack", "eliminated_cells", "eliminations_of", "published_by",
-    "with_exclusive",
-]  # fmt: skip
-
 
 class EliminatedCells(NamedTuple):
     """Items, and the row that each was eliminated in, ascending by rows and then by items."""

@@ -25,8 +25,6 @@ from decloak.releases.stored import (
     StoredSynthetic,
 )
 
-__all__ = ["FAMILY"]
-
 BEYOND = (
     "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
 )

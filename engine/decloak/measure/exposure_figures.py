@@ -10,8 +10,6 @@ from typing import NamedTuple
 from decloak.figures import MOST_KNOWN
 from decloak.measure.family import POOLED, MetricValue
 
-__all__ = ["Change", "RecordExposure", "changes"]
-
 
 class Change(NamedTuple):
     """People in the original data, in the release, after an attack, and after random guessing; None if not measured."""

@@ -14,8 +14,6 @@ from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
 
-__all__ = ["CERTAIN", "Links", "links_of", "measure"]
-
 CERTAIN = 0.8
 """The probability from which on a link counts as certain."""
 Links = tuple[Floats, Floats, Ints]

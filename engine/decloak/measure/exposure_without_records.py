@@ -14,8 +14,6 @@ from decloak.measure.exposure_sets import RawExposure
 from decloak.measure.kernels.singling_out import keep_rarest_items, sample_targets
 from decloak.releases.stored import StoredItemsetTable, StoredSynthetic
 
-__all__ = ["exposure_of_synthetic", "exposure_of_table", "implied_outside_table", "raw_exposure"]
-
 
 def raw_exposure(rows: CodedRows[str]) -> tuple[Ints, RawExposure]:
     """Return the people to count in the original `rows`, and their exposure in the original data."""

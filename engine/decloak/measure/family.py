@@ -21,19 +21,6 @@ from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.yaml.section import ConfigSection
 
-__all__ = [
-    "CHUNKS",
-    "POOLED",
-    "SETS",
-    "AttackResult",
-    "Attacked",
-    "Family",
-    "MetricLine",
-    "MetricResult",
-    "MetricValue",
-    "SharedValues",
-]
-
 POOLED = -1
 """The scope of a figure that pools all tables."""
 

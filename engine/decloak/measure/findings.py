@@ -6,8 +6,6 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.store.assigned import findings_count
 from decloak.store.reading import hides_nothing, lacks_context
 
-__all__ = ["FAMILY"]
-
 BARE = "no record contains a generalised item, so the attack had nothing to eliminate"
 HIDDEN = "no record with a generalised item has a published item, so the attack has no evidence: no cell has a score"
 

@@ -8,8 +8,6 @@ from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult
 from decloak.releases.stored import StoredDisassociation, StoredRelease, StoredSetRelease
 
-__all__ = ["FAMILY"]
-
 
 def _measure(attacked: Attacked) -> MetricResult:
     held = attacked.release

@@ -10,8 +10,6 @@ from decloak.measure.family import POOLED, Attacked, Family, MetricResult, Metri
 from decloak.releases.stored import StoredSetRelease
 from decloak.store.records import read_origins
 
-__all__ = ["FAMILY"]
-
 FEW_ITEMS = 20
 BY_CHANCE = 1.0
 """Rows that a random order leaves at their places, on average, whatever the number of rows."""

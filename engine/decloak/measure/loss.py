@@ -21,8 +21,6 @@ from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricRes
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY", "LossSettings", "information_loss", "labels_left", "support_error"]
-
 Release = Generalised | Published
 
 

@@ -30,8 +30,6 @@ from decloak.measure.utility import Records, tkd
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["FAMILY", "Level", "MiningSettings", "least_support", "ml2", "tkd_labels"]
-
 MOST = 1_000_000
 """Frequent itemsets of one level, at most; with more of them the threshold is too low to be useful."""
 

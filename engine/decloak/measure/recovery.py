@@ -19,8 +19,6 @@ from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricRes
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.store.reading import knows_originals
 
-__all__ = ["FAMILY", "Recovery", "mean_density", "pool", "recovery"]
-
 EPSILON = 1e-9
 """Weights no further apart than this are equal, as for the attacks."""
 

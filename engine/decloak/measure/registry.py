@@ -23,19 +23,6 @@ from decloak.measure import (
 from decloak.measure.family import Family
 from decloak.plugins import with_plugins
 
-__all__ = [
-    "FAMILIES",
-    "always_measured",
-    "default_families",
-    "families_for",
-    "families_in_words",
-    "families_with",
-    "family_named",
-    "metrics_by_key",
-    "selectable_families",
-    "words_of_columns",
-]  # fmt: skip
-
 _MODULES = (
     findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, calibration, breakage, breach,
     timing, coverage, utility, wmd,

@@ -10,8 +10,6 @@ from decloak.releases.stored import StoredDisassociation
 from decloak.store.reading import read_covers, seconds_of
 from decloak.store.writing import attacker_of, read_knowledge
 
-__all__ = ["FAMILY"]
-
 
 def _measure(attacked: Attacked) -> MetricResult:
     taken = seconds_of(attacked.connection, attacked.number)

@@ -32,8 +32,6 @@ from decloak.yaml.section import ConfigSection, File, Item
 if TYPE_CHECKING:
     from decloak.measure.kernels.estimate.counts import Frequent
 
-__all__ = ["FAMILY", "Records", "UtilitySettings", "errors_of_release", "re_chunks", "tkd", "tkd_chunks", "tlost"]
-
 Records = Sequence[Collection[str]]
 Itemset = tuple[str, ...]
 Ranked = tuple[int, int, Itemset]

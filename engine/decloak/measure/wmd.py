@@ -28,8 +28,6 @@ from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricR
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.yaml.section import ConfigSection, File
 
-__all__ = ["FAMILY", "MeanDistance", "WmdSettings", "mean_distance"]
-
 COPIES = 200
 """Copies of words to assign, at most; beyond, a linear programme is faster."""
 

@@ -19,8 +19,9 @@ from decloak.measure.registry import FAMILIES, always_measured, family_named
 from decloak.pipeline.inputs import Inputs
 from decloak.plugins import installed
 from decloak.relate.relatedness import Relatedness
-from decloak.rules.load import Catalogue, Rule, dependency_order
+from decloak.rules.load import Catalogue, dependency_order
 from decloak.rules.model import Settings
+from decloak.rules.operators.operator import Rule
 from decloak.scenario.model import Scenario
 from decloak.scenario.sections import Attack
 from decloak.scenario.variant import Variant

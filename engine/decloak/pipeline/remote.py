@@ -14,10 +14,9 @@ from decloak.data.rows import RowLabels
 from decloak.parallel import tasks_on
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.relatedness import Relatedness
-from decloak.rules.load import Rule
 from decloak.rules.model import Settings
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
-from decloak.rules.operators.operator import Result
+from decloak.rules.operators.operator import Result, Rule
 
 __all__ = ["attack_on_cluster", "publish_on_cluster"]
 

@@ -15,7 +15,8 @@ from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan, attack_settings, knowledge_levels_of, open_bounds
 from decloak.pipeline.plan import plan as plan_of
 from decloak.releases.registry import FORMS
-from decloak.rules.load import Catalogue, Rule, bundled_names
+from decloak.rules.load import Catalogue, bundled_names
+from decloak.rules.operators.operator import Rule
 from decloak.scenario.document import Combination, Document
 from decloak.scenario.model import Scenario
 from decloak.scenario.sections import Attack

@@ -14,8 +14,6 @@ from decloak.report.verdict_lines import Conclusion, most_severe
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, last_requests, read_runs
 
-__all__ = ["Account", "account_of", "page_of_last_run"]
-
 
 class Account(NamedTuple):
     """The verdict of some runs, the card of each variant and of variants over data sets, and the pairs of attacks."""

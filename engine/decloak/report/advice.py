@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decloak.report.risk_card import ROWS, Cell, ExposureCard
 from decloak.report.wording import count, listed, percent
 
-__all__ = ["advice", "dominating"]
-
 LEAST = 0.02
 """The share of the people, and of the item occurrences, that is no difference."""
 RANKED = ("singled_out_2", "inferred_own", "implied")

@@ -35,9 +35,6 @@ from decloak.scenario.expect import Expectation
 from decloak.store.outcomes import Exposure, exposure
 from decloak.store.results import StudyRun, attacks_of, notes_of, pooled_figures
 
-__all__ = ["page_of"]
-
-
 SINGLING = "Compare other methods, or use a larger k or fewer items, and run the attacks again."
 NEXT = {
     Outcome.IDENTIFIERS: "Use decloak publish, which removes ids and sorts the records. Then run the attacks again.",

@@ -15,8 +15,6 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from decloak.pipeline.run import Measure, Run
 
-__all__ = ["AttackTables", "attack_tables", "coverage_lines", "idle_lines", "release_rows", "untested_lines"]
-
 MOST_ROWS = 8
 """Rows of attacks that a run prints."""
 SHARES = ("precision", "accuracy")

@@ -20,8 +20,6 @@ from decloak.measure.registry import metrics_by_key
 from decloak.report.study import Point, Series, Study
 from decloak.store.evidence import Comparison, Rival
 
-__all__ = ["bars", "comparison_svg", "drawn", "grid", "panel", "panels", "reliability"]
-
 BLUE, GREY = "#0072B2", "#808080"
 """Colours of Okabe and Ito, which readers with colour blindness distinguish. The baseline is grey."""
 WIDE = 50

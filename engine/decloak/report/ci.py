@@ -13,8 +13,6 @@ from decloak.errors import MARKS, escape_control
 from decloak.report.table import markdown_text
 from decloak.version import __version__
 
-__all__ = ["SIGNS", "Expected", "annotation", "junit", "markdown", "sarif"]
-
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SEPARATORS = ":,"
 SIGNS = {True: "✓", False: "✗", None: "?"}

@@ -15,9 +15,6 @@ from decloak.report.study import Study, flat
 from decloak.report.wording import count, people, percent, whole
 from decloak.store.results import pooled_figures
 
-__all__ = ["exposure_parts", "frontier_section", "tiles_of"]
-
-
 FIGURES = ("singled_out_2", "inferred_own")
 """The figures of people that the plots show."""
 LABELLED = 12

@@ -27,22 +27,6 @@ from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs
 from decloak.yaml.source import check, read_source
 
-__all__ = [
-    "AGREES",
-    "CHECKED",
-    "DIFFERS",
-    "HALF",
-    "OUTCOMES",
-    "PAPERS",
-    "Entry",
-    "FigureOutcome",
-    "entries",
-    "known_outcomes",
-    "outcome",
-    "real_files",
-]
-
-
 PAPERS = {
     "set-generalisation": "Shao and Ong (2017): attacks on set-generalised transactions",
     "set-generalisation-thesis": "Ong (2015): thesis on semantic attacks on generalised transactions",
@@ -164,6 +148,7 @@ class FigureOutcome:
 
 
 def folder_of_papers() -> Path:
+    """Return the folder of the scenarios that repeat figures."""
     return Path(str(bundled("scenarios"))) / "papers"
 
 

@@ -24,23 +24,6 @@ from decloak.report.verdict import (
 from decloak.report.verdict_figures import Judged
 from decloak.report.wording import count, listed, percent, points, probability
 
-__all__ = [
-    "HEADLINES",
-    "advantage_text",
-    "after_step",
-    "capitalise",
-    "claims_text",
-    "compare_with_random",
-    "despite_guarantee",
-    "implied_text",
-    "in_original",
-    "missing_recovery",
-    "of_people",
-    "transfer_to_other_data",
-    "unknown_figures",
-]
-
-
 MEASURED = {
     Outcome.IDENTIFIERS: "ids",
     Outcome.ROW_ORDER: "row order",

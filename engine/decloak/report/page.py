@@ -21,9 +21,6 @@ from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError
 from decloak.extras import install
 
-__all__ = ["Drawn", "Finding", "Findings", "Page", "Section", "Table", "Tile", "TileRow", "marked_terms", "rendered"]
-
-
 GLOSSARY = {
     "advantage": "Precision minus baseline, in percentage points.",
     "baseline": "The expected result of random guessing.",

@@ -18,8 +18,6 @@ from decloak.report.study import Study
 from decloak.scenario.plots import ATTACK
 from decloak.store.results import Sureness, attacks_of, sureness_of
 
-__all__ = ["PICTURES", "Picture", "reliability_panels", "reliability_section"]
-
 Panels = list[dict[str, object]]
 Options = Mapping[str, str | None]
 

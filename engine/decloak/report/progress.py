@@ -18,8 +18,6 @@ from decloak.store.results import PooledFigure
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["HEARTBEAT", "ProgressLines", "Screen", "StageTimes", "result_line", "time_left"]
-
 SOON = 5.0
 """Seconds without a message at the start."""
 HEARTBEAT = 30.0

@@ -22,18 +22,6 @@ from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, read_parts
 from decloak.store.results import StudyRun, attacks_of, release_of
 
-__all__ = [
-    "RELEASE",
-    "ROWS",
-    "Cell",
-    "ExposureCard",
-    "controls_of",
-    "exposure_card",
-    "exposure_cards",
-    "people_interval",
-    "pooled_cards",
-]
-
 
 class Row(NamedTuple):
     """A row of every card: the figure, its title, and its group on a page."""

@@ -11,19 +11,6 @@ from decloak.report.study import Study
 from decloak.report.wording import interval_of, listed, people, percent, whole
 from decloak.scenario.sweep import NAMING
 
-__all__ = [
-    "Costs",
-    "called_shortly",
-    "card_rows",
-    "comparison_rows",
-    "costs_of",
-    "pooled_titles",
-    "reasons",
-    "remark",
-    "short_titles",
-    "unpooled",
-]
-
 Costs = Mapping[str, Mapping[str, float | None]]
 """The cost of each variant, by the titles of figures."""
 Table = tuple[list[str], list[list[str | None]]]

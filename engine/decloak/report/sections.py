@@ -21,18 +21,6 @@ from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
-__all__ = [
-    "attacker_section",
-    "attacks_section",
-    "costs_section",
-    "limits_section",
-    "making_section",
-    "nameless",
-    "number",
-    "sweep_section",
-]
-
-
 _ITEM = "\0"
 _MANY = re.compile(f"{_ITEM}(?:(?:, | with ){_ITEM})*(?: and (?P<more>[0-9]+) more)?")
 _NAMING = ("privacy", "quasi_identifiers", "sensitive", "sets", "utility")

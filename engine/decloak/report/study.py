@@ -19,8 +19,6 @@ from decloak.scenario.sweep import compact, short_names
 from decloak.scenario.variant import DATA_SET_KEYS, data_set_keys, pool_variants
 from decloak.store.results import StudyRun, attacks_of, pooled_figures, records_of
 
-__all__ = ["ATTACK", "Numbers", "Point", "Series", "Study", "flat", "setting"]
-
 Numbers = Sequence[int] | Sequence[tuple[int, ...]]
 """Runs that repeat each other, or the repetitions of several data sets, which count as one each by their mean."""
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-__all__ = ["as_count", "emit", "emit_json", "fits", "markdown_text"]
-
-
 def markdown_text(text: str) -> str:
     """Text that Markdown and HTML take as text.
 

@@ -6,8 +6,6 @@ import click
 
 from decloak.errors import escape_control
 
-__all__ = ["say", "say_data"]
-
 
 def say(text: str, *, err: bool = False) -> None:
     """Print lines for people; `err` is for talk, which goes to standard error."""

@@ -21,8 +21,6 @@ from decloak.report.study import Study, setting
 from decloak.scenario.plots import ATTACK, ComparisonSide, Trend
 from decloak.scenario.sweep import compact
 
-__all__ = ["JudgedTrend", "judged_trend"]
-
 SHOWN = 6
 """The most lines that a trend lists."""
 

@@ -12,26 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = [
-    "CRITERIA",
-    "FINDINGS",
-    "LEAST_COVERAGE",
-    "LEVEL",
-    "MOST_ADVANTAGE",
-    "MOST_INFERENCE",
-    "Advantage",
-    "Decision",
-    "Figures",
-    "Guarantee",
-    "OnOtherData",
-    "Outcome",
-    "People",
-    "Recovery",
-    "Status",
-    "VerdictCriterion",
-    "decide",
-]
-
 LEVEL = 0.05
 """The probability that a random attack does as well, at or below which an attack works on this release."""
 MOST_ADVANTAGE = 0.02

@@ -31,8 +31,6 @@ from decloak.scenario.criteria import JudgedCriteria, judged_criteria
 from decloak.store.reading import knows_originals
 from decloak.store.results import attacks_of, pooled_figures, release_of
 
-__all__ = ["Judged", "Settings", "at_place", "judged_variants", "levels_not_tried"]
-
 KNOWN_ITEMS = (1, 2, 3)
 FEW_AT_PLACE = 4
 """Rows at their original places that a random order leaves there with a probability below 2%."""

@@ -33,8 +33,6 @@ from decloak.report.verdict_figures import Judged, levels_not_tried
 from decloak.report.wording import count, listed, percent
 from decloak.scenario.criteria import JudgedCriteria
 
-__all__ = ["LIMITS", "Conclusion", "VerdictLine", "concluded", "leading", "most_severe"]
-
 WIDTH = 110
 LABEL = 15
 """Characters of a line, and of its label."""

@@ -8,21 +8,6 @@ from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.digest import Config
 from decloak.measure.kernels.statistics import Interval
 
-__all__ = [
-    "WIDTH",
-    "attacker_phrase",
-    "count",
-    "filled",
-    "interval_of",
-    "language_of",
-    "listed",
-    "people",
-    "percent",
-    "points",
-    "probability",
-    "whole",
-]
-
 WIDTH = 110
 """Characters of a line."""
 

@@ -13,8 +13,6 @@ from string import Formatter
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.relations import NODES
 
-__all__ = ["column_names", "nodes_named", "record_phrase", "sentence_sql"]
-
 _DIGITS = re.compile(r"^\.([0-9])f$")
 _WORD = re.compile(r"\b(record|transaction)\s*$", re.IGNORECASE)
 

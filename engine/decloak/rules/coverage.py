@@ -15,8 +15,6 @@ import numpy as np
 from decloak.arrays import Floats
 from decloak.data.pairs import Pair, ScoredPairs
 
-__all__ = ["Confidence", "Count", "Coverage", "of_scores"]
-
 
 class Count(NamedTuple):
     """Number of things that an attack needs (`needed`), and of those with a score (`known`)."""

@@ -12,8 +12,6 @@ from decloak.data.assignment import Assignment, ScoreDirection
 from decloak.data.disassociated import Disassociated, as_disassociated
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Eliminated", "Step", "eliminate", "reassociate"]
-
 
 class Step(NamedTuple):
     """One elimination: the round, the cell, its group, and the value that was compared with the threshold."""

@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from decloak.errors import DecloakError, quote, suggest
-from decloak.rules.load import Rule, checked, parse_rule, untrusted_name
-from decloak.rules.operators.operator import Explanation, ExplanationRequest, Value
+from decloak.rules.load import checked, parse_rule, untrusted_name
+from decloak.rules.operators.operator import Explanation, ExplanationRequest, Rule, Value
 from decloak.rules.operators.query import QueryRule
 from decloak.store import evidence, results
 from decloak.store.assigned import probability_teller
@@ -20,18 +20,6 @@ from decloak.store.sandbox_guard import open_sandbox
 
 if TYPE_CHECKING:
     from decloak.store.graph import Graph
-
-__all__ = [
-    "Evidence",
-    "Explanation",
-    "ListedFinding",
-    "compare_alternatives",
-    "explain",
-    "explain_finding",
-    "graph_of_finding",
-    "list_findings",
-]
-
 
 MOST_KNOWN = 5_000
 """Largest number of facts among which a proof is searched."""

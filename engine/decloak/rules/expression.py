@@ -27,9 +27,6 @@ from decloak.arrays import Floats
 from decloak.errors import DecloakError, quote, suggest
 from decloak.formula import Call, Name, Number, Operation, Term, names_read, parse, walk
 
-__all__ = ["Expression", "is_aggregate", "scores", "sql_text"]
-
-
 Aggregates = Mapping[Call, Floats]
 _Evaluate = Callable[[Mapping[str, Floats], Aggregates], Floats]
 

@@ -26,22 +26,6 @@ from decloak.store.relations import RELATIONS, Derives
 from decloak.store.sandbox_guard import empty_sandbox
 from decloak.yaml.source import Source, check, source_text
 
-__all__ = [
-    "Catalogue",
-    "Rule",
-    "bundled_files",
-    "bundled_names",
-    "checked",
-    "dependency_order",
-    "parse_rule",
-    "rule_file_model",
-    "rule_files",
-    "rule_names",
-    "rule_schema",
-    "unknown_rule_error",
-    "untrusted_name",
-]
-
 if TYPE_CHECKING:
     AnyModel = RuleModel
 else:

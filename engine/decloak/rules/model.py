@@ -21,24 +21,6 @@ from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.relations import Derives
 
-__all__ = [
-    "REQUIRED",
-    "Formula",
-    "Grid",
-    "RelationalForm",
-    "RuleModel",
-    "RuleName",
-    "RuleTest",
-    "Settings",
-    "Sql",
-    "TestCase",
-    "check_choice",
-    "is_path",
-    "join_names",
-    "test_schema",
-    "with_location",
-]
-
 
 @contextmanager
 def with_location(place: str | None) -> Iterator[None]:

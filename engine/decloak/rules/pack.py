@@ -13,8 +13,6 @@ from decloak.errors import DecloakError, quote
 from decloak.version import __version__
 from decloak.yaml.source import source_text
 
-__all__ = ["MANIFEST", "check_packed", "write_manifest"]
-
 MANIFEST = "pack.json"
 """The name of the manifest in the folder of a pack."""
 DEEPEST = 3

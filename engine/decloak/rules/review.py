@@ -9,13 +9,12 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.because import column_names
-from decloak.rules.load import Catalogue, Rule, bundled_files, checked
+from decloak.rules.load import Catalogue, bundled_files, checked
 from decloak.rules.model import RuleModel, RuleTest
+from decloak.rules.operators.operator import Rule
 from decloak.rules.testing import case_fault, catalogue_of, sibling_test
 from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Source, check, read_source
-
-__all__ = ["RuleCoverage", "lint", "rule_coverage", "sql_conditions"]
 
 _OTHER_CHOICES: Mapping[str, Sequence[Any]] = {
     "weigh": ["d"],

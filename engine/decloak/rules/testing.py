@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 from decloak.data.disassociated import Disassociated
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote, suggest
-from decloak.rules.load import Catalogue, Rule, bundled_files, rule_files, untrusted_name
+from decloak.rules.load import Catalogue, bundled_files, rule_files, untrusted_name
 from decloak.rules.model import Grid, RuleTest, Settings, TestCase, join_names
 from decloak.rules.operators.attacker_view import AttackerView
-from decloak.rules.operators.operator import Value
+from decloak.rules.operators.operator import Rule, Value
 from decloak.store.relations import RELATIONS
 from decloak.store.sandbox_guard import empty_sandbox, one_process
 from decloak.yaml.source import Source, check, read_source
-
-__all__ = ["CaseOutcome", "case_fault", "catalogue_of", "published_relations", "run_tests", "sibling_test"]
 
 Columns = Mapping[str, Sequence[str]]
 

@@ -33,19 +33,6 @@ from decloak.measure.kernels.statistics import (
     transformed_interval,
 )
 
-__all__ = [
-    "Advantage",
-    "ClaimCounts",
-    "advantage_over_repetitions",
-    "difference_over_repetitions",
-    "jackknife_advantage",
-    "jackknife_difference",
-    "repetitions_needed",
-    "total",
-    "wilson",
-]
-
-
 MOST_REPETITIONS = 1000
 """Repetitions that decloak recommends, at most."""
 SHRINKAGE_OF_REPETITIONS, SHRINKAGE_OF_TABLES = 20.0, 50.0

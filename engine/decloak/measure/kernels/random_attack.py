@@ -26,20 +26,6 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.lazy import sparse
 
-__all__ = [
-    "MOST_EXACT",
-    "MOST_PERMUTED",
-    "BlockAssignments",
-    "Moments",
-    "Table",
-    "draws_for",
-    "eliminations_p",
-    "expected_known",
-    "moments_of",
-    "random_eliminations",
-    "reassociation_p",
-]
-
 MOST_EXACT = 20_000
 """Eliminations up to which the distribution is convolved; beyond, the normal one with the same mean and variance is
 used.

@@ -16,16 +16,6 @@ from typing import NamedTuple
 from decloak.errors import DecloakError
 from decloak.figures import REAL, Bounds
 
-__all__ = [
-    "Interval",
-    "all_equal",
-    "interval",
-    "paired_difference",
-    "quantile",
-    "tail_of",
-    "transformed_interval",
-]
-
 
 class Interval(NamedTuple):
     """A mean with its interval; `mean` is None without a value, and the bounds are None if all values are equal.

@@ -24,8 +24,6 @@ from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
 from decloak.rules.reassociate.units import rows_of_cluster
 
-__all__ = ["AssignedUnits", "Records", "Spread", "TrueRows", "Truth", "crossed"]
-
 Records = Sequence[Collection[str]]
 Truth = Sequence[Sequence[int]]
 """The row index of the record of every row of every cluster."""

@@ -36,17 +36,6 @@ from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS
 from decloak.store.results import RunAttack, StudyRun, attacks_of, claims_of, recovered_by
 
-__all__ = [
-    "AttackAdvantage",
-    "AttackPair",
-    "advantages_of",
-    "attack_pairs",
-    "attacks_with_baseline",
-    "comparison_basis",
-    "describe_pairs",
-    "pair_table",
-]
-
 Claims = Mapping[int, ClaimCounts]
 """The claims of one attack by scope."""
 Recovered = Mapping[int, Advantage]

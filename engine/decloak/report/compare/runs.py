@@ -30,17 +30,6 @@ from decloak.report.wording import count, percent
 from decloak.store.opening import connect_readonly
 from decloak.store.results import StudyRun, attacks_of, chosen_runs, notes_of, pooled_figures, read_runs, sweep_of
 
-__all__ = [
-    "Comparison",
-    "FigureChange",
-    "RunComparison",
-    "compared_runs",
-    "earlier_figures",
-    "figures_text",
-    "not_worse",
-    "stored_variant",
-]
-
 FigureKey = tuple[str, str]
 """The key of a figure, and the attack."""
 

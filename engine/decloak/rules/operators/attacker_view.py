@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from decloak.rules.reassociate.posterior import Posterior  # it imports scipy.optimize; rules are listed without
     from decloak.rules.reassociate.scores import SplitRelease
 
-__all__ = ["AttackerView", "PortableInputs", "ReleaseCache"]
-
 
 class PortableInputs(TypedDict, total=False):
     """Published inputs of an attack as plain values, so that a worker can attack without the store."""

@@ -10,8 +10,6 @@ from decloak.errors import DecloakError, quote
 from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import Value
 
-__all__ = ["ADDED", "TableCells", "add_learned", "read_cells", "selects_distances"]
-
 ADDED = "added"
 """Column of the learned probabilities."""
 

@@ -20,8 +20,6 @@ from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf
 from decloak.store.sandbox import Derived, Sandbox
 
-__all__ = ["CLAIMS", "ClaimsRule", "candidate_groups", "certain_claims"]
-
 Supports = Mapping[frozenset[str], int]
 """The support of each published itemset; the empty one is in every record."""
 CANDIDATES = 100_000

@@ -14,8 +14,6 @@ from decloak.rules.operators.attacker_view import AttackerView, PortableInputs
 from decloak.rules.operators.operator import DerivedFacts, Operator, RuleOf, RuleTraits, Value
 from decloak.store.sandbox import Derived, Sandbox
 
-__all__ = ["ITEMSETS", "ItemsetsRule"]
-
 _SHOWN = "select txn as set_number, label as item from shown"
 """SQL of the published records: a view that has them in memory needs no query for it."""
 

@@ -30,21 +30,6 @@ from decloak.store.results import RunAttack
 from decloak.store.sandbox import Derived, Sandbox
 from decloak.yaml.source import Source
 
-__all__ = [
-    "AttackerView",
-    "DerivedFacts",
-    "Explanation",
-    "ExplanationRequest",
-    "NotRun",
-    "Operator",
-    "Result",
-    "Rule",
-    "RuleOf",
-    "RuleTraits",
-    "Value",
-    "Writer",
-]
-
 Model = TypeVar("Model", bound=RuleModel)
 Compiled = TypeVar("Compiled")
 Found = TypeVar("Found", bound="Result")

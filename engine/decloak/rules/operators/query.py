@@ -20,8 +20,6 @@ from decloak.store.relations import ELIMINATION_COLUMNS, RELATIONS, Derives, tak
 from decloak.store.sandbox import LAST_ROUND, THIS_ROUND, Derived, Sandbox, derive, fixpoint, make_steps, quoted
 from decloak.yaml.source import Source
 
-__all__ = ["QUERY", "QueryRule"]
-
 _DERIVES = re.compile(r"^([a-z][a-z0-9_]{0,40})\(([a-z][a-z0-9_]*(?:, *[a-z][a-z0-9_]*)*)\)$")
 
 

@@ -10,8 +10,6 @@ from decloak.rules.operators.operator import Operator
 from decloak.rules.operators.query import QUERY
 from decloak.rules.operators.reassociate import REASSOCIATE
 
-__all__ = ["OPERATORS"]
-
 _INCLUDED: tuple[Operator[Any, Any, Any], ...] = (QUERY, ELIMINATE, REASSOCIATE, ITEMSETS, CLAIMS)
 _ALL = with_plugins("operators", Operator, _INCLUDED, lambda operator: [operator.form])
 
