@@ -217,7 +217,12 @@ KINDS = {
     ),
     "a measure": Kind(
         {"measure/volume.py": MEASURE},
-        {"measure/registry.py": {"    wmd,\n)": "    volume,\n", "utility, wmd,\n)  # fmt": "volume, "}},
+        {
+            "measure/registry.py": {
+                "    wmd,\n)": "    volume,\n",
+                "utility.FAMILY, wmd.FAMILY,\n)  # fmt": "volume.FAMILY, ",
+            }
+        },
         "data: {published: published.txt}\nattack: [{rule: km_violation, k: 2, m: 1}]\nmeasure: [volume]\n",
         ("rows", "3"),
         ("volume", "volumes"),

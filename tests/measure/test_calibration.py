@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import decloak
 import naive_exposure as naive
-from decloak.measure.calibration import brier, miscalibration, reliability_bins
-from decloak.measure.exposure_links import links_of
+from decloak.measure.calibration import brier, links_of, miscalibration, reliability_bins
 from decloak.measure.family import AttackResult
 from decloak.releases.registry import form_of
 from decloak.report.pictures import reliability_panels

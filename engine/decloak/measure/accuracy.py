@@ -25,7 +25,7 @@ from decloak.data.pairs import first_occurrences
 from decloak.data.rows import Coding
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.kernels.random_attack import BlockAssignments
+from decloak.measure.kernels.random_attack import BlockAssignments, reassociation_p
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.rules.reassociate.units import rows_of_cluster
@@ -217,9 +217,6 @@ def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[As
 
 
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:
-    from decloak.measure.kernels.random_attack import reassociation_p
-    from decloak.measure.kernels.true_rows import TrueRows
-
     rows = attacked.release.with_ground_truth(TrueRows)
     if rows is None:
         return [], UNKNOWN.format("accuracy")

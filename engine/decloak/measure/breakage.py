@@ -156,8 +156,6 @@ def _parted(sets: _Sets, itemsets: _Itemsets, rare: Mask) -> Ints:
 
 
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:
-    from decloak.measure.kernels.true_rows import TrueRows
-
     release, rows = attacked.release.published, attacked.release.with_ground_truth(TrueRows)
     if rows is None:
         return [], UNKNOWN.format("breakage")

@@ -1,20 +1,28 @@
 """The exposure family: how many people a release exposes, in the same figures for every published form.
 
-The figures come from three modules: records that single people out, links that are certain, and guesses at items.
+The figures come from three modules: records that single people out, links that are certain, and guesses at items. In
+an itemset table and in synthetic data no published record belongs to a person, so that no figure needs one. An itemset
+of one person in a table still singles out.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
+from decloak.arrays import Ints
+from decloak.data.content import Elements
 from decloak.data.dataset import Dataset
 from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN, metrics_of
-from decloak.measure import exposure_guesses, exposure_links
-from decloak.measure.exposure_figures import RecordExposure, changes
+from decloak.measure import calibration, exposure_guesses
+from decloak.measure.exposure_chunks import exposure_of_chunks, implied_outside_chunks
+from decloak.measure.exposure_figures import Change, RecordExposure, changes
+from decloak.measure.exposure_sets import RawExposure, exposure_of_sets, implied_outside_sets
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.measure.kernels.singling_out import keep_rarest_items, sample_targets
 from decloak.releases.stored import (
     PartedDisassociation,
     PartedSets,
@@ -28,7 +36,6 @@ from decloak.releases.stored import (
 BEYOND = (
     "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
 )
-
 NOT_COUNTED = "people are not counted: that needs all clusters in memory"
 
 
@@ -37,67 +44,106 @@ def _records(attacked: Attacked) -> MetricResult:
     guaranteed = attacked.release.making.parameters.get("m")
     beyond = isinstance(guaranteed, int) and guaranteed >= MOST_KNOWN and attacked.release.published.rows_are_records
     note = BEYOND.format(guaranteed, MOST_KNOWN) if beyond else None
-    return list(_of_form(attacked.release, attacked).figures()), note
+    return list(_exposure_of(attacked.release, attacked).figures()), note
 
 
-@singledispatch
-def _of_form(held: StoredRelease, attacked: Attacked) -> RecordExposure:
+def _exposure_of(held: StoredRelease, attacked: Attacked) -> RecordExposure:
+    """Return the exposure of single records in a release of any form that has some."""
+    match held:
+        case StoredSynthetic():  # before other sets: its rows belong to nobody
+            return held.cached(_exposure_of_synthetic)
+        case StoredSetRelease():
+            return exposure_of_sets(held, attacked)
+        case StoredDisassociation():
+            return exposure_of_chunks(held, attacked)
+        case StoredItemsetTable():
+            return held.cached(_exposure_of_table)
     raise TypeError(f"no exposure figures of {type(held).__name__}")
 
 
-@_of_form.register
-def _of_sets(held: StoredSetRelease, attacked: Attacked) -> RecordExposure:
-    from decloak.measure.exposure_sets import exposure_of_sets
-
-    return exposure_of_sets(held, attacked)
-
-
-@_of_form.register
-def _of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
-    from decloak.measure.exposure_chunks import exposure_of_chunks
-
-    return exposure_of_chunks(held, attacked)
-
-
-@_of_form.register
-def _of_synthetic(held: StoredSynthetic, attacked: Attacked) -> RecordExposure:
-    from decloak.measure.exposure_without_records import exposure_of_synthetic
-
-    return held.cached(exposure_of_synthetic)
-
-
-@_of_form.register
-def _of_table(held: StoredItemsetTable, attacked: Attacked) -> RecordExposure:
-    from decloak.measure.exposure_without_records import exposure_of_table
-
-    return held.cached(exposure_of_table)
-
-
-@singledispatch
 def _implied_outside(held: StoredRelease, others: CodedRows[str]) -> tuple[int, int] | None:
     """Return for how many people outside the data two items imply a third that they have, and the people counted."""
+    match held:
+        case StoredSetRelease():
+            return implied_outside_sets(held, others)
+        case StoredDisassociation():
+            return implied_outside_chunks(held, others)
+        case StoredItemsetTable():
+            return _count_implied(held, _ItemHolders(others)), len(others)
     return None
 
 
-@_implied_outside.register
-def _outside_sets(held: StoredSetRelease, others: CodedRows[str]) -> tuple[int, int] | None:
-    from decloak.measure.exposure_sets import implied_outside_sets
-
-    return implied_outside_sets(held, others)
-
-
-@_implied_outside.register
-def _outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -> tuple[int, int] | None:
-    from decloak.measure.exposure_chunks import implied_outside_chunks
-
-    return implied_outside_chunks(held, others)
+def _raw_exposure(rows: CodedRows[str]) -> tuple[Ints, RawExposure]:
+    """Return the people to count in the original `rows`, and their exposure in the original data."""
+    elements = Elements(rows.names, ())
+    people = sample_targets(rows.lengths, len(rows))
+    taken = rows.select(people)
+    known = np.unique(taken.row_of_code * elements.items + elements.item[taken.codes])
+    support = np.bincount(elements.item[rows.codes], minlength=elements.items)
+    known = keep_rarest_items(known, elements.items, support)
+    return people, RawExposure.of(people, known, Elements((), rows.names), rows)
 
 
-@_implied_outside.register
-def _outside_table(held: StoredItemsetTable, others: CodedRows[str]) -> tuple[int, int] | None:
-    from decloak.measure.exposure_without_records import implied_outside_table
+def _exposure_of_table(held: StoredItemsetTable) -> RecordExposure:
+    """Return how many people the itemset table `held` exposes: by an itemset of theirs alone, or by certain items."""
+    if held.original is None:
+        return RecordExposure(held.published.records, changes())
+    rows = held.original.rows.with_used_names
+    people, raw = _raw_exposure(rows)
+    holders = _ItemHolders(rows.select(people))
+    singled, found = [], np.zeros(len(people), np.bool_)
+    for size in range(1, MOST_KNOWN + 1):
+        for items, support in held.published.by_itemset.items():
+            if len(items) == size and support == 1:
+                found[holders.of(items)] = True
+        singled.append(float(found.sum()))
+    implied = _count_implied(held, holders)
+    return RecordExposure(
+        people=len(people),
+        singled_out=changes(raw.singled, singled),
+        implied=Change(raw.implied, implied),
+        hidden=1.0,
+    )
 
-    return implied_outside_table(held, others)
+
+def _exposure_of_synthetic(held: StoredSynthetic) -> RecordExposure:
+    """Return the people counted; no record of the synthetic release `held` is theirs, so none is singled out."""
+    if held.original is None:
+        return RecordExposure(len(held.published.rows), changes())
+    people, raw = _raw_exposure(held.original.rows.with_used_names)
+    none = [0.0] * MOST_KNOWN
+    return RecordExposure(len(people), changes(raw.singled, none), implied=Change(raw.implied), hidden=1.0)
+
+
+def _count_implied(held: StoredItemsetTable, holders: "_ItemHolders") -> int:
+    """Return the people with enough items of whom one or two items imply another that they have."""
+    supports, implied = held.published.by_itemset, np.zeros(len(holders.lengths), np.bool_)
+    for items, support in supports.items():
+        if len(items) > 1 and any(supports.get(items - {item}) == support for item in items):
+            people = holders.of(items)
+            implied[people] |= holders.lengths[people] >= MOST_KNOWN
+    return int(implied.sum())
+
+
+class _ItemHolders:
+    """The people who have given items."""
+
+    def __init__(self, rows: CodedRows[str]) -> None:
+        self._number = {name: number for number, name in enumerate(rows.names)}
+        order = np.argsort(rows.codes, kind="stable")
+        cuts = np.searchsorted(rows.codes[order], np.arange(1, len(rows.names)))
+        self._people = np.split(rows.row_of_code[order], cuts)
+        self.lengths = rows.lengths
+
+    def of(self, items: frozenset[str]) -> Ints:
+        """Return the people who have all of `items`."""
+        people = [self._people[self._number[item]] for item in items if item in self._number]
+        if len(people) < len(items):
+            return np.zeros(0, np.int64)
+        common = people[0]
+        for others in people[1:]:
+            common = np.intersect1d(common, others, assume_unique=True)
+        return common
 
 
 @dataclass(frozen=True)
@@ -123,7 +169,7 @@ def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
         from decloak.measure.exposure_parts import PartedExposure
 
         return held.cached(PartedExposure(settings["targets"], settings["seed"]))
-    parts = (_records(attacked), exposure_links.measure(attacked), exposure_guesses.measure(attacked, **settings))
+    parts = (_records(attacked), calibration.certain_links(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
     outside = attacked.release.cached(_ImpliedOutside(str(settings["control"]), attacked.control))
     return [*(value for values, _ in parts for value in values), *outside], "; ".join(notes) or None

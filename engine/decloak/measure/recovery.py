@@ -7,15 +7,15 @@ eliminate an added cell (correct). Precision P = correct / eliminated, recall R 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.kernels.random_attack import Table, eliminations_p
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
 from decloak.store.reading import knows_originals
 
@@ -29,8 +29,7 @@ class Recovery:
 
     `expected` is the number of right eliminations if the same number of scored cells of each table is eliminated at
     random. `pairs` are the pairs of a scored added and a scored original cell of one table. `concordance` counts 2 for
-    a pair whose added cell is more suspicious, 1 for a tie. `alone` are the rows with one member left; in `alone_right`
-    of them it is original. `alone_expected` is the expected number for a random member.
+    a pair whose added cell is more suspicious, 1 for a tie.
     """
 
     cells: int = 0
@@ -42,10 +41,6 @@ class Recovery:
     expected: float = 0.0
     pairs: int = 0
     concordance: int = 0
-    rows: int = 0
-    alone: int = 0
-    alone_right: int = 0
-    alone_expected: float = 0.0
 
     @property
     def added(self) -> int:
@@ -80,21 +75,6 @@ class Recovery:
         return _ratio(self.correct - self.expected, self.eliminated - self.expected)
 
     @property
-    def lift(self) -> float | None:
-        """Return the ratio to the baseline, the same for precision, recall and F."""
-        return _ratio(self.correct, self.expected)
-
-    @property
-    def alone_share(self) -> float | None:
-        """Return the share of rows with one member left in which it is original."""
-        return _ratio(self.alone_right, self.alone)
-
-    @property
-    def alone_blind(self) -> float | None:
-        """Return the baseline of `alone_share`: the share if a random member were left."""
-        return _ratio(self.alone_expected, self.alone)
-
-    @property
     def auc(self) -> float | None:
         """Return the probability that an added cell is more suspicious than an original one of its table."""
         return _ratio(self.concordance, 2 * self.pairs)
@@ -104,25 +84,18 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def recovery(
-    order: Ints,
-    original: Mask,
-    scored: Mask,
-    weight: Floats | None = None,
-    *,
-    whole: bool = True,
-) -> Recovery:
+def recovery(order: Ints, original: Mask, scored: Mask, weight: Floats | None = None) -> Recovery:
     """Count the recovery of an attack in one table whose originals are known; return the counts.
 
     `order` is the time when a cell was eliminated, from 0, and -1 if it is left; only `scored` cells may be eliminated.
     `original` are the original cells. `weight` is the weight w of the cells left when the attack stopped, larger is
     more suspicious; without it they all tie. In the ranking for `auc` an eliminated cell precedes those left, an
-    earlier one a later one. A table that is not `whole` lacks members, so its rows never count as `alone`.
+    earlier one a later one.
 
     >>> order = np.array([[-1, -1], [-1, 0]])
     >>> found = recovery(order, np.array([[True, True], [True, False]]), np.ones((2, 2), bool))
-    >>> found.precision, found.chance_precision, found.lift, found.auc
-    (1.0, 0.25, 4.0, 1.0)
+    >>> found.precision, found.chance_precision, found.auc
+    (1.0, 0.25, 1.0)
     """
     eliminated = order >= 0
     if not order.shape == original.shape == scored.shape or (eliminated & ~scored).any():
@@ -130,8 +103,6 @@ def recovery(
     candidates, hidden = int(scored.sum()), ~original & scored
     pairs, concordance = _concordance(_ranks(order[scored], None if weight is None else weight[scored]), hidden[scored])
     eliminations, scored_added = int(eliminated.sum()), int(hidden.sum())
-    # A row with one member left names it: that is what a recipient would read.
-    alone = ((~eliminated).sum(axis=1) == 1) & whole
     return Recovery(
         cells=order.size,
         scored=candidates,
@@ -142,10 +113,6 @@ def recovery(
         expected=eliminations * scored_added / candidates if candidates else 0.0,
         pairs=pairs,
         concordance=concordance,
-        rows=len(order),
-        alone=int(alone.sum()),
-        alone_right=int((original & ~eliminated)[alone].sum()),
-        alone_expected=float(original[alone].mean(axis=1).sum()) if alone.any() else 0.0,
     )
 
 
@@ -179,13 +146,10 @@ def pool(tables: Iterable[Recovery]) -> Recovery:
     >>> pool([Recovery(eliminated=1, correct=1), Recovery(eliminated=3, correct=0)]).precision
     0.25
     """
-    counts: dict[str, list[Any]] = {count.name: [] for count in fields(Recovery)}
-    for table in tables:
-        for name, column in counts.items():
-            column.append(getattr(table, name))
-    # Those that are no whole numbers: no rounding may depend on the order.
-    shares = {name: math.fsum(counts.pop(name)) for name in ("expected", "alone_expected")}
-    return replace(Recovery(**shares), **{name: sum(column) for name, column in counts.items()})  # type: ignore[arg-type]
+    every = list(tables)
+    counts = {count.name: sum(getattr(table, count.name) for table in every) for count in fields(Recovery)}
+    # The only count that is no whole number: its rounding may not depend on the order of the tables.
+    return Recovery(**counts | {"expected": math.fsum(table.expected for table in every)})
 
 
 def mean_density(tables: Iterable[Recovery]) -> float | None:
@@ -202,9 +166,7 @@ def _measure(attacked: AttackResult[StoredSetRelease]) -> MetricResult:
     """Measure precision, recall and related figures; without ground truth only the number of claims."""
     has_originals = knows_originals(attacked.connection, attacked.release.number)
     tables = {
-        outcome.table.number: recovery(
-            outcome.order, outcome.table.original, outcome.table.scored, outcome.weight, whole=outcome.table.whole
-        )
+        outcome.table.number: recovery(outcome.order, outcome.table.original, outcome.table.scored, outcome.weight)
         for outcome in attacked.release.outcomes(attacked.number, attacked.derives)
     }
     figures = [
@@ -214,18 +176,12 @@ def _measure(attacked: AttackResult[StoredSetRelease]) -> MetricResult:
     pooled = pool(every)
     figures += _figures(POOLED, pooled, mean_density(every), has_originals)
     if has_originals:
-        figures.append((POOLED, "p_random", _p_random(every, pooled.correct), None, None))
+        cells = [Table(one.scored, one.scored_added, one.eliminated) for one in every]
+        figures.append((POOLED, "p_random", eliminations_p(cells, pooled.correct), None, None))
     return figures, None if has_originals else UNKNOWN.format("recovery")
 
 
-def _p_random(tables: Sequence["Recovery"], correct: int) -> float | None:
-    """Compare the attack with a random one on the same tables."""
-    from decloak.measure.kernels.random_attack import Table, eliminations_p
-
-    return eliminations_p([Table(one.scored, one.scored_added, one.eliminated) for one in tables], correct)
-
-
-def _figures(scope: int, counts: "Recovery", density: float | None, has_originals: bool) -> Iterator[MetricValue]:
+def _figures(scope: int, counts: Recovery, density: float | None, has_originals: bool) -> Iterator[MetricValue]:
     yield scope, "eliminated", counts.eliminated, counts.eliminated, counts.scored
     if not has_originals:
         return

@@ -10,28 +10,24 @@ from decloak.measure import (
     cost,
     coverage,
     exposure,
-    findings,
     guarantee,
     identifiers,
     loss,
     mining,
     recovery,
-    timing,
     utility,
     wmd,
 )
 from decloak.measure.family import Family
 from decloak.plugins import with_plugins
 
-_MODULES = (
-    findings, identifiers, exposure, guarantee, recovery, loss, cost, mining, accuracy, calibration, breakage, breach,
-    timing, coverage, utility, wmd,
+_INCLUDED = (
+    coverage.FINDINGS, identifiers.FAMILY, exposure.FAMILY, guarantee.FAMILY, recovery.FAMILY, loss.FAMILY,
+    cost.FAMILY, mining.FAMILY, accuracy.FAMILY, calibration.FAMILY, breakage.FAMILY, breach.BREACH, breach.TIME,
+    coverage.COVERAGE, utility.FAMILY, wmd.FAMILY,
 )  # fmt: skip
 FAMILIES: tuple[Family, ...] = with_plugins(
-    "measures",
-    Family,
-    (module.FAMILY for module in _MODULES),
-    lambda family: [family.name, *(metric.key for metric in family.metrics)],
+    "measures", Family, _INCLUDED, lambda family: [family.name, *(metric.key for metric in family.metrics)]
 )
 
 

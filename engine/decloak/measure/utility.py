@@ -7,7 +7,7 @@ of its own. s and s' are the supports of an itemset in the records and in these 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -25,12 +25,10 @@ from decloak.figures import metrics_of
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, published_by, with_exclusive
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.measure.kernels.estimate import counts
 from decloak.measure.kernels.estimate.estimator import estimates_of
 from decloak.releases.stored import UNKNOWN, StoredDisassociation, StoredRelease
 from decloak.yaml.section import ConfigSection, File, Item
-
-if TYPE_CHECKING:
-    from decloak.measure.kernels.estimate.counts import Frequent
 
 Records = Sequence[Collection[str]]
 Itemset = tuple[str, ...]
@@ -207,9 +205,6 @@ class _Counted:
     folder: Folder = field(compare=False)
 
     def __call__(self, original: Dataset) -> _Counts:
-        from decloak.counting.itemsets import coded_items
-        from decloak.measure.kernels.estimate import counts
-
         records, names = coded_items(original.rows)
         whole, asked = counts.plain_records(records), {}
         wanted = None if self.workload is None else _read_wanted_itemsets(self.folder / self.workload).transactions
@@ -231,19 +226,14 @@ class _Frequent:
 
     itemsets: int
 
-    def __call__(self, original: Dataset) -> list["Frequent"]:
-        from decloak.counting.itemsets import coded_items
-        from decloak.measure.kernels.estimate import counts
-
+    def __call__(self, original: Dataset) -> list[counts.Frequent]:
         return counts.most_frequent_itemsets(coded_items(original.rows)[0], counts.WIDER * self.itemsets)
 
 
 def _of_estimates(
-    published: Published, counted: _Counts, frequent: Sequence["Frequent"], itemsets: int, bound: float
+    published: Published, counted: _Counts, frequent: Sequence[counts.Frequent], itemsets: int, bound: float
 ) -> Iterator[MetricValue]:
     """Yield the errors of counts by size and over all sizes, and the share of frequent itemsets that remain."""
-    from decloak.measure.kernels.estimate import counts
-
     errors = _query_errors(published, counted, bound)
     for size, of_size in errors.items():
         yield POOLED, f"count_error_{size}", float(of_size.mean()), None, None
@@ -272,8 +262,6 @@ def _query_errors(published: Published, counted: _Counts, bound: float) -> dict[
 
     `published` is the estimator of the release. Counts below the share `bound` of the records count as it.
     """
-    from decloak.measure.kernels.estimate import counts
-
     number = np.append(_numbered(published, counted.names), -1)
     least = max(bound * counted.records, np.finfo(float).tiny)
     return {
@@ -298,10 +286,6 @@ def _of_constraints(
     held: StoredRelease, published: Published, sets: Sequence[Sequence[str]], queries: int, bound: float, seed: int
 ) -> Iterator[MetricValue]:
     """Yield the error of counts of items of each of `sets`, by its number, their mean and the largest."""
-    from decloak.counting.itemsets import coded_items
-    from decloak.measure.kernels.estimate import counts
-    from decloak.measure.kernels.estimate.counts import signatures
-
     assert held.original is not None
     records, names = coded_items(held.original.rows)
     number = _numbered(published, names)
@@ -311,7 +295,7 @@ def _of_constraints(
         inside = records[:, columns]
         whole, of_size = counts.plain_records(inside), []
         for size in SIZES:
-            drawn = counts.drawn_queries(inside, signatures(inside), size, queries, seed)
+            drawn = counts.drawn_queries(inside, counts.signatures(inside), size, queries, seed)
             if drawn.shape[1]:
                 estimates = estimates_of(published.estimator, number[columns][drawn])
                 off = counts.count_errors(estimates, estimates_of(whole, drawn), least)
@@ -328,9 +312,6 @@ def _of_classes(
     held: StoredRelease, published: Published, classes: Sequence[str], others: Dataset
 ) -> tuple[list[MetricValue], str | None]:
     """Return the share of people outside the data whose class is predicted, and a note where that is impossible."""
-    from decloak.counting.itemsets import coded_items
-    from decloak.measure.kernels.estimate import counts
-
     assert held.original is not None
     records, names = coded_items(held.original.rows)
     place = {name: at for at, name in enumerate(names)}

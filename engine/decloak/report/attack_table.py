@@ -5,7 +5,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.figures import DICTIONARY, Metric
-from decloak.measure.coverage import assess_coverage
+from decloak.measure.coverage import untested_reason
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.risk_tables import pooled_titles, short_titles
 from decloak.report.table import fits
@@ -194,7 +194,7 @@ def untested_lines(done: "Run") -> Iterator[str]:
         if one.measure.startswith("coverage_") and one.variant in titles:
             figures.setdefault((one.variant, one.attack), {})[one.measure] = one.value
     for (variant, attack), covered in figures.items():
-        if reason := assess_coverage(covered).reason:
+        if reason := untested_reason(covered):
             yield filled(f"{titles[variant]}: {attack} {reason}." if len(names) > 1 else f"{attack} {reason}.")
 
 
@@ -218,5 +218,5 @@ def _covered(figures: Mapping[str, PooledFigure]) -> str:
         and one.part is not None
         and one.whole
     ]
-    reason = assess_coverage({key: one.value for key, one in figures.items()}).reason
+    reason = untested_reason({key: one.value for key, one in figures.items()})
     return ", ".join(counts or ["nothing is needed"]) + (f"; {reason}" if reason else "")

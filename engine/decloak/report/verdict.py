@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from decloak.measure.coverage import LEAST
+
 LEVEL = 0.05
 """The probability that a random attack does as well, at or below which an attack works on this release."""
 MOST_ADVANTAGE = 0.02
 """The upper bound of an attack's advantage (precision − baseline) up to which the risk is lower."""
 MOST_INFERENCE = {"": 0.05, "_at_5": 0.10, "_at_1": 0.25}
 """The limits of the inference advantage: over all guesses, and over the surest 5% and 1% of them."""
-LEAST_COVERAGE = 0.2
-"""The share of the pairs an attack needs that the attacker must know something of; below it nothing was tested."""
 
 
 class Outcome(StrEnum):
@@ -111,7 +111,7 @@ class Recovery:
     advantage: Advantage = Advantage()
     coverage: float | None = 1.0
     controls: tuple[str, ...] = ()
-    least: float = LEAST_COVERAGE
+    least: float = LEAST
     """The coverage below which the attack was not tested."""
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.measure.coverage import LEAST
 from decloak.measure.kernels.advantage import repetitions_needed, wilson
 from decloak.measure.kernels.statistics import Interval, interval, quantile
 from decloak.releases.registry import form_of
@@ -15,7 +16,6 @@ from decloak.report.compare.attacks import AttackAdvantage, advantages_of, attac
 from decloak.report.risk_card import RELEASE, ExposureCard, controls_of, exposure_cards
 from decloak.report.study import Study
 from decloak.report.verdict import (
-    LEAST_COVERAGE,
     MOST_ADVANTAGE,
     MOST_INFERENCE,
     Advantage,
@@ -245,11 +245,9 @@ class _Reader:
     def _coverage(self, runs: Sequence[int], attack: str) -> tuple[float | None, float]:
         """Read what share of its pairs an attack knows something of, or of its cells where it has no pairs."""
         least = self._mean(runs, "coverage_least", attack).mean
-        for key in ("coverage_pairs", "coverage_occurrences"):
-            share = self._mean(runs, key, attack).mean
-            if share is not None:
-                return share, LEAST_COVERAGE if least is None else least
-        return 1.0, LEAST_COVERAGE
+        shares = (self._mean(runs, key, attack).mean for key in ("coverage_pairs", "coverage_occurrences"))
+        # An attack without either needs no scores.
+        return next((share for share in shares if share is not None), 1.0), LEAST if least is None else least
 
     def _guarantees(self, runs: Sequence[int]) -> Iterator[Guarantee]:
         """Read the guarantee of the method, and the guarantees that rules check."""

@@ -32,7 +32,6 @@ class TrueTable(NamedTuple):
     scored: Mask
     places: Ints  # of the records, a row each, among those of the release
     members: tuple[str, ...]  # a column each
-    whole: bool  # whether it has a column for every member
 
 
 class TableOutcome(NamedTuple):
@@ -97,11 +96,9 @@ def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]
     (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
     truth = _Truth.of(connection, release)
     tables = connection.execute(
-        "select t.id, t.number, t.members, (select count(*) from member_of m where m.generalised = t.generalised) "
-        "from distance_table t where t.scoring = ? order by t.number",
-        (scoring,),
+        "select id, number, members from distance_table where scoring = ? order by number", (scoring,)
     ).fetchall()
-    lengths, items = read_lists([members for _, _, members, _ in tables], f"the members of scoring {scoring}")
+    lengths, items = read_lists([members for _, _, members in tables], f"the members of scoring {scoring}")
     rows = connection.execute(
         "select r.txn from distance_table t join distance_row r on r.distance_table = t.id "
         "where t.scoring = ? order by t.number, r.row",
@@ -112,19 +109,19 @@ def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]
     of_table = np.split(items, np.cumsum(lengths)[:-1])
     txns = np.split(np.array(rows, np.int64).reshape(-1), np.cumsum([len(d) for d in distances])[:-1])
     return [
-        _table(truth, d, table, number, whole, txn, item, names)
-        for (table, number, _, whole), d, txn, item in zip(tables, distances, txns, of_table, strict=False)
+        _table(truth, d, table, number, txn, item, names)
+        for (table, number, _), d, txn, item in zip(tables, distances, txns, of_table, strict=False)
     ]
 
 
 def _table(
-    truth: _Truth, d: Floats, table: int, number: int, whole: int, txns: Ints, items: Ints, names: Mapping[int, str]
+    truth: _Truth, d: Floats, table: int, number: int, txns: Ints, items: Ints, names: Mapping[int, str]
 ) -> TrueTable:
     if d.shape != (len(txns), len(items)) or not set(items.tolist()).issubset(names):
         raise damaged(f"distance table {table} has other columns than members")
     scored = (d >= 0) & (d < np.inf)  # neither is true of NaN: no score
     members = tuple(names[item] for item in items.tolist())
-    return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members, len(items) == whole)
+    return TrueTable(table, number, truth.holds(txns, items), scored, txns - truth.first, members)
 
 
 def outcomes(connection: sqlite3.Connection, attack: int, tables: Sequence[TrueTable]) -> Iterator[TableOutcome]:
@@ -168,7 +165,7 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
         members = np.array(_members(connection, generalised), np.int64)
         table = TrueTable(
             0, number, truth.holds(txns, members), np.ones((len(txns), len(members)), bool), txns - truth.first,
-            _names(connection, generalised), whole=True,
+            _names(connection, generalised),
         )  # fmt: skip
         order = np.full(table.scored.shape, -1, np.int64)
         held = eliminated.get(generalised, _NO_FACTS)
