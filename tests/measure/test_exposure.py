@@ -271,10 +271,10 @@ def test_every_row_of_a_card_says_why_where_it_has_nothing_to_say(ran):
     *_, connection = ran(APART, "[random]", "")
     (card,) = cards_of(connection).values()
     for row in ROWS:
-        cell = card.cells[row.figure]
+        cell = card.cells[row.key]
         assert cell.after is not None or cell.reason, row
-    assert {card.cells[row.figure].reason for row in ROWS} == {NOBODY, GUESSES, UNSURE}  # coins are the control
-    assert set(json.loads(json.dumps(card.as_json()))) >= {row.figure for row in ROWS}
+    assert {card.cells[row.key].reason for row in ROWS} == {NOBODY, GUESSES, UNSURE}  # coins are the control
+    assert set(json.loads(json.dumps(card.as_json()))) >= {row.key for row in ROWS}
 
 
 @pytest.mark.parametrize(

@@ -218,8 +218,8 @@ def test_a_change_that_all_pairs_share_says_why_it_has_no_interval(call, tmp_pat
 def test_the_level_of_an_advantage_counts_all_attacks_and_variants(tmp_path):
     done = ran(tmp_path, SETS, "vary: {anonymise.size: [3, 4]}\n")
     with closing(connect_readonly(done.store)) as connection:
-        runs = Study.of(connection, read_runs(connection, [run.run for run in done.variants])).runs
-        advantages = attacks.advantages_of(connection, runs, attacks.attacks_with_baseline(connection, runs))
+        study = Study.of(connection, read_runs(connection, [run.run for run in done.variants]))
+        advantages = attacks.advantages_of(connection, study.runs, attacks.attacks_with_baseline(connection, study))
     assert [(one.variant, one.attack) for one in advantages] == [
         (run.name, name) for run in done.variants for name in ("tba", "wba", "rba")
     ]

@@ -288,7 +288,7 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
     ):
         with closing(connect_readonly(tmp_path / "s.db")) as connection:
             study = Study.of(connection, chosen_runs(connection, ["last"]))
-        tile = tiles_of(replace(card, cells={**card.cells, "inferred_own": cell}), study, card.people)[-1]
+        tile = tiles_of(replace(card, cells={**card.cells, "inferred_own": cell}), study)[-1]
         assert (tile.value, tile.of) == (value, about)
 
 

@@ -16,6 +16,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.report import verdict_figures
 from decloak.report.compare import attacks
 from decloak.report.risk_card import RELEASE, Cell
+from decloak.report.study import Study
 from decloak.report.verdict import Advantage, People
 from decloak.report.verdict_figures import Settings, _Reader, at_place, levels_not_tried
 from decloak.store.results import PooledFigure
@@ -33,21 +34,20 @@ class Figures:
         }
         self.variants = [("base", list(self.sizes))]
         self.runs = [SimpleNamespace(run=run, config={}) for run in self.sizes]
+        self.controls = frozenset()
+        # Of how many people figures are: 1,000 that are looked up.
+        figures = {("exposed_2_release", "rba"): PooledFigure(1, 1, 1000), ("other", "rba"): PooledFigure(1, 1, 7)}
+        self.pooled = {run: figures if run < 3 else {} for run in self.sizes}
 
     def values(self, runs, key, attack=None):
         values = self.given.get((key,) if attack is None else (key, attack), ())
         return [value for run, value in enumerate(values) if run in runs]
 
-
-def reader(study, attacks=(), leads=(), controls=(), cards=None, connection=None):
-    return _Reader(connection, study, attacks, leads, cards or {}, set(controls))
+    mean, whole = Study.mean, Study.whole
 
 
-@pytest.fixture(autouse=True)
-def _wholes(monkeypatch):
-    """Of how many people figures are: 1,000 that are looked up."""
-    figures = {("exposed_2_release", "rba"): PooledFigure(1, 1, 1000), ("other", "rba"): PooledFigure(1, 1, 7)}
-    monkeypatch.setattr(verdict_figures, "pooled_figures", lambda connection, run: figures if run < 3 else {})
+def reader(study, attacks=(), leads=(), cards=None, connection=None):
+    return _Reader(connection, study, attacks, leads, cards or {})
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,8 @@ def test_few_rows_at_their_places_are_chance(count, records, expected):
 
 def test_the_attack_that_most_people_are_of_is_taken_and_no_control():
     study = Figures(certain__aba=[5.0], certain__mra=[7.0], certain__random=[9.0], certain__none=[None])
-    found = reader(study, controls=["random"])._by_attack([0], "certain")
+    study.controls = frozenset(["random"])
+    found = reader(study)._by_attack([0], "certain")
     assert (found.count, found.attack) == (7, "mra")
     assert reader(study)._by_attack([0], "nothing") == People(None)
 
@@ -129,15 +130,12 @@ def test_an_attack_that_one_of_two_runs_measured_is_kept():
     assert [found.attack for found in reader(study, attacks=["rba"])._recoveries("base", [0, 1])] == ["rba"]
 
 
-def test_people_of_several_runs_are_counted_of_the_most_who_were_looked_up(monkeypatch):
-    wholes = {0: 500, 1: 1000}
-    monkeypatch.setattr(
-        verdict_figures, "pooled_figures",
-        lambda connection, run: {("exposed_2_release", ""): PooledFigure(1, 1, wholes[run])},
-    )  # fmt: skip
+def test_people_of_several_runs_are_counted_of_the_most_who_were_looked_up():
     given = {"exposed_2_release": [10.0, 10.0], "exposed_2_original": [30.0, 30.0], "exposed_2__rba": [10.0, 10.0]}
     for sizes, sampled in (((500, 1000), False), ((900, 1000), False), ((500, 1001), True), ((1001, 500), True)):
-        found = reader(Figures(sizes, **given))._people_in_draw([0, 1], "exposed_2")
+        study = Figures(sizes, **given)
+        study.pooled = {run: {("exposed_2_release", ""): PooledFigure(1, 1, of)} for run, of in enumerate((500, 1000))}
+        found = reader(study)._people_in_draw([0, 1], "exposed_2")
         assert (found.of, found.high is not None) == (1000, sampled)
 
 

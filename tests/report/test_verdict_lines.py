@@ -191,8 +191,7 @@ def test_the_limits_are_printed_in_words():
 def card(name, singled, inferred=50.0, implied=10.0, hidden=0.3, of=800, **more):
     values = {"singled_out_2": singled, "inferred_own": inferred, "implied": implied}
     cells = {
-        row.figure: Cell(of, 600.0, Interval(values.get(row.figure, 1.0), None, None, 1), source="release")
-        for row in ROWS
+        row.key: Cell(of, 600.0, Interval(values.get(row.key, 1.0), None, None, 1), source="release") for row in ROWS
     }
     return ExposureCard(name, of, of, cells, hidden, frozenset({hash(name)}), name, **more)
 

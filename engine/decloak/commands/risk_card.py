@@ -49,7 +49,7 @@ def print_cards(account: Account, missing: Mapping[str, str] | None = None, *, c
 def _print_card(card: ExposureCard) -> None:
     if all(cell.worst is None for cell in card.cells.values()):
         unknown = "The number of people that this release exposes is not known"
-        say(filled(f"{unknown}: {card.cells[ROWS[0].figure].reason}."))
+        say(filled(f"{unknown}: {card.cells[ROWS[0].key].reason}."))
         return
     columns, rows = card_rows(card)
     emit(columns, rows, "table", width=WIDTH)

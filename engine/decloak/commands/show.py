@@ -137,7 +137,7 @@ def family_tables(figures: Figures, measured: Collection[str], knows: Mapping[st
 def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
     """Return a line for each figure that no card has, and each attack that has it."""
     attacks = list(dict.fromkeys(attack for _, attack in figures))
-    on_card = {row.figure for row in ROWS}
+    on_card = {row.key for row in ROWS}
     lines: list[list[str | None]] = []
     for line in family.lines:
         if line.key in on_card:

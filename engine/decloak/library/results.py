@@ -111,8 +111,8 @@ class Run(pipeline.Run):
     @property
     def exposure(self) -> Table:
         """The people that each variant exposes: in the original data, in the release and after an attack."""
-        cells = ((card, row, card.as_json()[row.figure]) for card in self._account.cards for row in ROWS)
-        rows = [(card.variant, row.figure, row.title, *map(cell.get, EXPOSED)) for card, row, cell in cells]
+        cells = ((card, row, card.as_json()[row.key]) for card in self._account.cards for row in ROWS)
+        rows = [(card.variant, row.key, row.title, *map(cell.get, EXPOSED)) for card, row, cell in cells]
         return Table(
             f"People exposed by {quote(self.scenario, 100)}", ("variant", "figure", "title", *EXPOSED), tuple(rows)
         )

@@ -47,7 +47,7 @@ def advice(cards: Sequence[ExposureCard]) -> str:
 
 def _people(card: ExposureCard) -> tuple[float | None, ...]:
     """Return what must be equal for two cards to be about the same people."""
-    original = [card.cells[row.figure].original for row in ROWS] if card.people == card.records else []
+    original = [card.cells[row.key].original for row in ROWS] if card.people == card.records else []
     return (card.people, card.records, *original)
 
 

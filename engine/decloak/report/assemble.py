@@ -15,7 +15,6 @@ from decloak.report.compare.attacks import attack_pairs
 from decloak.report.exposure_section import exposure_parts, frontier_section
 from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
 from decloak.report.pictures import reliability_section
-from decloak.report.risk_card import controls_of
 from decloak.report.sections import (
     attacker_section,
     attacks_section,
@@ -33,7 +32,7 @@ from decloak.rules.explain import compare_alternatives, list_findings
 from decloak.rules.load import parse_rule
 from decloak.scenario.expect import Expectation
 from decloak.store.outcomes import Exposure, exposure
-from decloak.store.results import StudyRun, attacks_of, notes_of, pooled_figures
+from decloak.store.results import StudyRun, attacks_of, notes_of
 
 SINGLING = "Compare other methods, or use a larger k or fewer items, and run the attacks again."
 NEXT = {
@@ -177,7 +176,7 @@ def page_of(
         facts=facts_of_study(study, exposed.cards[0].people if exposed.cards else None),
         verdict=findings_of(verdict, worst),
         tiles=exposed.tiles,
-        expectations=[*_expectations(connection, study), *_criteria(judged)],
+        expectations=[*_expectations(study), *_criteria(judged)],
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
@@ -185,16 +184,15 @@ def page_of(
     )
 
 
-def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[str, str]]:
+def _expectations(study: Study) -> list[tuple[str, str]]:
     """Return each expectation of each variant, with the sign of its result."""
     judged = []
     counts_of = {name for name, title in metrics_by_key().items() if title.count}
-    controls = controls_of(connection, study.runs)
     for name, runs in study.variants:
         keys = dict.fromkeys(key for run in runs for key in study.figures[run])
         over = {key: interval(study.values(runs, *key)) for key in keys}
         means, counts = ({key: getattr(over[key], part) for key in keys} for part in ("mean", "n"))
-        figures = [pooled_figures(connection, run) for run in runs]
+        figures = [study.pooled[run] for run in runs]
         shares = {
             key: interval([figure.share for of_run in figures if (figure := of_run.get(key)) is not None]).mean
             for key in keys
@@ -204,7 +202,7 @@ def _expectations(connection: sqlite3.Connection, study: Study) -> list[tuple[st
         for text in config.get("expect") or ():
             expectation = Expectation.parse(text)
             where = f"{name}: " if len(study.variants) > 1 else ""
-            holds, said = expectation.judged(means, counts, len(runs), shares, controls)
+            holds, said = expectation.judged(means, counts, len(runs), shares, study.controls)
             judged.append((SIGNS[holds], f"{where}{said}"))
     return judged
 

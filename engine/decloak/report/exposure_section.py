@@ -11,9 +11,8 @@ from decloak.report.advice import advice
 from decloak.report.page import Drawn, Section, Table, Tile, TileRow
 from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard, exposure_cards, pooled_cards
 from decloak.report.risk_tables import called_shortly, comparison_rows, costs_of, reasons, remark, unpooled
-from decloak.report.study import Study, flat
+from decloak.report.study import Study
 from decloak.report.wording import count, people, percent, whole
-from decloak.store.results import pooled_figures
 
 FIGURES = ("singled_out_2", "inferred_own")
 """The figures of people that the plots show."""
@@ -54,7 +53,7 @@ class ReleasePoint(NamedTuple):
 
 def frontier_section(cards: Sequence[ExposureCard]) -> Section | None:
     """Plot the releases of `cards`; None for fewer than two releases with both figures."""
-    title = {row.figure: row.title for row in ROWS}
+    title = {row.key: row.title for row in ROWS}
     figures = []
     of_counts = _error_points(cards)
     if len(of_counts) > 1:
@@ -206,7 +205,7 @@ def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposurePart
     pooled = called_shortly(pooled_cards(connection, study))
     chosen = pooled or cards
     said = advice(chosen) if len(chosen) > 1 else ""
-    tiles = tiles_of(chosen[0], study, _count_people_in_draw(connection, study, chosen[0])) if len(chosen) == 1 else []
+    tiles = tiles_of(chosen[0], study) if len(chosen) == 1 else []
     tables = [some for some in (pooled, cards) if len(some) > 1]
     notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
     section = Section(
@@ -217,28 +216,24 @@ def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposurePart
     return ExposureParts(tiles, section if tables else None, [said] if said else [], chosen)
 
 
-def _count_people_in_draw(connection: sqlite3.Connection, study: Study, card: ExposureCard) -> int:
-    """Return the number of people with 2 items or more who were looked up."""
-    pooled = (pooled_figures(connection, run) for run in flat(dict(study.groups)[card.variant]))
-    wholes = (one.whole for figures in pooled for (key, _), one in figures.items() if key == "exposed_2_release")
-    return int(max((whole for whole in wholes if whole is not None), default=card.people))
-
-
-def tiles_of(card: ExposureCard, study: Study, looked_up: int) -> list[Tile]:
-    """Return a tile for each figure of `TITLES` that was measured; `looked_up` people have 2 items or more."""
-    cells = dict(card.cells) | {"exposed_2": _exposed(card, study, looked_up)}
+def tiles_of(card: ExposureCard, study: Study) -> list[Tile]:
+    """Return a tile for each figure of `TITLES` that was measured."""
+    cells = dict(card.cells) | {"exposed_2": _exposed(card, study)}
     hidden = remark([card])
     tiles = [_tile(figure, cells[figure], card) for figure in TITLES if cells[figure].release is not None]
     return [*tiles[:-1], tiles[-1]._replace(foot=hidden.capitalize())] if tiles and hidden else tiles
 
 
-def _exposed(card: ExposureCard, study: Study, of: int) -> Cell:
+def _exposed(card: ExposureCard, study: Study) -> Cell:
     """Return the people exposed with 2 items, after the attack that exposes most."""
     runs = dict(study.groups)[card.variant]
     original, release = (interval(study.values(runs, f"exposed_2_{where}")) for where in ("original", "release"))
+    # Only people with 2 items or more are looked up.
+    of = study.whole(runs, "exposed_2_release")
+    of = card.people if of is None else of
     if release.mean is None:
         return Cell(of, original.mean)
-    means = {attack: interval(study.values(runs, "exposed_2", attack)).mean for attack in study.attacks}
+    means = {attack: study.mean(runs, "exposed_2", attack) for attack in study.attacks}
     after = {attack: mean for attack, mean in means.items() if mean is not None}
     if not after:
         reason = "not measured on disassociated data" if means else ""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from decloak.errors import DecloakError
-from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
 from decloak.report.page import Drawn, Section, Table
@@ -128,10 +127,9 @@ def _certain_link_table(study: Study, attacks: Sequence[str]) -> Table:
     keys = ("certain_links", "certain_links_people", "brier", "brier_baseline", "miscalibration")
     metrics = metrics_by_key()
     heads = ["attack", *(metrics[key].title for key in keys)]
-    rows = [[attack, *(number(_mean(study, attack, key), metrics[key].count) for key in keys)] for attack in attacks]
+    runs = [run.run for run in study.runs]
+    rows = [
+        [attack, *(number(study.mean(runs, key, attack), metrics[key].count) for key in keys)] for attack in attacks
+    ]
     caption = "Certain links, and error of the probabilities" + (": means over all runs" if len(study.runs) > 1 else "")
     return Table(caption, heads, rows, frozenset(range(1, len(heads))))
-
-
-def _mean(study: Study, attack: str, figure: str) -> float | None:
-    return interval(study.values([run.run for run in study.runs], figure, attack)).mean

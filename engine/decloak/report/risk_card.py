@@ -5,41 +5,25 @@ Random attacks are the baseline only. Where a figure is not known the cell says 
 store, or its mean over repetitions.
 """
 
+import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
-from typing import NamedTuple
 
 from decloak.digest import JsonObject
-from decloak.figures import Bounds
+from decloak.figures import DICTIONARY, Bounds
 from decloak.measure.kernels.advantage import wilson
-from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.kernels.statistics import Interval, interval, quantile
 from decloak.report.study import Numbers, Study, flat, setting
-from decloak.rules.load import parse_rule
 from decloak.scenario.variant import is_random
 from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, read_parts
-from decloak.store.results import StudyRun, attacks_of, release_of
+from decloak.store.results import release_of
 
-
-class Row(NamedTuple):
-    """A row of every card: the figure, its title, and its group on a page."""
-
-    figure: str
-    title: str
-    group: str
-
-
-ROWS = (
-    Row("singled_out_1", "singled out with 1 item", "singling out"),
-    Row("singled_out_2", "singled out with up to 2 items", "singling out"),
-    Row("singled_out_3", "singled out with up to 3 items", "singling out"),
-    Row("inferred_own", "item known or inferred (expected)", "inference"),
-    Row("implied", "third item implied by 2 items", "inference"),
-    Row("certain_links_people", "with a certain link (p≥0.8)", "inference"),
-)
-"""In the order of the card."""
+CERTAIN_LINKS = "certain_links_people"
+ON_CARD = {"singled_out_1", "singled_out_2", "singled_out_3", "inferred_own", "implied", CERTAIN_LINKS}
+ROWS = tuple(metric for metric in DICTIONARY if metric.key in ON_CARD)
+"""The rows of every card, in their order."""
 
 UNKNOWN = "the originals were not given"
 IN_FILES = "the clusters are in files"
@@ -51,8 +35,6 @@ RELEASE, RANDOM = "release", "random"
 """Sources of the figure after an attack, in addition to the names of attacks."""
 WIDEST = 0.25
 """The mean share of all items in a label from which a release reveals almost nothing of its people."""
-QUANTILE = NormalDist().inv_cdf(0.975)
-"""The quantile of intervals of 95%."""
 
 
 @dataclass(frozen=True)
@@ -123,19 +105,15 @@ class ExposureCard:
 
     def bounds_of(self, count: float) -> tuple[float, float]:
         """Return Wilson's interval of a count of its people, if they are a sample."""
-        drawn = self.people * (self.records - 1) / (self.records - self.people)  # the more of all, the surer
-        low, high = wilson(count / self.people, QUANTILE**2 / drawn)
+        # Drawn without replacement: the larger the part of all people, the surer is the count.
+        drawn = self.people * (self.records - 1) / (self.records - self.people)
+        low, high = wilson(count / self.people, quantile(math.inf, 0.025) ** 2 / drawn)
         return low * self.people, high * self.people
 
     def around(self, count: Interval | None, of: int | None = None) -> Interval | None:
         """Return a count with the interval of a sample, if it is of one; `of` is the number of people counted."""
-        if (
-            of not in (None, self.people)
-            or count is None
-            or count.mean is None
-            or count.low is not None
-            or not self.sampled
-        ):
+        of_others = of not in (None, self.people)
+        if of_others or count is None or count.mean is None or count.low is not None or not self.sampled:
             return count
         low, high = self.bounds_of(count.mean)
         return count._replace(low=low, high=high)
@@ -158,16 +136,14 @@ class ExposureCard:
 
 def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """Return the card of each variant of some runs in which people were counted."""
-    controls = controls_of(connection, study.runs)
-    cards = (exposure_card(connection, study, name, numbers, controls) for name, numbers in study.variants)
+    cards = (exposure_card(connection, study, name, numbers) for name, numbers in study.variants)
     return [card for card in cards if card is not None]
 
 
 def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """Pool the cards of variants that differ in their data set alone, if these have equally many people."""
-    controls = controls_of(connection, study.runs)
     alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
-    cards = (exposure_card(connection, study, name, runs, controls) for name, runs in alike)
+    cards = (exposure_card(connection, study, name, runs) for name, runs in alike)
     return [
         replace(card, data_sets=len(runs), name=card.name.rpartition(", over ")[0] or card.name)
         for card, (_, runs) in zip(cards, alike, strict=True)
@@ -175,88 +151,71 @@ def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureC
     ]
 
 
-def controls_of(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> set[str]:
-    """Return the random attacks and negative controls: comparisons, and no danger to people."""
-    attacks = {attack.label: attack for run in runs for attack in attacks_of(connection, run.run)}
-    return {
-        label for label, attack in attacks.items() if attack.control is not None or parse_rule(attack.text).is_random
-    }
-
-
-def exposure_card(
-    connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers, controls: set[str]
-) -> ExposureCard | None:
+def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, runs: Numbers) -> ExposureCard | None:
     """Return the card of one variant over its repetitions, or of several over their data sets."""
-    people = _published(study, runs, "people").mean
+    people = study.mean(runs, "people")
     if people is None:
         return None
     every = flat(runs)
     release = release_of(connection, every[-1])
     known = knows_originals(connection, release)
     of = round(people)
-    attacks = [attack for attack in study.attacks if attack not in controls]
+    attacks = [attack for attack in study.attacks if attack not in study.controls]
     unknown = IN_FILES if read_parts(connection, dataset_of(connection, release)) else UNKNOWN
-    cells = {row.figure: _cell(study, runs, row.figure, attacks, of, known, unknown) for row in ROWS}
+    cells = {row.key: _cell(study, runs, row.key, attacks, of, known, unknown) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
-    hidden, taken = _published(study, runs, "hidden").mean, None
+    hidden, taken = study.mean(runs, "hidden"), None
     configs = [run.config for run in study.runs if run.run in every]
     if any(setting(config, "data.published.marked") is False for config in configs):
         hidden, taken = None, hidden
-    wide = _published(study, runs, "label_share").mean
+    wide = study.mean(runs, "label_share")
     return ExposureCard(
         variant, of, records, cells, hidden, releases, variant,
         uniform=wide is not None and wide >= WIDEST, random=any(map(is_random, configs)), taken_for_hidden=taken,
-        exposed=_exposed(study, runs, attacks), error=_published(study, runs, "count_error").mean,
+        exposed=_exposed(study, runs, attacks), error=study.mean(runs, "count_error"),
     )  # fmt: skip
 
 
 def _exposed(study: Study, runs: Numbers, attacks: Sequence[str]) -> float | None:
     """Return the people exposed by 3 random items, by the release or the strongest attack."""
-    means = [_published(study, runs, "exposed_3_release").mean]
-    means += [interval(study.values(runs, "exposed_3", attack)).mean for attack in attacks]
+    means = [study.mean(runs, "exposed_3_release")]
+    means += [study.mean(runs, "exposed_3", attack) for attack in attacks]
     return max((mean for mean in means if mean is not None), default=None)
-
-
-def _published(study: Study, runs: Numbers, name: str, of: int | None = None) -> Interval:
-    """Return the mean of a figure of the release alone."""
-    values = study.values(runs, name)
-    return interval(values) if of is None else people_interval(values, of)
 
 
 def _cell(
     study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, unknown: str
 ) -> Cell:  # fmt: skip
-    if figure == "certain_links_people":
-        return _certain_links(study, runs, attacks)
-    original = _published(study, runs, f"{figure}_original").mean
-    release = _published(study, runs, f"{figure}_release", of)
+    if figure == CERTAIN_LINKS:
+        of = max(study.sizes.get(run) or 0 for run in flat(runs))
+        attack, links = _strongest(study, runs, figure, attacks, of) or (None, None)
+        return Cell(of, after=links, attack=attack, source=attack, reason=None if attack else UNSURE)
+    original = study.mean(runs, f"{figure}_original")
+    release = people_interval(study.values(runs, f"{figure}_release"), of)
     if release.mean is None:
-        measured = known and _published(study, runs, "singled_out_1_release").mean is not None
+        measured = known and study.mean(runs, "singled_out_1_release") is not None
         return Cell(of, original, reason=NO_RECORD if measured else unknown)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
-    of_attacks = {attack: study.values(runs, figure, attack) for attack in attacks}
-    reached = {attack: values for attack, values in of_attacks.items() if any(value is not None for value in values)}
-    if not reached:
+    strongest = _strongest(study, runs, figure, attacks, of)
+    if strongest is None:
         return Cell(of, original, release, reason=NOBODY)
-    means = {attack: _interval_of_largest(values, of, len(reached)) for attack, values in reached.items()}
-    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
-    baseline = interval(study.values(runs, f"{figure}_baseline", attack)).mean
+    attack, after = strongest
+    baseline = study.mean(runs, f"{figure}_baseline", attack)
     source = _source(after.mean or 0.0, release.mean, baseline, attack)
     return Cell(of, original, release, after, baseline, attack, source, None if known else f"at least: {UNKNOWN}")
 
 
-def _certain_links(study: Study, runs: Numbers, attacks: Sequence[str]) -> Cell:
-    """Return the people with a certain link by the attack that gives most; the release alone gives none."""
-    of = max(study.sizes.get(run) or 0 for run in flat(runs))
-    values = {attack: study.values(runs, "certain_links_people", attack) for attack in attacks}
+def _strongest(
+    study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int
+) -> tuple[str, Interval] | None:
+    """Return the attack that finds most people, and its mean over repetitions; None if no attack has the figure."""
+    values = {attack: study.values(runs, figure, attack) for attack in attacks}
     reached = {attack: some for attack, some in values.items() if any(value is not None for value in some)}
-    if not reached:
-        return Cell(of, reason=UNSURE)
-    means = {attack: _interval_of_largest(some, of, len(reached)) for attack, some in reached.items()}
-    attack, after = max(means.items(), key=lambda entry: entry[1].mean or 0.0)
-    return Cell(of, after=after, attack=attack, source=attack)
+    # The largest of several means is large by chance too, so that the level allows for all of them.
+    means = {attack: people_interval(some, of, 1 - 0.05 / len(reached)) for attack, some in reached.items()}
+    return max(means.items(), key=lambda entry: entry[1].mean or 0.0, default=None)
 
 
 def _source(after: float, release: float, baseline: float | None, attack: str) -> str:
@@ -264,11 +223,6 @@ def _source(after: float, release: float, baseline: float | None, attack: str) -
     if after <= release:
         return RELEASE
     return RANDOM if baseline is not None and after <= baseline else attack
-
-
-def _interval_of_largest(values: Sequence[float | None], of: int, considered: int) -> Interval:
-    """Return the mean over repetitions, for the attack that finds most among those that its level allows for."""
-    return people_interval(values, of, 1 - 0.05 / considered)
 
 
 def people_interval(values: Sequence[float | None], of: int, level: float = 0.95) -> Interval:

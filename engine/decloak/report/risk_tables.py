@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.kernels.statistics import Interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
@@ -33,7 +33,7 @@ def costs_of(study: Study) -> Costs:
     costs: dict[str, dict[str, float | None]] = {}
     for variant, runs in study.groups:
         for figure in COSTS:
-            mean = interval(study.values(runs, figure)).mean
+            mean = study.mean(runs, figure)
             if mean is not None:
                 costs.setdefault(variant, {})[titles[figure].title] = mean
     return costs
@@ -42,7 +42,7 @@ def costs_of(study: Study) -> Costs:
 def card_rows(card: ExposureCard) -> Table:
     """Return the people that one release exposes: a row for each figure, and why a figure is not there."""
     head = [f"People exposed, of {card.people:,}", "original", "release", "after attack", "baseline"]
-    return [*head, "strongest attack"], [[row.title, *_line(card, card.cells[row.figure])] for row in ROWS]
+    return [*head, "strongest attack"], [[row.title, *_line(card, card.cells[row.key])] for row in ROWS]
 
 
 def _line(card: ExposureCard, cell: Cell) -> list[str | None]:
@@ -144,11 +144,11 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
     The first line is the original data, where these are the same.
     """
     titles = list(dict.fromkeys(title for of_variant in costs.values() for title in of_variant))
-    shown = [row for row in ROWS[1:] if any(card.cells[row.figure].worst for card in cards)]
+    shown = [row for row in ROWS[1:] if any(card.cells[row.key].worst for card in cards)]
     counted = len({card.people for card in cards}) > 1
     head = ["variant", *(["people"] if counted else []), *(row.title for row in shown), "hidden", *titles]
     rows: list[list[str | None]] = []
-    raw = [{card.cells[row.figure].original for card in cards} for row in shown]
+    raw = [{card.cells[row.key].original for card in cards} for row in shown]
     if all(len(values) == 1 for values in raw) and any(values != {None} for values in raw):
         rows.append(
             [
@@ -163,7 +163,7 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
         priced = costs.get(card.variant, {})
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
         hidden = None if card.hidden is None else percent(card.hidden)
-        cells = [_cell(card.cells[row.figure], people if card.data_sets > 1 else _mean_of) for row in shown]
+        cells = [_cell(card.cells[row.key], people if card.data_sets > 1 else _mean_of) for row in shown]
         rows.append([card.name, *([f"{card.people:,}"] if counted else []), *cells, hidden, *lost])
     return head, rows
 
@@ -184,7 +184,7 @@ def reasons(cards: Sequence[ExposureCard]) -> list[str]:
     variants: dict[str, dict[str, None]] = {}
     for card in cards:
         for row in ROWS:
-            cell = card.cells[row.figure]
+            cell = card.cells[row.key]
             if cell.worst is None and cell.reason is not None:
                 variants.setdefault(f"{row.title}: {cell.reason}", {})[card.name] = None
         if card.taken_for_hidden is not None:

@@ -224,18 +224,14 @@ def _attack_table(
     ]
     heads = [*(["variant"] if study.varied else []), "attack", "knows", *(title.title for title in titles)]
     numeric = frozenset(range(len(heads) - len(titles), len(heads)))
-    drawn = [(_share(study, runs, attack), _mean(study, runs, attack, "baseline")) for _, runs, attack in placed]
+    drawn = [(_share(study, runs, attack), study.mean(runs, "baseline", attack)) for _, runs, attack in placed]
     return Table(caption, heads, rows, numeric, drawn if bars and any(share is not None for share, _ in drawn) else ())
 
 
 def _share(study: Study, runs: Numbers, attack: str) -> float | None:
     """Return the share of correct results, whichever form the release has."""
-    means = (_mean(study, runs, attack, name) for name in SHARES)
+    means = (study.mean(runs, name, attack) for name in SHARES)
     return next((mean for mean in means if mean is not None), None)
-
-
-def _mean(study: Study, runs: Numbers, attack: str | None, measure: str | None) -> float | None:
-    return interval(study.values(runs, measure or "", attack)).mean
 
 
 def sweep_section(study: Study) -> Section | None:

@@ -6,7 +6,7 @@ and the mean of the baseline if the figure has one.
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
+from decloak.rules.load import parse_rule
 from decloak.scenario.plots import ATTACK, Plot
 from decloak.scenario.sweep import compact, short_names
 from decloak.scenario.variant import DATA_SET_KEYS, data_set_keys, pool_variants
-from decloak.store.results import StudyRun, attacks_of, pooled_figures, records_of
+from decloak.store.results import PooledFigure, StudyRun, attacks_of, pooled_figures, records_of
 
 Numbers = Sequence[int] | Sequence[tuple[int, ...]]
 """Runs that repeat each other, or the repetitions of several data sets, which count as one each by their mean."""
@@ -54,14 +55,21 @@ class Study:
     """How many records the release of each run has."""
     knows: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """The knowledge level of each attack of each run."""
+    controls: frozenset[str] = frozenset()
+    """The random attacks and negative controls: comparisons, and no danger to people."""
+    pooled: Mapping[int, Mapping[tuple[str, str], PooledFigure]] = field(default_factory=dict)
+    """The figures with the counts that they are ratios of."""
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> "Study":
-        figures = {run.run: pooled_figures(connection, run.run) for run in runs}
-        values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in figures.items()}
+        pooled = {run.run: pooled_figures(connection, run.run) for run in runs}
+        values = {run: {key: figure.value for key, figure in of_run.items()} for run, of_run in pooled.items()}
         sizes = {run.run: records_of(connection, run.run) for run in runs}
-        knows = {(run.run, attack.label): attack.knows for run in runs for attack in attacks_of(connection, run.run)}
-        return cls(tuple(runs), values, sizes, knows)
+        ran = {(run.run, attack.label): attack for run in runs for attack in attacks_of(connection, run.run)}
+        knows = {key: attack.knows for key, attack in ran.items()}
+        newest = {label: attack for (_, label), attack in ran.items()}
+        controls = (label for label, attack in newest.items() if attack.control or parse_rule(attack.text).is_random)
+        return cls(tuple(runs), values, sizes, knows, frozenset(controls), pooled)
 
     @cached_property
     def varied(self) -> dict[str, list[Any]]:
@@ -102,8 +110,8 @@ class Study:
                 variant = name.rpartition("over ")[0].removesuffix(", ")
                 pooled.append(run._replace(variant=variant, config={**run.config, "data": data}))
                 keys = dict.fromkeys(key for number in numbers for key in self.figures[number])
-                figures[run.run] = {key: interval(self.values(numbers, *key)).mean for key in keys}
-        return Study(tuple(pooled), figures, self.sizes, self.knows) if pooled else None
+                figures[run.run] = {key: self.mean(numbers, *key) for key in keys}
+        return replace(self, runs=tuple(pooled), figures=figures) if pooled else None
 
     @property
     def groups(self) -> list[tuple[str, Numbers]]:
@@ -130,6 +138,15 @@ class Study:
             else self._value(numbers, measure, attack)
             for numbers in runs
         ]  # fmt: skip
+
+    def mean(self, runs: Numbers, measure: str, attack: str | None = None) -> float | None:
+        """Return the mean of `values`."""
+        return interval(self.values(runs, measure, attack)).mean
+
+    def whole(self, runs: Numbers, measure: str) -> int | None:
+        """Return the number of things that a figure was counted among, the largest of some runs."""
+        figures = (figure for run in flat(runs) for (name, _), figure in self.pooled[run].items() if name == measure)
+        return max((round(figure.whole) for figure in figures if figure.whole is not None), default=None)
 
     def _value(self, run: int, measure: str, attack: str | None) -> float | None:
         if attack is not None:

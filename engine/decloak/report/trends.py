@@ -10,7 +10,7 @@ interval after its two means.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ def _selected(study: Study, where: Mapping[str, object]) -> Study:
     runs = tuple(
         run for run in study.runs if all(compact(setting(run.config, key)) == compact(where[key]) for key in where)
     )
-    return Study(runs, study.figures, study.sizes)
+    return replace(study, runs=runs)
 
 
 def _along(study: Study, trend: Trend, key: str) -> Iterator[_Line]:

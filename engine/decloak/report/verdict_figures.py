@@ -10,10 +10,10 @@ from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.measure.coverage import LEAST
 from decloak.measure.kernels.advantage import repetitions_needed, wilson
-from decloak.measure.kernels.statistics import Interval, interval, quantile
+from decloak.measure.kernels.statistics import Interval, quantile
 from decloak.releases.registry import form_of
 from decloak.report.compare.attacks import AttackAdvantage, advantages_of, attacks_with_baseline
-from decloak.report.risk_card import RELEASE, ExposureCard, controls_of, exposure_cards
+from decloak.report.risk_card import RELEASE, ExposureCard, exposure_cards
 from decloak.report.study import Study
 from decloak.report.verdict import (
     MOST_ADVANTAGE,
@@ -29,7 +29,7 @@ from decloak.report.verdict import (
 from decloak.rules.load import parse_rule
 from decloak.scenario.criteria import JudgedCriteria, judged_criteria
 from decloak.store.reading import knows_originals
-from decloak.store.results import attacks_of, pooled_figures, release_of
+from decloak.store.results import attacks_of, release_of
 
 KNOWN_ITEMS = (1, 2, 3)
 FEW_AT_PLACE = 4
@@ -85,10 +85,10 @@ class Judged:
 
 def judged_variants(connection: sqlite3.Connection, study: Study) -> list[Judged]:
     """Return the decision about every variant of some runs, in their order."""
-    learned = attacks_with_baseline(connection, study.runs)
+    learned = attacks_with_baseline(connection, study)
     leads = advantages_of(connection, study.runs, learned)
     cards = {card.variant: card for card in exposure_cards(connection, study)}
-    reader = _Reader(connection, study, learned, leads, cards, controls_of(connection, study.runs))
+    reader = _Reader(connection, study, learned, leads, cards)
     return [reader.judged(name, runs) for name, runs in study.variants]
 
 
@@ -99,7 +99,6 @@ class _Reader:
     attacks: Sequence[str]
     leads: Sequence[AttackAdvantage]
     cards: Mapping[str, ExposureCard]
-    controls: set[str]
 
     def judged(self, name: str, runs: Sequence[int]) -> Judged:
         figures = self._figures(name, runs)
@@ -110,7 +109,7 @@ class _Reader:
         form = form_of(self.connection, release).name
         config = next(run.config for run in self.study.runs if run.run == runs[-1])
         claims = {
-            attack: max((self._mean(runs, key, attack).mean or 0.0) for key in ("eliminated", "assigned", "findings"))
+            attack: max((self.study.mean(runs, key, attack) or 0.0) for key in ("eliminated", "assigned", "findings"))
             for attack in self.attacks
         }
         return Settings(
@@ -122,40 +121,37 @@ class _Reader:
             originals=knows_originals(self.connection, release),
             form=form,
             card=self.cards.get(name),
-            count_error=self._mean(runs, "count_error").mean,
+            count_error=self.study.mean(runs, "count_error"),
             knowledge_levels=self._levels(runs),
             levels_elsewhere=self._levels({run for run, _ in self.study.knows}.difference(runs)),
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
             claims=claims,
-            accepted=judged_criteria(
-                config, form, [pooled_figures(self.connection, run) for run in runs], self.controls
-            ),
+            accepted=judged_criteria(config, form, [self.study.pooled[run] for run in runs], self.study.controls),
         )
 
     def _levels(self, runs: Collection[int]) -> frozenset[str]:
         known = (knows for (run, _), knows in self.study.knows.items() if run in runs)
         return frozenset(level for knows in known for level in knows.split(" + "))
 
-    def _mean(self, runs: Sequence[int], key: str, attack: str | None = None) -> Interval:
-        return interval(self.study.values(runs, key, attack))
-
     def _figures(self, name: str, runs: Sequence[int]) -> Figures:
         card = self.cards.get(name)
         records = 0 if card is None else card.records
         form = form_of(self.connection, release_of(self.connection, runs[-1])).name
-        chunks, members = form == FormName.DISASSOCIATED, People(self._mean(runs, "revealed_by_members").mean)
+        chunks, members = form == FormName.DISASSOCIATED, People(self.study.mean(runs, "revealed_by_members"))
         no_members = form in (FormName.DISASSOCIATED, FormName.ITEMSETS)
         return Figures(
             people=0 if card is None else card.people,
-            identifiers=People(self._mean(runs, "reidentified_by_id").mean),
-            row_order=People(at_place(self._mean(runs, "reidentified_by_order").mean, records)),
+            identifiers=People(self.study.mean(runs, "reidentified_by_id")),
+            row_order=People(at_place(self.study.mean(runs, "reidentified_by_order"), records)),
             member_order=People(applies=False) if no_members else members,
             singled_out={q: self._released(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             after_attack={q: self._worst(runs, f"singled_out_{q}", card) for q in KNOWN_ITEMS},
             exposed={q: self._people_in_draw(runs, f"exposed_{q}") for q in KNOWN_ITEMS},
             implied=self._worst(runs, "implied", card),
-            implied_outside=People(self._mean(runs, "implied_control").mean, of=self._largest(runs, "implied_control")),
+            implied_outside=People(
+                self.study.mean(runs, "implied_control"), of=self.study.whole(runs, "implied_control")
+            ),
             certain_links=self._certain_link_people(runs),
             covered=self._by_attack(runs, "vulnerable_records") if chunks else People(applies=False),
             inference={ending: self._inference(runs, ending) for ending in MOST_INFERENCE},
@@ -166,7 +162,7 @@ class _Reader:
 
     def _worst(self, runs: Sequence[int], key: str, card: ExposureCard | None) -> People:
         """Read a number of people, as the release or the strongest attack has it, whichever is more."""
-        original = self._mean(runs, f"{key}_original").mean
+        original = self.study.mean(runs, f"{key}_original")
         cell = None if card is None else card.cells.get(key)
         if card is not None and cell is not None:
             worst = card.around(cell.worst)
@@ -178,33 +174,22 @@ class _Reader:
 
     def _released(self, runs: Sequence[int], key: str, card: ExposureCard | None) -> People:
         """Read a number of people, as the release alone has it."""
-        original, release = (self._mean(runs, f"{key}{way}") for way in ("_original", "_release"))
-        bounds = None if card is None or not card.sampled else card.around(release._replace(low=None, high=None))
-        return People(release.mean, original.mean, None if bounds is None else bounds.high)
-
-    def _largest(self, runs: Sequence[int], key: str) -> int | None:
-        """Return the number of people that a figure was counted among, the largest of all runs."""
-        wholes = [self._of(run, key) for run in runs]
-        known = [whole for whole in wholes if whole is not None]
-        return round(max(known)) if known else None
+        original, release = (self.study.mean(runs, f"{key}{way}") for way in ("_original", "_release"))
+        around = None if card is None or not card.sampled else card.around(Interval(release, None, None, 1))
+        return People(release, original, None if around is None else around.high)
 
     def _people_in_draw(self, runs: Sequence[int], key: str) -> People:
         """Read a number of people among those who were looked up, with Wilson's bound where these are a sample."""
-        release, original = (self._mean(runs, f"{key}_{way}").mean for way in ("release", "original"))
+        release, original = (self.study.mean(runs, f"{key}_{way}") for way in ("release", "original"))
         found = self._by_attack(runs, key)
         found = People(release) if found.count is None else found
-        of = self._largest(runs, f"{key}_release")
+        of = self.study.whole(runs, f"{key}_release")
         if found.count is None or of is None:
             return People()
         sampled = of < max(self.study.sizes.get(run, 0) for run in runs)
         high = of * wilson(found.count / of, quantile(math.inf, 0.025) ** 2 / of)[1] if sampled and of else None
         attack = found.attack if release is None or found.count > release else ""
         return People(found.count, original, high, attack, of=of)
-
-    def _of(self, run: int, key: str) -> float | None:
-        """Return the number of people that a figure counts."""
-        figures = pooled_figures(self.connection, run)
-        return next((figure.whole for (name, _), figure in figures.items() if name == key), None)
 
     def _certain_link_people(self, runs: Sequence[int]) -> People:
         """Read the people with a certain link; without an attack that has probabilities the count is zero."""
@@ -214,15 +199,15 @@ class _Reader:
 
     def _by_attack(self, runs: Sequence[int], key: str) -> People:
         """Read the largest number of people that some attack gives."""
-        attacks = [attack for attack in self.study.attacks if attack not in self.controls]
-        counts = {attack: count for attack in attacks if (count := self._mean(runs, key, attack).mean) is not None}
+        attacks = [attack for attack in self.study.attacks if attack not in self.study.controls]
+        counts = {attack: count for attack in attacks if (count := self.study.mean(runs, key, attack)) is not None}
         attack = max(counts, key=lambda attack: counts[attack], default="")
         return People(counts.get(attack), attack=attack)
 
     def _inference(self, runs: Sequence[int], ending: str) -> Advantage:
         """Read the largest inference advantage over the numbers of known items."""
         found = [
-            Advantage(*(self._mean(runs, f"{key}{part}").mean for part in ("", "_low", "_high")))
+            Advantage(*(self.study.mean(runs, f"{key}{part}") for part in ("", "_low", "_high")))
             for key in (f"inference_advantage_{q}{ending}" for q in KNOWN_ITEMS)
         ]
         known = [advantage for advantage in found if advantage.mean is not None]
@@ -244,8 +229,8 @@ class _Reader:
 
     def _coverage(self, runs: Sequence[int], attack: str) -> tuple[float | None, float]:
         """Read what share of its pairs an attack knows something of, or of its cells where it has no pairs."""
-        least = self._mean(runs, "coverage_least", attack).mean
-        shares = (self._mean(runs, key, attack).mean for key in ("coverage_pairs", "coverage_occurrences"))
+        least = self.study.mean(runs, "coverage_least", attack)
+        shares = (self.study.mean(runs, key, attack) for key in ("coverage_pairs", "coverage_occurrences"))
         # An attack without either needs no scores.
         return next((share for share in shares if share is not None), 1.0), LEAST if least is None else least
 

@@ -26,7 +26,6 @@ from decloak.measure.kernels.advantage import (
     total,
 )
 from decloak.measure.kernels.statistics import Interval
-from decloak.report.risk_card import controls_of
 from decloak.report.risk_tables import short_titles
 from decloak.report.study import Study
 from decloak.report.wording import interval_of, listed, points
@@ -70,12 +69,11 @@ class AttackAdvantage:
         return len(set(self.repetitions)) > 1
 
 
-def attacks_with_baseline(connection: sqlite3.Connection, runs: Sequence[StudyRun]) -> list[str]:
-    """Return the attacks of `runs` that make claims, without random attacks and controls."""
-    controls = controls_of(connection, runs)
-    attacks = (attack for run in runs for attack in attacks_of(connection, run.run))
+def attacks_with_baseline(connection: sqlite3.Connection, study: Study) -> list[str]:
+    """Return the attacks of `study` that make claims, without random attacks and controls."""
+    attacks = (attack for run in study.runs for attack in attacks_of(connection, run.run))
     claiming = (attack.label for attack in attacks if _makes_claims(connection, attack))
-    return [label for label in dict.fromkeys(claiming) if label not in controls]
+    return [label for label in dict.fromkeys(claiming) if label not in study.controls]
 
 
 def _makes_claims(connection: sqlite3.Connection, attack: RunAttack) -> bool:
@@ -176,7 +174,7 @@ class AttackPair:
 
 def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPair]:
     """Compare every two attacks of every variant with ground truth, with an interval of the difference."""
-    attacks = attacks_with_baseline(connection, study.runs)
+    attacks = attacks_with_baseline(connection, study)
     by_run = {run.run: _recovered(connection, run.run) for run in study.runs}
     groups = {
         name: [_of_data_set(by_run, runs) if isinstance(runs, tuple) else by_run[runs] for runs in group]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from decloak.data.formats.lines import json_text, json_value, read_lines
 from decloak.errors import DecloakError, quote
 from decloak.figures import REAL, SHARE, SIGNED, Direction, Metric
-from decloak.measure.kernels.statistics import Interval, interval, paired_difference
+from decloak.measure.kernels.statistics import Interval, paired_difference
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.pipeline.run import Measure, RunVariant, over_repetitions
 from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard
@@ -69,7 +69,7 @@ class RunComparison:
     def _means(self, runs: Sequence[StudyRun]) -> dict[FigureKey, float | None]:
         keys = dict.fromkeys(key for run in runs for key in self.study.figures[run.run])
         numbers = [run.run for run in runs]
-        return {key: interval(self.study.values(numbers, *key)).mean for key in keys}
+        return {key: self.study.mean(numbers, *key) for key in keys}
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -141,9 +141,9 @@ class RunComparison:
     def _in_people(self, *cards: ExposureCard) -> Iterator[FigureChange]:
         """Yield the rows of two cards that differ, each by the attack that exposes most people, or by the release."""
         for row in ROWS:
-            keys = [_worst_key(row.figure, card.cells[row.figure]) for card in cards]
+            keys = [_worst_key(row.key, card.cells[row.key]) for card in cards]
             known = [key for key in keys if key is not None]
-            means = [card.cells[row.figure].worst for card in cards]
+            means = [card.cells[row.key].worst for card in cards]
             values = [None if mean is None else mean.mean for mean in means]
             if len(known) < 2 or values[0] == values[1]:
                 continue
