@@ -10,11 +10,9 @@ import pytest
 
 import decloak
 from decloak.advice import advising
-from decloak.advice.advising import advise
-from decloak.advice.candidates import Candidate, Inputs, Untried, candidates_for
-from decloak.advice.decision import Tried, hides_everything
+from decloak.advice.advising import Bench, advise
+from decloak.advice.candidates import Candidate, Inputs, Tried, Untried, candidates_for, hides_everything
 from decloak.advice.screen import LINES, WIDTH, Advice, _people, listing
-from decloak.advice.trial import Bench
 from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
 from decloak.scenario.criteria import PRESETS, Accepted, Ranged, accepted

@@ -13,8 +13,8 @@ from decloak.attacker.cell_features import Occurrences, cell_features
 from decloak.attacker.selftrained import _drop_shared_words, _random_order, _reorder, _restore_order
 from decloak.measure.kernels.advantage import ClaimCounts
 from decloak.pipeline.validate import plans
-from decloak.report.account import account_of
 from decloak.report.compare.attacks import _survives
+from decloak.report.verdict_lines import account_of
 from decloak.rules.load import Catalogue
 from decloak.rules.reassociate import fitted
 from decloak.rules.reassociate.fitted import NegativeControl

@@ -13,12 +13,11 @@ import pytest
 import decloak
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import advice as advice_module
-from decloak.report.account import account_of
 from decloak.report.advice import advice, dominating
 from decloak.report.risk_card import NOBODY, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
 from decloak.report.verdict_figures import at_place, judged_variants
-from decloak.report.verdict_lines import LIMITS
+from decloak.report.verdict_lines import LIMITS, account_of
 from decloak.report.wording import attacker_phrase
 from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs

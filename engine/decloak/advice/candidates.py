@@ -1,12 +1,18 @@
-"""Candidates: ways to publish that are tried, in the order of trying, and those not applicable, with the reason."""
+"""Candidates: ways to publish that are tried, in the order of trying, and the decision between them.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+The candidate with the lowest error of those that meet all criteria leads, or else the nearest one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, product, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decloak.digest import Config
+
+if TYPE_CHECKING:  # the command line reads READERS alone
+    from decloak.scenario.criteria import Criterion, Figures, State
 
 KS, SIZES = (11, 5, 3), (1_000, 200, 50, 5_000)
 BOUNDS = ((5, 3), (11, 3), (5, 2), (11, 2))
@@ -19,6 +25,8 @@ COUNTS = ("itemsets", "synthetic")
 """The kinds of methods for readers who only count: they publish no record of a person."""
 FEW_RECORDS: Config = {"rule": "km_violation", "k": 5, "m": 2}
 """The attack of least cost on generalised records. Methods without a k or an m of their own need it with both."""
+OF_ATTACKS = ("certain_links",)
+"""Figures that only attacks have."""
 PLAIN = ("suppression", "generalisation", "disassociation", "coat", *COUNTS)
 """The kinds of methods, the plainest first: it wins where nothing else differs."""
 
@@ -37,10 +45,6 @@ class Candidate:
         """True if readers can count with the release, and get no record of a person."""
         return self.kind in COUNTS
 
-    @property
-    def plainness(self) -> int:
-        return PLAIN.index(self.kind)
-
 
 class Untried(NamedTuple):
     """A way that was not tried, and the reason."""
@@ -58,7 +62,6 @@ class Inputs(NamedTuple):
 
     hierarchies: Sequence[str] = ()
     constraints: str | None = None
-    hierarchy_format: str = "paths"
     sensitive: Sequence[str] = ()
     relate: Any = None
     columns: Sequence[str] = ()
@@ -86,7 +89,7 @@ def _disassociated(records: int) -> Iterator[Candidate]:
 
 def _trees(inputs: Inputs) -> list[tuple[str, Config]]:
     """Return the hierarchies to generalise in, by their names."""
-    given = [(Path(name).name, {"file": name, "format": inputs.hierarchy_format}) for name in inputs.hierarchies]
+    given = [(Path(name).name, {"file": name, "format": "paths"}) for name in inputs.hierarchies]
     related = [] if inputs.relate is None else [("relatedness", {"by": "relatedness", "relate": inputs.relate})]
     return [*given, *related, *((by, {"by": by}) for by in HIERARCHIES)]
 
@@ -151,3 +154,113 @@ def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
         "your hierarchy": not inputs.hierarchies and "none given",
     }
     return [*(Untried(name, reason) for name, reason in lacking.items() if reason), *untried]
+
+
+NO_COUNTS, NO_RECORDS = 0.9, 0.99
+"""The error from which no counts are left, and the share hidden from which a disassociated release has no records.
+
+A generalised release may hide all of its items and still show labels.
+"""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate and its figures. `attacks` are all that can run, or empty after the one of least cost alone.
+
+    `sections` are those of the scenario that gave the figures.
+    """
+
+    candidate: Candidate
+    figures: "Figures"
+    sections: Config = field(default_factory=dict)
+    attacks: Sequence[str] = ()
+    run: int = 0
+    """The run in the store."""
+
+    @property
+    def attacked(self) -> bool:
+        """True if all attacks that can run were run."""
+        return bool(self.attacks)
+
+    @property
+    def error(self) -> float:
+        return self.figures["count_error"].value
+
+    def states(self, criteria: Sequence["Criterion"]) -> "dict[str, State]":
+        """Return the state of each criterion by its figure."""
+        return {criterion.figure: criterion.state(self.figures) for criterion in criteria}
+
+    def meets(self, criteria: Sequence["Criterion"]) -> bool:
+        return all(state == "met" for state in self.states(criteria).values()) and not hides_everything(self)
+
+    def costs(self, criteria: Sequence["Criterion"]) -> tuple[float, ...]:
+        """Return what a better candidate has less of: the error, and each figure of a criterion in limits."""
+        return (self.error, *(criterion.ratio(self.figures) for criterion in criteria))
+
+    def distance(self, criteria: Sequence["Criterion"]) -> tuple[float, float]:
+        """Return the largest figure in limits, then the error: the nearest candidate has the least."""
+        return max(self.costs(criteria)[1:], default=0.0), self.error
+
+
+def hides_everything(tried: Tried) -> bool:
+    """Tell whether a release shows nothing that a reader could use."""
+    hidden = tried.figures.get("hidden")
+    split = tried.candidate.kind == "disassociation" and hidden is not None
+    return tried.error >= NO_COUNTS or (split and hidden is not None and hidden.value >= NO_RECORDS)
+
+
+def dominates(one: Tried, other: Tried, criteria: Sequence["Criterion"]) -> bool:
+    """Tell whether one candidate is at most as bad as another in every figure, and better in one."""
+    costs, others = one.costs(criteria), other.costs(criteria)
+    return all(a <= b for a, b in zip(costs, others, strict=True)) and costs != others
+
+
+def undominated(tried: Sequence[Tried], criteria: Sequence["Criterion"]) -> list[Tried]:
+    """Return the candidates that show something and are not dominated by another."""
+    left = [one for one in tried if not hides_everything(one)]
+    return [one for one in left if not any(dominates(other, one, criteria) for other in left)]
+
+
+Differ = Callable[[Tried, Tried, int], bool]
+"""Tells whether the errors of two candidates differ beyond chance, of so many pairs that are compared."""
+
+
+def chosen(tried: Sequence[Tried], criteria: Sequence["Criterion"], differ: Differ) -> tuple[Tried | None, bool]:
+    """Return the candidate to lead with, and whether it meets all criteria; None where each one hides everything.
+
+    Candidates that meet all criteria come first, sorted by their error. Among errors that do not `differ` from the
+    lowest, it is the candidate that exposes fewer people, then hides less, then has the plainer method. If none meets
+    all criteria, the nearest one leads: its worst figure, in limits, is the smallest.
+    """
+    left = undominated(tried, criteria)
+    meeting = [one for one in left if one.meets(criteria)]
+    if meeting:
+        first, *others = sorted(meeting, key=lambda one: one.error)
+        equal = [first, *(one for one in others if not differ(first, one, len(others)))]
+        return min(equal, key=_among_equals), True
+    if not left:
+        return None, False
+    return min(left, key=lambda one: one.distance(criteria)), False
+
+
+def _among_equals(tried: Tried) -> tuple[float, float, int, float, str]:
+    exposed = tried.figures.get("exposed_3", tried.figures.get("exposed_3_release"))
+    hidden = tried.figures.get("hidden")
+    return (
+        0.0 if exposed is None else exposed.value,
+        0.0 if hidden is None else hidden.value,
+        PLAIN.index(tried.candidate.kind),
+        tried.error,
+        tried.candidate.name,
+    )
+
+
+def nearest_changes(lead: Tried, tried: Sequence[Tried]) -> list[Tried]:
+    """Return the candidates that differ from the leading one in one setting."""
+    own = lead.candidate.anonymise
+    return [
+        one
+        for one in tried
+        if one.candidate.anonymise.keys() == own.keys()
+        and sum(one.candidate.anonymise[key] != own[key] for key in own) == 1
+    ]

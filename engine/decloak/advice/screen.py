@@ -8,7 +8,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from decloak.advice.decision import Tried, nearest_changes
+from decloak.advice.candidates import Tried, nearest_changes
 from decloak.advice.writing import Advised
 from decloak.data.representation import Table, html_lines, shorten
 from decloak.digest import JsonObject

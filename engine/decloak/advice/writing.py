@@ -11,9 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from decloak.advice.candidates import Untried
-from decloak.advice.decision import Tried, undominated
-from decloak.advice.trial import OF_ATTACKS
+from decloak.advice.candidates import OF_ATTACKS, Tried, Untried, undominated
 from decloak.data.formats.lines import location
 from decloak.data.formats.writing import check_new, write_text
 from decloak.digest import Config, JsonObject

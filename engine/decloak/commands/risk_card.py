@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from decloak.report.account import Account
 from decloak.report.advice import advice
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.risk_card import ROWS, ExposureCard
@@ -20,6 +19,7 @@ from decloak.report.risk_tables import (
 from decloak.report.study import Study
 from decloak.report.table import emit
 from decloak.report.terminal import say
+from decloak.report.verdict_lines import Account
 from decloak.report.wording import WIDTH, filled
 
 __all__ = ["print_cards", "print_comparison", "print_pairs"]

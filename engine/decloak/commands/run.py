@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from decloak.pipeline.dry_run import DryRun, Estimate
     from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
-    from decloak.report.account import Account
     from decloak.report.compare.runs import Comparison
+    from decloak.report.verdict_lines import Account
 
 
 __all__ = ["run_command", "set_option"]
@@ -166,8 +166,8 @@ def run_command(
     from decloak.memory import read_size
     from decloak.parallel import cores
     from decloak.pipeline.run import run
-    from decloak.report.account import account_of
     from decloak.report.compare.runs import earlier_figures, figures_text, not_worse
+    from decloak.report.verdict_lines import account_of
 
     if brief and verbose:
         raise DecloakError("--brief and --verbose exclude each other", hint="give one")

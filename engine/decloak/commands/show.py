@@ -80,8 +80,8 @@ def show_command(run: str, controls: bool, tables: bool, store: Path, form: str)
 def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None], controls: bool) -> None:
     """Print the verdict of the run with its repetitions and variants, people exposed, and a table for each family."""
     from decloak.commands.risk_card import print_cards, print_pairs
-    from decloak.report.account import account_of
     from decloak.report.attack_table import coverage_lines
+    from decloak.report.verdict_lines import account_of
 
     with closing(connect_readonly(store)) as connection:
         runs = [run.run for run in chosen_runs(connection, [str(number)])]

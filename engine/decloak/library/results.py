@@ -13,11 +13,10 @@ from decloak.errors import DecloakError, escape_control, quote, suggest
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline import run as pipeline
 from decloak.pipeline.run import over_repetitions
-from decloak.report.account import Account, account_of
 from decloak.report.compare.runs import stored_variant
 from decloak.report.risk_card import ROWS
 from decloak.report.study import Study, setting
-from decloak.report.verdict_lines import Conclusion
+from decloak.report.verdict_lines import Account, Conclusion, account_of
 from decloak.scenario.plots import ATTACK
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, read_runs

@@ -15,9 +15,9 @@ from urllib.parse import parse_qs
 
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
-from decloak.report.account import page_of_last_run
 from decloak.store.documentation import questions, schema_tables
 from decloak.store.opening import connect_readonly
+from decloak.store.results import chosen_runs, last_requests
 from decloak.store.sandbox import quoted
 
 __all__ = ["Gate", "listen", "metadata", "published_copy", "serve", "site"]
@@ -191,7 +191,7 @@ def site(store: Path, folder: Path, token: str | None) -> Gate:
     sqlite3.enable_callback_tracebacks(False)
     copy = folder / f"{NAME}.db"
     published_copy(store, copy)
-    page = page_of_last_run(store)
+    page = _page_of_last_run(store)
     pages = folder / "report"
     pages.mkdir()
     if page is not None:
@@ -231,3 +231,19 @@ def serve(app: Gate, opened: socket.socket) -> None:
     uvicorn = import_module("uvicorn")
     config = uvicorn.Config(app, log_level="error", lifespan="off", access_log=False)
     uvicorn.Server(config).run(sockets=[opened])
+
+
+def _page_of_last_run(store: Path) -> str | None:
+    """Return the page about the last run of `store` and its variants as HTML; None without a run, or without jinja2."""
+    from decloak.report.assemble import page_of
+    from decloak.report.page import rendered
+
+    with closing(connect_readonly(store)) as connection:
+        if not last_requests(connection, 1):
+            return None
+        try:
+            return rendered(
+                page_of(connection, store, chosen_runs(connection, ["last"]), evidence=False, originals=False)
+            )
+        except DecloakError:  # the extra report is not installed
+            return None

@@ -1,11 +1,17 @@
-"""The sentences of a verdict: a label and a text for each line, the worst finding first."""
+"""The sentences of a verdict: a label and a text for each line, the worst finding first.
 
-from collections.abc import Callable, Iterator, Sequence
+With the people that each variant exposes it is the account of some runs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
 from textwrap import wrap
 from typing import NamedTuple
 
 from decloak.data.forms import FormName
 from decloak.data.knowledge_levels import KnowledgeLevel
+from decloak.report.compare.attacks import AttackPair, attack_pairs
 from decloak.report.headlines import (
     HEADLINES,
     advantage_text,
@@ -21,7 +27,9 @@ from decloak.report.headlines import (
     transfer_to_other_data,
     unknown_figures,
 )
+from decloak.report.risk_card import ExposureCard, exposure_cards, pooled_cards
 from decloak.report.risk_tables import short_titles
+from decloak.report.study import Study
 from decloak.report.verdict import (
     CRITERIA,
     MOST_ADVANTAGE,
@@ -29,9 +37,11 @@ from decloak.report.verdict import (
     Outcome,
     People,
 )
-from decloak.report.verdict_figures import Judged, levels_not_tried
+from decloak.report.verdict_figures import Judged, judged_variants, levels_not_tried
 from decloak.report.wording import count, listed, percent
 from decloak.scenario.criteria import JudgedCriteria
+from decloak.store.opening import connect_readonly
+from decloak.store.results import read_runs
 
 WIDTH = 110
 LABEL = 15
@@ -320,3 +330,22 @@ LINES: Sequence[Callable[[Judged], Iterator[VerdictLine]]] = (
     _limit_lines,
 )
 """The lines in their order."""
+
+
+class Account(NamedTuple):
+    """The verdict of some runs, the card of each variant and of variants over data sets, and the pairs of attacks."""
+
+    study: Study
+    verdict: Conclusion
+    cards: Sequence[ExposureCard]
+    pooled: Sequence[ExposureCard]
+    pairs: Sequence[AttackPair]
+
+
+def account_of(store: Path, numbers: Iterable[int]) -> Account:
+    """Read the account of the runs of a store from their `numbers`."""
+    with closing(connect_readonly(store)) as connection:
+        study = Study.of(connection, read_runs(connection, numbers))
+        verdict = most_severe(judged_variants(connection, study))
+        cards = exposure_cards(connection, study)
+        return Account(study, verdict, cards, pooled_cards(connection, study), attack_pairs(connection, study))

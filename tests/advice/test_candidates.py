@@ -4,8 +4,17 @@ import random
 
 import pytest
 
-from decloak.advice.candidates import READERS, Candidate, Inputs, candidates_for, not_applicable
-from decloak.advice.decision import Tried, chosen, nearest_changes, undominated
+from decloak.advice.candidates import (
+    READERS,
+    Candidate,
+    Inputs,
+    Tried,
+    candidates_for,
+    chosen,
+    nearest_changes,
+    not_applicable,
+    undominated,
+)
 from decloak.errors import DecloakError
 from decloak.scenario.criteria import PRESETS, Criterion, Ranged, accepted
 
