@@ -16,7 +16,7 @@ from decloak.commands.options import form_option, store_option, tell_runs
 from decloak.data.repeats import WARNING
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
-from decloak.figures import Metric
+from decloak.figures import WAYS, Metric
 from decloak.measure.family import Family
 from decloak.measure.registry import FAMILIES, families_in_words, metrics_by_key
 from decloak.report.risk_card import ROWS
@@ -139,21 +139,21 @@ def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
     attacks = list(dict.fromkeys(attack for _, attack in figures))
     on_card = {row.key for row in ROWS}
     lines: list[list[str | None]] = []
-    for line in family.lines:
-        if line.key in on_card:
+    for key, ways in family.lines.items():
+        if key in on_card:
             continue
-        of = {
-            ending: [_in_people(metric, figures, attack) for attack in attacks] for ending, metric in line.ways.items()
-        }
+        of = {ending: [_in_people(metric, figures, attack) for attack in attacks] for ending, metric in ways.items()}
         none: list[str | None] = [None] * len(attacks)
-        bare = line.ways.get("")
+        bare = ways.get("")
         if bare is not None and bare.of_release:
             of["_release"] = of.pop("")
         alone = [next(filter(None, of.get(ending, ())), None) for ending in ("_original", "_release", "_control")]
         done = zip(attacks, of.get("", none), of.get("_baseline", none), strict=True)
         attacked = [[attack, *values] for attack, *values in done if any(values)]
         if any(alone) or attacked:
-            lines += [[line.title, *alone, *after] for after in attacked or [[None] * 3]]
+            ending, metric = next(iter(ways.items()))
+            title = metric.title.removesuffix(f", {WAYS[ending]}")
+            lines += [[title, *alone, *after] for after in attacked or [[None] * 3]]
     return lines
 
 

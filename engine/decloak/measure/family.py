@@ -5,16 +5,16 @@ help texts are derived from it.
 """
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from decloak.data.assignment import AssignmentList
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
-from decloak.figures import WAYS, Metric
+from decloak.figures import Metric
 from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_assigned
 from decloak.store.reading import idle
@@ -35,24 +35,6 @@ SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTA
 
 CHUNKS = frozenset({FormName.DISASSOCIATED})
 """The form whose records are split into chunks."""
-
-
-class MetricLine(NamedTuple):
-    """A figure of the dictionary, with the metric of each way by the ending of its key."""
-
-    key: str
-    ways: Mapping[str, Metric]
-
-    @property
-    def title(self) -> str:
-        """Return the title without the way."""
-        ending, metric = next(iter(self.ways.items()))
-        return metric.title.removesuffix(f", {WAYS[ending]}")
-
-    @property
-    def definition(self) -> str:
-        """Return the definition of the first way."""
-        return next(iter(self.ways.values())).definition
 
 
 @dataclass(frozen=True)
@@ -83,12 +65,12 @@ class Family:
     ways_in_columns: bool = False
 
     @property
-    def lines(self) -> tuple["MetricLine", ...]:
-        """Group the metrics by their key in the dictionary."""
+    def lines(self) -> dict[str, dict[str, Metric]]:
+        """Return the metric of each way by the ending of its key, for each key in the dictionary."""
         lines: dict[str, dict[str, Metric]] = {}
         for metric in self.metrics:
             lines.setdefault(metric.base, {})[metric.way] = metric
-        return tuple(MetricLine(key, ways) for key, ways in lines.items())
+        return lines
 
     @property
     def required_settings(self) -> tuple[str, ...]:

@@ -139,10 +139,6 @@ def _frequent(records: "sparse.csr_array", lift: Ints, minsup: int) -> Sets:
         if sum(map(len, blocks)) > MOST:
             message = f"more than {MOST:,} itemsets are in {minsup} records or more"
             raise DecloakError(message, hint="raise the threshold")
-    return _stack_sets(blocks)
-
-
-def _stack_sets(blocks: Sequence[Ints]) -> Sets:
     width = max((block.shape[1] for block in blocks), default=0)
     return np.concatenate([_pad_sets(block[:, ::-1], width) for block in blocks] or [np.empty((0, 0), np.int64)])
 
@@ -158,7 +154,6 @@ def _levels_lifted(sets: Sets, level: int, lifts: Sequence[Ints], kept: Sequence
     moved = np.full(len(sets), len(lifts) - level)
     remaining = np.arange(len(sets))
     for above in range(level, len(lifts)):
-        # A set is looked for a level higher only while it is in none below: most are found at once.
         # A set is searched one level higher only if it is in none below: most are found at once.
         there = _is_among(_sets_at_level(sets[remaining], lifts[above]), kept[above])
         moved[remaining[there]] = above - level

@@ -51,11 +51,6 @@ def families_for(form: FormName) -> tuple[str, ...]:
     return tuple(family.name for family in selectable_families() if form in family.fits)
 
 
-def default_families(form: FormName) -> tuple[str, ...]:
-    """Return the families that a run measures by default for a release of this form, by name."""
-    return tuple(name for name in families_for(form) if family_named(name).by_default)
-
-
 def families_with(figure: str) -> tuple[str, ...]:
     """Return the names of the families that have the `figure`."""
     return tuple(family.name for family in FAMILIES if figure in (metric.key for metric in family.metrics))
@@ -77,7 +72,7 @@ def families_in_words() -> str:
 
 
 def _in_words(family: Family) -> str:
-    helps = {line.key: line.definition for line in family.lines}
+    helps = {key: next(iter(ways.values())).definition for key, ways in family.lines.items()}
     width = max(map(len, helps))
     lines = [f"  {name:<{width}}  {help_}" for name, help_ in helps.items()]
     endings = dict.fromkeys(metric.way for metric in family.metrics if metric.way)

@@ -67,7 +67,6 @@ def _most_frequent(rows: Records, top: int) -> set[Itemset]:
     matrix, items = coded_items(rows)
     best: list[Ranked] = []
     for size in sizes(matrix, LARGEST):
-        # What has less support than the last of the best cannot get in, of any size: it need not be counted.
         # Larger itemsets have lower supports: the last of the best is a bound for all that follow.
         low = -best[-1][0] if len(best) == top else 1
         best = sorted(chain(best, _ranked(matrix, items, size, low)))[:top]

@@ -24,6 +24,7 @@ from decloak.data.formats.lines import FilePath, read_lines
 from decloak.errors import DecloakError, quote
 from decloak.figures import metrics_of
 from decloak.lazy import sparse
+from decloak.measure.accuracy import reconstructed
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 from decloak.yaml.section import ConfigSection, File
@@ -170,8 +171,6 @@ class WmdSettings(ConfigSection):
 
 
 def _measure(attacked: AttackResult[StoredDisassociation], *, vectors: str) -> MetricResult:
-    from decloak.measure.accuracy import reconstructed
-
     release, rows = attacked.release.published, attacked.release.rows
     if rows is None:
         return [], UNKNOWN.format("wmd")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from decloak.digest import Config, JsonObject
+from decloak.digest import JsonObject
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
@@ -77,13 +77,9 @@ def _state(label: str, text: str, judged: Judged) -> tuple[str, str]:
             return "fails", "above the baseline"
         return ("open", "inconclusive") if judged.figures.recoveries else ("none", "not tested")
     if label == "Guarantee":
-        return (
-            ("fails", "violated")
-            if "WARNING" in text
-            else ("none", "none")
-            if "states no guarantee" in text
-            else ("meets", "met")
-        )
+        if "WARNING" in text:
+            return "fails", "violated"
+        return ("none", "none") if "states no guarantee" in text else ("meets", "met")
     return ("open", "risk unknown") if label in ("Not tested", "Not measured") else ("none", "")
 
 
@@ -95,7 +91,8 @@ def next_step(conclusion: Conclusion, advice: Sequence[str]) -> str:
 
 def facts_of_study(study: Study, people: int | None) -> list[tuple[str, str]]:
     """Return the facts of the runs: data, releases, attacks and the open decision."""
-    config = study.runs[-1].config
+    configs = [run.config.get("anonymise") or {} for run in study.runs]
+    methods = dict.fromkeys(str(config["method"]) for config in configs if config.get("method"))
     size = max((size for size in study.sizes.values() if size), default=None)
     data = f"{size:,} records, one per person" if size else "distance tables without records"
     counted = f"{people:,} people" if people else "no people"
@@ -105,7 +102,7 @@ def facts_of_study(study: Study, people: int | None) -> list[tuple[str, str]]:
     return [
         ("Data", data),
         ("Counted", counted),
-        ("Methods", _methods(config, study) or "a given release"),
+        ("Methods", ", ".join(methods) or "a given release"),
         (
             "Runs",
             f"{runs} runs of {variants} variants" if variants > 1 else f"{runs} repetitions" if runs > 1 else "1 run",
@@ -115,25 +112,15 @@ def facts_of_study(study: Study, people: int | None) -> list[tuple[str, str]]:
     ]
 
 
-def _methods(config: Config, study: Study) -> str:
-    configs = [run.config.get("anonymise") or {} for run in study.runs]
-    return ", ".join(dict.fromkeys(str(one["method"]) for one in configs if one.get("method")))
-
-
 def left_out_section(study: Study, conclusion: Conclusion) -> Section:
     """List the data, the knowledge and the attacks that the result does not cover."""
-    return Section("left-out", "What was left out", items=list(_limits_of_page(study, conclusion)), half=True)
-
-
-def _limits_of_page(study: Study, conclusion: Conclusion) -> Iterator[str]:
-    yield "Columns: decloak reads the items of each record, and no dates, prices, quantities or other columns."
+    items = ["Columns: decloak reads the items of each record, and no dates, prices, quantities or other columns."]
     attacker = study.runs[-1].config.get("attacker") or {}
     if attacker.get("sample") is not None:
-        yield "Records: the attacker knows a sample of the records, which is not in the release."
-    yield "Attacks: every attack that this page does not list. Unknown attacks may recover more."
-    for label, text in conclusion.lines:
-        if label in ("Not tested", "Not measured"):
-            yield f"{label}: {text}"
+        items.append("Records: the attacker knows a sample of the records, which is not in the release.")
+    items.append("Attacks: every attack that this page does not list. Unknown attacks may recover more.")
+    items += [f"{label}: {text}" for label, text in conclusion.lines if label in ("Not tested", "Not measured")]
+    return Section("left-out", "What was left out", items=items, half=True)
 
 
 TONES = dict.fromkeys(list(Outcome)[: list(Outcome).index(Outcome.NOT_MEASURED)], "bad") | {Outcome.LOWER_RISK: "good"}
@@ -224,19 +211,13 @@ def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> S
     spread = exposure(connection, attack.attack, parse_rule(attack.text).derives, MOST_ITEMS) if correct else None
     if spread is None:
         return None
-    drawn, lines = _histogram(spread, attack.label), []
-    tables = []
-    if originals:
-        tables = [
-            Table("Items that were eliminated correctly most often", ("item", "times"), _rows(spread), frozenset({1}))
-        ]
-    else:
-        lines = ["Use decloak report --with-originals to list the items."]
-    return Section("weakest", "Most exposed records", lines, [drawn], tables)
-
-
-def _rows(spread: Exposure) -> list[list[str]]:
-    return [[item, str(times)] for item, times in spread.items]
+    drawn = [_histogram(spread, attack.label)]
+    if not originals:
+        hint = "Use decloak report --with-originals to list the items."
+        return Section("weakest", "Most exposed records", [hint], drawn)
+    rows = [[item, str(times)] for item, times in spread.items]
+    table = Table("Items that were eliminated correctly most often", ("item", "times"), rows, frozenset({1}))
+    return Section("weakest", "Most exposed records", figures=drawn, tables=[table])
 
 
 def _histogram(spread: Exposure, attack: str) -> Drawn:

@@ -8,6 +8,7 @@ from decloak.figures import DICTIONARY, Metric
 from decloak.measure.coverage import untested_reason
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.risk_tables import pooled_titles, short_titles
+from decloak.report.study import WITH_BASELINE
 from decloak.report.table import fits
 from decloak.report.wording import WIDTH, filled, listed
 from decloak.store.results import PooledFigure
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 8
 """Rows of attacks that a run prints."""
-SHARES = ("precision", "accuracy")
-"""Figures that have a baseline."""
-FIRST = ("eliminated", "correct", "assigned", *SHARES, "baseline", "normalised_advantage", "recall")
+FIRST = ("eliminated", "correct", "assigned", *WITH_BASELINE, "baseline", "normalised_advantage", "recall")
 """Figures that a table has before all others."""
 WITH_INTERVAL = "normalised_advantage"
 """The figure that has its interval in the table, where there is room."""
@@ -37,18 +36,17 @@ class AttackTables(NamedTuple):
     of: int
 
 
-class _Cells(NamedTuple):
-    """The figures of a run by variant, attack and key."""
+_Cells = Mapping[tuple[str, str, str], "Measure"]
+"""The figures of a run by variant, attack and key."""
 
-    values: Mapping[tuple[str, str, str], "Measure"]
 
-    def beyond_baseline(self, variant: str, attack: str) -> float:
-        """Return how much more often an attack is right than a random one; −1 where it is not compared with one."""
-        for key in SHARES:
-            share, baseline = (self.values.get((variant, attack, name)) for name in (key, "baseline"))
-            if share is not None and baseline is not None and None not in (share.value, share.of, baseline.value):
-                return (share.value - baseline.value) * share.of  # type: ignore[operator]
-        return -1.0
+def _beyond_baseline(cells: _Cells, variant: str, attack: str) -> float:
+    """Return how much more often an attack is right than a random one; −1 where it is not compared with one."""
+    for key in WITH_BASELINE:
+        share, baseline = (cells.get((variant, attack, name)) for name in (key, "baseline"))
+        if share is not None and baseline is not None and None not in (share.value, share.of, baseline.value):
+            return (share.value - baseline.value) * share.of  # type: ignore[operator]
+    return -1.0
 
 
 def attack_tables(done: "Run") -> AttackTables:
@@ -56,7 +54,7 @@ def attack_tables(done: "Run") -> AttackTables:
 
     Negative controls and ablations are no attacks: `decloak show --controls` prints them.
     """
-    cells = _Cells({(one.variant, one.attack, one.measure): one for one in done.measures})
+    cells = {(one.variant, one.attack, one.measure): one for one in done.measures}
     per_release = {metric.key for family in FAMILIES if family.of_release for metric in family.metrics}
     columns = [metric for metric in metrics_by_key().values() if metric.column and metric.key not in per_release]
     columns.sort(key=lambda metric: _ORDER.get(metric.key, len(_ORDER)))
@@ -85,7 +83,7 @@ def attack_tables(done: "Run") -> AttackTables:
 
 def _claims(cells: _Cells, row: Row) -> str:
     """Name what an attack claims: eliminated members, assigned sub-records, or other findings."""
-    return next((key for key in ("eliminated", "assigned") if (*row[:2], key) in cells.values), "findings")
+    return next((key for key in ("eliminated", "assigned") if (*row[:2], key) in cells), "findings")
 
 
 def _fit_to_line(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
@@ -108,7 +106,7 @@ def _strongest(cells: _Cells, attacks: Sequence[Row]) -> list[Row]:
     if len(attacks) <= MOST_ROWS:
         return list(attacks)
     ranked: dict[str, list[Row]] = {}
-    for row in sorted(attacks, key=lambda row: (row[2] == "nothing", -cells.beyond_baseline(*row[:2]))):
+    for row in sorted(attacks, key=lambda row: (row[2] == "nothing", -_beyond_baseline(cells, *row[:2]))):
         ranked.setdefault(row[0], []).append(row)
     each = max(1, MOST_ROWS // len(ranked))
     chosen = [row for rows in ranked.values() for row in rows[:each]][:MOST_ROWS]
@@ -137,7 +135,7 @@ def _table(
 
 def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: bool = False) -> Any:
     """Return the mean of a figure, as text where it counts something; with its interval where it has one."""
-    one = cells.values.get((variant, attack, metric.key))
+    one = cells.get((variant, attack, metric.key))
     if one is None or one.value is None:
         return None
     if interval and one.low is not None and one.high is not None:
@@ -174,28 +172,32 @@ def idle_lines(done: "Run") -> Iterator[str]:
     shown = {
         (one.variant, one.attack) for one in done.measures if one.value is not None and metrics[one.measure].column
     }
-    names = list(dict.fromkeys(variant.name for variant in done.variants))
-    titles = dict(zip(names, short_titles(names), strict=True))
+    titles = _titles(done)
     idle: dict[str, dict[str, None]] = {}
     for one in done.measures:
-        if (one.variant, one.attack) not in shown and one.variant in names:
+        if (one.variant, one.attack) not in shown and one.variant in titles:
             idle.setdefault(one.variant, {})[one.attack] = None
     for variant, attacks in idle.items():
-        where = f"{titles[variant]}: " if len(names) > 1 else ""
+        where = f"{titles[variant]}: " if len(titles) > 1 else ""
         yield filled(f"{where}No figures for {listed(list(attacks))}, because there is nothing to compare.")
 
 
 def untested_lines(done: "Run") -> Iterator[str]:
     """Name the attacks that test nothing, because their attacker has scores for too few pairs."""
-    names = list(dict.fromkeys(variant.name for variant in done.variants))
-    titles = dict(zip(names, short_titles(names), strict=True))
+    titles = _titles(done)
     figures: dict[tuple[str, str], dict[str, float | None]] = {}
     for one in done.measures:
         if one.measure.startswith("coverage_") and one.variant in titles:
             figures.setdefault((one.variant, one.attack), {})[one.measure] = one.value
     for (variant, attack), covered in figures.items():
         if reason := untested_reason(covered):
-            yield filled(f"{titles[variant]}: {attack} {reason}." if len(names) > 1 else f"{attack} {reason}.")
+            yield filled(f"{titles[variant]}: {attack} {reason}." if len(titles) > 1 else f"{attack} {reason}.")
+
+
+def _titles(done: "Run") -> dict[str, str]:
+    """Return the short title of each variant by its name."""
+    names = list(dict.fromkeys(variant.name for variant in done.variants))
+    return dict(zip(names, short_titles(names), strict=True))
 
 
 def coverage_lines(figures: Mapping[tuple[str, str], PooledFigure]) -> Iterator[str]:

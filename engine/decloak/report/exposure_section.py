@@ -96,18 +96,17 @@ def _dominated(one: tuple[str, float, float], others: Sequence[tuple[str, float,
 def _drawn(points: Sequence[ReleasePoint], title: str, of: int, axis: Axis) -> Drawn:
     releases = [point for point in points if point.kind != "original"]
     fewest, most = min(releases, key=lambda one: one.people), max(releases, key=lambda one: one.people)
+    # Next to errors of counts, people were looked up, and `of` is only the end of the axis.
+    people = "people" if axis is ERROR else f"of {of:,} people"
     about = (
-        f"{title}: {fewest.name} exposes {count(fewest.people)} of {of:,} people and {axis.verb} "
-        f"{percent(fewest.cost / 100)}, "
+        f"{title}: {fewest.name} exposes {count(fewest.people)} {people} and {axis.verb} {percent(fewest.cost / 100)}, "
         f"{most.name} exposes {count(most.people)} and {axis.verb} {percent(most.cost / 100)}"
     )
-    if axis is ERROR:  # people were looked up, and `of` is only the end of the axis
-        about = about.replace(f" of {of:,} people", " people")
     wide, narrow = (
         charts.drawn(_spec(points, of, width, about, axis), "svg").decode() for width in (WIDE, NARROW)
     )  # fmt: skip
     rows = [[one.name, count(one.people), percent(one.cost / 100)] for one in points]
-    heading = title if axis is ERROR else f"{title}, of {of:,} people"
+    heading = title if axis is ERROR else f"{title}, {people}"
     table = Table(heading, ["release", "people", axis.column], rows, frozenset({1, 2}))
     kinds = dict.fromkeys(point.kind for point in points)
     return Drawn(f"{title}, after the strongest attack", [wide], table, [narrow], [MARKS[kind] for kind in kinds])

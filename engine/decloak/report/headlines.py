@@ -43,9 +43,9 @@ def of_people(judged: Judged, people: People) -> str:
     return f"{count(people.count)} of {judged.figures.people if people.of is None else people.of:,} people"
 
 
-def in_original(people: People, where: str = "in the original data") -> str:
+def in_original(people: People) -> str:
     """Return the number of people in the original data, in brackets, if it is known."""
-    return "" if people.original is None else f" ({count(people.original)} {where})"
+    return "" if people.original is None else f" ({count(people.original)} in the original data)"
 
 
 def _identified(judged: Judged) -> str:
@@ -54,11 +54,6 @@ def _identified(judged: Judged) -> str:
     people = max(figures.identifiers, figures.row_order, key=lambda one: one.count or 0)
     verb = "re-identify" if ways != ["row order"] else "re-identifies"
     return f"WARNING: {listed(ways)} {verb} {of_people(judged, people)}."
-
-
-def _revealed(judged: Judged) -> str:
-    people = of_people(judged, judged.figures.member_order)
-    return f"WARNING: the order of members in generalised items reveals items of {people}."
 
 
 def _decisive(judged: Judged) -> tuple[VerdictCriterion, People]:
@@ -152,7 +147,10 @@ def despite_guarantee(judged: Judged) -> str:
 HEADLINES: Mapping[Outcome, Callable[[Judged], str]] = {
     Outcome.IDENTIFIERS: _identified,
     Outcome.ROW_ORDER: _identified,
-    Outcome.MEMBER_ORDER: _revealed,
+    Outcome.MEMBER_ORDER: lambda judged: (
+        "WARNING: the order of members in generalised items reveals items of "
+        f"{of_people(judged, judged.figures.member_order)}."
+    ),
     Outcome.SINGLED_OUT: _singling_headline,
     Outcome.EXPOSED: _exposed,
     Outcome.IMPLIED: implied_text,

@@ -44,15 +44,16 @@ def _figure(connection: sqlite3.Connection, study: Study, options: Options, by: 
     return charts.panels(study, options["x"] or "", options["y"] or "", by)
 
 
-def _reliability(connection: sqlite3.Connection, study: Study, options: Options, by: Sequence[str]) -> Panels:
-    return reliability_panels(connection, study, by)
-
-
 PICTURES = {
     picture.name: picture
     for picture in (
         Picture("figure", "a figure (--y) along what varies (--x)", ("x", "y"), _figure),
-        Picture("reliability", "share of correct findings by stated probability", (), _reliability),
+        Picture(
+            "reliability",
+            "share of correct findings by stated probability",
+            (),
+            lambda connection, study, _, by: reliability_panels(connection, study, by),
+        ),
     )
 }
 

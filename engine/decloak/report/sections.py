@@ -15,7 +15,7 @@ from decloak.report import charts
 from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
 from decloak.report.page import Drawn, Section, Table
 from decloak.report.risk_tables import short_titles
-from decloak.report.study import Numbers, Point, Series, Study, flat
+from decloak.report.study import WITH_BASELINE, Numbers, Point, Series, Study, flat
 from decloak.report.wording import attacker_phrase, language_of, listed
 from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
@@ -122,12 +122,11 @@ FEW_PAIRS = 12
 """Rows up to which a table is open."""
 PANELS = 5
 """Panels of all plots of varied settings together. Their tables have all figures."""
-SHARES = ("precision", "accuracy")
 TELLING = {
     "eliminated",
     "assigned",
     "correct",
-    *SHARES,
+    *WITH_BASELINE,
     "baseline",
     "normalised_advantage",
     "recall",
@@ -154,16 +153,16 @@ def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     elsewhere |= {figure.key for family in FAMILIES if family.ways_in_columns for figure in family.metrics}
     measured = [title for title in metrics_by_key().values() if title.key in study.measures - elsewhere]
     telling = [title for title in measured if title.key in TELLING]
-    if not any(title.key in SHARES for title in telling):
+    if not any(title.key in WITH_BASELINE for title in telling):
         telling = [title for title in measured if title.column]
     lines = []
-    if any(title.key in SHARES for title in telling):
+    if any(title.key in WITH_BASELINE for title in telling):
         lines = ["The bar is the share of correct results, the tick is the baseline: random guessing."]
     groups = study.pools or study.variants
     tables = []
     for claims in _by_claims(study, telling):
         shown = [title for title in telling if any((title.key, attack) in study.measured for attack in claims)]
-        table = _attack_table(study, groups, f"Results{_means(study, groups)}", shown, claims, bars=True)
+        table = _attack_table(study, groups, f"Results{_means(study, groups)}", shown, claims)
         tables.append(table._replace(folded=len(table.rows) > 2 * FEW_PAIRS))
     tables += _pair_tables(study, pairs)
     items = ["All figures: use Download CSV below, or decloak show RUN."]
@@ -173,7 +172,7 @@ def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
 def _by_claims(study: Study, titles: Sequence[Metric]) -> list[list[str]]:
     """Return the attacks that eliminate members, those that assign sub-records, and the others, in this order."""
     left, groups = list(study.attacks), []
-    for share in (*SHARES, None):
+    for share in (*WITH_BASELINE, None):
         chosen = [attack for attack in left if share is None or (share, attack) in study.measured]
         left = [attack for attack in left if attack not in chosen]
         groups.append(chosen)
@@ -202,8 +201,6 @@ def _attack_table(
     caption: str,
     titles: Sequence[Metric],
     attacks: Sequence[str],
-    *,
-    bars: bool = False,
 ) -> Table:
     names = [name for name, _ in groups]
     short = dict(zip(names, short_titles(names), strict=True))
@@ -218,19 +215,19 @@ def _attack_table(
             *([short[name]] if study.varied else []),
             attack,
             study.knows.get((flat(runs)[0], attack)) or "–",
-            *_cells(study, runs, attack, titles, bars),
+            *_cells(study, runs, attack, titles, short=True),
         ]
         for name, runs, attack in placed
     ]
     heads = [*(["variant"] if study.varied else []), "attack", "knows", *(title.title for title in titles)]
     numeric = frozenset(range(len(heads) - len(titles), len(heads)))
     drawn = [(_share(study, runs, attack), study.mean(runs, "baseline", attack)) for _, runs, attack in placed]
-    return Table(caption, heads, rows, numeric, drawn if bars and any(share is not None for share, _ in drawn) else ())
+    return Table(caption, heads, rows, numeric, drawn if any(share is not None for share, _ in drawn) else ())
 
 
 def _share(study: Study, runs: Numbers, attack: str) -> float | None:
     """Return the share of correct results, whichever form the release has."""
-    means = (study.mean(runs, name, attack) for name in SHARES)
+    means = (study.mean(runs, name, attack) for name in WITH_BASELINE)
     return next((mean for mean in means if mean is not None), None)
 
 
@@ -316,7 +313,7 @@ def _drop_empty(value: object) -> object:
 
 def _default_plots(study: Study, pooled: bool) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
-    if study.measures >= set(SHARES):  # of several published forms: what says the same of all of them
+    if study.measures >= set(WITH_BASELINE):  # of several published forms: what says the same of all of them
         headline = "normalised_advantage"
     if headline is not None:
         # Where data sets alone differ, attacks are what is left to lie across.
@@ -351,13 +348,13 @@ def _place(value: object) -> str:
 
 
 def _cells(
-    study: Study, runs: Numbers, attack: str | None, titles: Sequence[Metric], short: bool = False
+    study: Study, runs: Numbers, attack: str | None, titles: Sequence[Metric], *, short: bool = False
 ) -> Iterator[str]:
     """Yield the mean of each figure of an attack or the release; a short table has an interval where it matters."""
     for title in titles:
         values, baselines = (study.values(runs, name, attack) for name in (title.key, "baseline"))
         mean = interval(values, bounds=title.bounds_of(None, baselines))
-        bare = mean.low is None or (short and title.key not in ("normalised_advantage", *SHARES))
+        bare = mean.low is None or (short and title.key not in ("normalised_advantage", *WITH_BASELINE))
         around = "" if bare else f" [{number(mean.low, title.count)}, {number(mean.high, title.count)}]"
         yield number(mean.mean, title.count) + around
 

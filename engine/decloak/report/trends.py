@@ -11,6 +11,7 @@ interval after its two means.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -115,20 +116,12 @@ class _Points(NamedTuple):
     within: float
 
 
-def _rising(points: _Points) -> Holds:
-    return _rises(points.values)
-
-
-def _falling(points: _Points) -> Holds:
-    return _rises([*reversed(points.values)])
-
-
 def _rises(values: Sequence[Values]) -> Holds:
     half = len(values) // 2
     if not half:
         return None
     ends = _above([*_differences(values[-1], values[0])])
-    halves = _above([_middle(later) - _middle(earlier) for earlier, later in _halves(values, half)])
+    halves = _above([fmean(later) - fmean(earlier) for earlier, later in _halves(values, half)])
     return None if None in (ends, halves) else bool(ends and halves)
 
 
@@ -170,8 +163,12 @@ def _linear(points: _Points) -> Holds:
 
 
 _SHAPES: dict[str, Callable[[_Points], Holds]] = {
-    "rising": _rising, "falling": _falling, "level": _level, "peaking": _peaking, "linear": _linear,
-}  # fmt: skip
+    "rising": lambda points: _rises(points.values),
+    "falling": lambda points: _rises([*reversed(points.values)]),
+    "level": _level,
+    "peaking": _peaking,
+    "linear": _linear,
+}
 
 
 def _compare_sides(study: Study, trend: Trend) -> Iterator[_Line]:
@@ -255,10 +252,6 @@ def _above(differences: Sequence[float]) -> Holds:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     return interval(list(values)).mean
-
-
-def _middle(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _figure(value: float | None) -> str:

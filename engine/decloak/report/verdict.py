@@ -91,7 +91,6 @@ class Guarantee:
 
     words: str
     met: bool | None
-    m: int | None = None
 
 
 @dataclass(frozen=True)

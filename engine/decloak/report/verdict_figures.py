@@ -242,8 +242,7 @@ class _Reader:
         parameters = _parameters(text)
         violations = [value for value in self.study.values(runs, "guarantee_violations") if value is not None]
         if violations:
-            m = parameters.get("m")
-            yield Guarantee(_stated(method, parameters), max(violations) == 0, m if isinstance(m, int) else None)
+            yield Guarantee(_stated(method, parameters), max(violations) == 0)
         for run in runs:
             for attack in attacks_of(self.connection, run):
                 rare = self.study.figures[run].get(("findings", attack.label))
@@ -251,7 +250,7 @@ class _Reader:
                     k, m = (attack.settings.get(name) for name in ("k", "m"))
                     items = "item" if m == 1 else "items"
                     words = f"every set of up to {m} {items} in 0 or at least {k} records, {attack.label}"
-                    yield Guarantee(words, rare == 0, m)
+                    yield Guarantee(words, rare == 0)
 
 
 def at_place(count: float | None, records: int) -> float | None:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from decloak.errors import DecloakError, quote, suggest
@@ -63,18 +62,16 @@ def explain(
 def _explain_attack(
     connection: sqlite3.Connection, attack: RunAttack, transaction: str, item: str
 ) -> list[Explanation]:
-    because = cache(lambda: _because(attack.text))
-    suffix = _probability_suffix(connection, attack.attack, attack.text)
-
-    def sentence_of(finding: int) -> str:
-        return evidence.reason_sentence(connection, finding, *because()) + suffix(finding)
-
     rule = parse_rule(attack.text)
-    return list(
-        rule.operator.explain(
-            ExplanationRequest(connection, attack, rule.derives, transaction, item, sentence_of, rule.model)
-        )
-    )
+    sentence_of = _sentence_of(connection, attack.attack, attack.text)
+    request = ExplanationRequest(connection, attack, rule.derives, transaction, item, sentence_of, rule.model)
+    return list(rule.operator.explain(request))
+
+
+def _sentence_of(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:
+    """Return a function that explains a finding of an `attack` with the rule `text`."""
+    because, suffix = _because(text), _probability_suffix(connection, attack, text)
+    return lambda finding: evidence.reason_sentence(connection, finding, *because) + suffix(finding)
 
 
 def _probability_suffix(connection: sqlite3.Connection, attack: int, text: str) -> Callable[[int], str]:
@@ -109,10 +106,8 @@ def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> t
     `connection` reads the store.
     """
     where = evidence.find_finding(connection, run, finding)
-    sentence = evidence.reason_sentence(connection, finding, *_because(where.text))
-    explained = ListedFinding(
-        where.label, finding, sentence + _probability_suffix(connection, where.attack, where.text)(finding)
-    )
+    sentence = _sentence_of(connection, where.attack, where.text)(finding)
+    explained = ListedFinding(where.label, finding, sentence)
     rule = parse_rule(where.text)
     steps = rule.model.evidence_steps
     repeats = isinstance(rule.model, QueryRule) and rule.model.repeat is not None and rule.model.state is None
@@ -201,7 +196,6 @@ def graph_of_finding(connection: sqlite3.Connection, run: int, finding: int) -> 
 def _evidence_rows(sandbox: Sandbox, step: str, fact: dict[str, Value]) -> Evidence:
     """Return the rows of a step that agree with the fact in every column that both have."""
     columns = sandbox.columns(f"select * from {quoted(step)}")
-    # Evidence rows are those that agree with the fact in every common column.
     shared = [column for column in columns if column in fact]
     values = [fact[column] for column in shared]
     where = " and ".join(f"{quoted(column)} is ?" for column in shared) or "true"

@@ -9,7 +9,7 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import ConfigDict, Field, RootModel
 
@@ -19,7 +19,7 @@ from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.files import bundled
 from decloak.plugins import installed
 from decloak.rules.model import REQUIRED, RuleModel, is_path
-from decloak.rules.operators.operator import Operator, Rule
+from decloak.rules.operators.operator import Rule
 from decloak.rules.operators.registry import OPERATORS
 from decloak.rules.pack import check_packed
 from decloak.store.relations import RELATIONS, Derives
@@ -72,19 +72,14 @@ def _source(text: str, name: str) -> Source:
 def parse_rule(text: str, path: str = "rule") -> Rule:
     """Read the rule in `text`, of a file or of the store; return it unchecked. `path` is its name in errors."""
     source = _source(text, quote(path, 300)[1:-1])
-    # The model of one form names its keys in errors; the union of all forms would list every key of every form.
-    operator = _operator_of(source)
-    # The model of all forms takes long to build. It only serves to name a fault of the key form.
+    form = source.value.get("form") if isinstance(source.value, dict) else None
+    operator = OPERATORS.get(form) if isinstance(form, str) else None
+    # The model of one form names its keys in errors. The model of all forms would list every key of every form, and
+    # takes long to build, so that it only serves to name a fault of the key form.
     model = check(source, operator.model) if operator else check(source, rule_file_model()).root
     operator = OPERATORS[model.form]
     lines = text.replace("\r\n", "\n").replace("\r", "\n")  # the same rule, wherever it was written
     return Rule(operator, model, source, lines, path, operator.derives(model, source))
-
-
-def _operator_of(source: Source) -> Operator[Any, Any, Any] | None:
-    """Return the operator for the form that a rule file names, None where it names none."""
-    form = source.value.get("form") if isinstance(source.value, dict) else None
-    return OPERATORS.get(form) if isinstance(form, str) else None
 
 
 @lru_cache(_KEPT)

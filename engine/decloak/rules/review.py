@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from decloak.errors import DecloakError, quote, suggest
 from decloak.rules.because import column_names
 from decloak.rules.load import Catalogue, bundled_files, checked
-from decloak.rules.model import RuleModel, RuleTest
+from decloak.rules.model import RuleModel
 from decloak.rules.operators.operator import Rule
-from decloak.rules.testing import case_fault, catalogue_of, sibling_test
+from decloak.rules.testing import case_fault, catalogue_of, read_test, sibling_test
 from decloak.store.sandbox_guard import one_process
-from decloak.yaml.source import Source, check, read_source
+from decloak.yaml.source import Source
 
 _OTHER_CHOICES: Mapping[str, Sequence[Any]] = {
     "weigh": ["d"],
@@ -82,20 +82,12 @@ def _faults(rule: Rule, names: Sequence[str]) -> Iterator[DecloakError]:
     for name in model.steps:
         if len(re.findall(rf"\b{name}\b", later)) - len(re.findall(rf"'{name}'", later)) < 1:
             yield source.error(("let", name), f"nothing reads the step {quote(name)}", "delete it")
-    cases = _cases(rule)
+    cases = read_test(rule)
     if cases is None:
         yield DecloakError("the rule has no test", rule.path, f"write {sibling_test(Path(rule.path)).name} beside it")
     elif not any(case.expect for case in cases[1].cases if case.todo is None):
         message = "no case of its test expects a finding, so its condition may be impossible"
         yield cases[0].error(("cases",), message, "add a case in which the rule finds something")
-
-
-def _cases(rule: Rule) -> tuple[Source, RuleTest] | None:
-    file = sibling_test(Path(rule.path))
-    if not file.exists():
-        return None
-    source = read_source(file)
-    return source, check(source, RuleTest)
 
 
 @one_process()
@@ -110,7 +102,7 @@ def rule_coverage(path: Path | None = None) -> list[RuleCoverage]:
 
 
 def _coverage(rule: Rule, catalogue: Catalogue) -> RuleCoverage:
-    found = _cases(rule)
+    found = read_test(rule)
     tests = [] if found is None else [(case, found[0], number) for number, case in enumerate(found[1].cases)]
     before = [case_fault(rule, case, catalogue, source, number) for case, source, number in tests]
     decided: dict[tuple[str, str], bool] = {}

@@ -68,12 +68,21 @@ def _rule_files(path: Path) -> tuple[Path, ...]:
     return files
 
 
-def _test_rule(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
+def read_test(rule: Rule) -> tuple[Source, RuleTest] | None:
+    """Return the test file of a `rule`, as its source and its content; None if there is none."""
     file = sibling_test(Path(rule.path))
     if not file.exists():
-        return [CaseOutcome(rule.name, "–", f"it has no test: write {file.name} beside it")]
+        return None
     source = read_source(file)
-    test = check(source, RuleTest)
+    return source, check(source, RuleTest)
+
+
+def _test_rule(rule: Rule, catalogue: Catalogue) -> list[CaseOutcome]:
+    found = read_test(rule)
+    if found is None:
+        file = sibling_test(Path(rule.path))
+        return [CaseOutcome(rule.name, "–", f"it has no test: write {file.name} beside it")]
+    source, test = found
     if test.rule != rule.name:
         raise source.error(("rule",), f"a test of {quote(test.rule)} beside the rule {rule.name}", "name that rule")
     return [
@@ -168,7 +177,7 @@ def _compare_eliminations(findings: Sequence[tuple[str, ...]], expected: Sequenc
 def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> str | None:
     """Return the first difference from the expected facts, in any order; an expected fact may leave columns out."""
     # The most specific expectation chooses first: a general one could take its match.
-    for due in sorted(expected, key=len, reverse=True):  # those that say most choose first
+    for due in sorted(expected, key=len, reverse=True):
         if isinstance(due, list):
             return f"write a fact as {{{column}: ...}}"
         match = next((fact for fact in facts if all(fact.get(name) == value for name, value in due.items())), None)

@@ -10,7 +10,7 @@ from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, quote, suggest
-from decloak.measure.registry import default_families, families_for, family_named, metrics_by_key
+from decloak.measure.registry import families_for, family_named, metrics_by_key
 from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Relatedness
 from decloak.releases.attacker import Attacker
@@ -235,7 +235,11 @@ class Scenario(Varying):
     @property
     def families(self) -> tuple[str, ...]:
         """The families to measure."""
-        default = () if self.data.in_parts else default_families(self.form.name)
+        default = (
+            ()
+            if self.data.in_parts
+            else tuple(name for name in families_for(self.form.name) if family_named(name).by_default)
+        )
         return tuple(map(family_of, self.measure or default))
 
     @property

@@ -159,18 +159,15 @@ def _sum_right(c: "sparse.csr_array", row: Ints, behind: Ints) -> float:
     return math.fsum(entries.data[entries.col == behind[row][entries.row]])
 
 
-def reassociation_p(gifts: BlockAssignments, seed: int = 0) -> float | None:
-    """Return the probability that `gifts` to random rows are right equally often, or None without assignments.
-
-    `seed` decides the permutations.
-    """
+def reassociation_p(gifts: BlockAssignments) -> float | None:
+    """Return the probability that `gifts` to random rows are right equally often, or None without assignments."""
     if not len(gifts.row):
         return None
     # Permutations of many rows would take long, and the gamma distribution is close for them.
     if int(gifts.rows.sum()) > MOST_PERMUTED:
         return _gamma_tail(moments_of(gifts))
     c, row, block = gifts.matrix()
-    chance, sums = np.random.default_rng(seed), np.zeros(PERMUTATIONS)
+    chance, sums = np.random.default_rng(0), np.zeros(PERMUTATIONS)
     for number, cluster in enumerate(gifts.cluster.tolist()):
         lines, classes = np.flatnonzero(block == number), np.flatnonzero(gifts.home == cluster)
         own = c[lines][:, classes].toarray()

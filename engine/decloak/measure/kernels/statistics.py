@@ -132,17 +132,13 @@ def _scale(
         return (
             lambda x: math.log((x - low) / (high - x)),
             lambda x: span / ((x - low) * (high - x)),
-            lambda y: low + span * _logistic(y),
+            lambda y: low + span / (1 + _exponential(-y)),
         )
     if low is not None:
         return lambda x: math.log(x - low), lambda x: 1 / (x - low), lambda y: low + _exponential(y)
     if high is not None:
         return lambda x: -math.log(high - x), lambda x: 1 / (high - x), lambda y: high - _exponential(-y)
     return lambda x: x, lambda x: 0.0, lambda y: y
-
-
-def _logistic(y: float) -> float:
-    return 1 / (1 + _exponential(-y))
 
 
 def _exponential(y: float) -> float:

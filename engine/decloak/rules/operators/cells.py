@@ -55,7 +55,6 @@ def add_learned(tables: Sequence[TableCells], probabilities: Mapping[int, Floats
 
     A cell without a probability loses its distance, so that no rule eliminates it.
     """
-    # A cell without a learned probability must not be eliminated, so that it loses its distance.
     with_added = []
     for cells in tables:
         p = np.full(cells.d.shape, np.nan)
