@@ -24,7 +24,7 @@ def green(v, **changes):
         covered=v.People(0),
         inference=dict.fromkeys(v.MOST_INFERENCE, within),
         recoveries=(attack(v),),
-        guarantees=(v.Guarantee("k = 5, m = 2", True, 2),),
+        guarantees=(v.Guarantee("k = 5, m = 2", True),),
         comparisons=4,
     )
     return replace(figures, **changes)
@@ -356,7 +356,6 @@ DEFAULTS = {
         lambda v: [getattr(v.Advantage(), name) for name in ("mean", "low", "high")],
         [None, None, None],
     ),
-    "a guarantee says no m by default": (lambda v: v.Guarantee("k", True).m, None),
     "an attack that needs no knowledge is covered": (lambda v: v.Recovery("random", 1, 1, 1).coverage, 1.0),
     "one attack is one comparison": (lambda v: v.Figures(1).comparisons, 1),
     "right above the baseline": (lambda v: attack(v, right=60).beyond, 10),

@@ -96,6 +96,7 @@ def _for_the_best(
     cards: Sequence[ExposureCard], winners: Sequence[ExposureCard], figures: Sequence[str]
 ) -> Iterable[str]:
     """Report how many people the best releases expose, and the cost of the cheapest of them."""
+    # Among releases that expose equally few people, readers lose least with the one that hides least.
     best = min(winners, key=lambda card: math.inf if card.hidden is None else card.hidden)
     others = [card for card in cards if card not in winners]
     names = listed([card.name for card in winners])

@@ -138,6 +138,7 @@ def page_of(
     worst = leading(judged)
     exposed = exposure_parts(connection, study)
     notes = list(dict.fromkeys(note for run in runs for note in notes_of(connection, run.run)))
+    # A page without evidence names no item, also not in notes and settings.
     names = set[str]() if evidence else {name for (name,) in connection.execute("select name from item")}
     sections = (
         exposed.section,
@@ -206,6 +207,7 @@ def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> S
     """Plot the eliminated members per record, for the most successful attack of the newest run."""
     run = study.runs[-1].run
     figures = study.figures[run]
+    # Without a right elimination no record is more exposed than another.
     won = [(figures.get(("correct", attack.label)) or 0.0, attack) for attack in attacks_of(connection, run)]
     correct, attack = max(won, key=lambda pair: pair[0])
     spread = exposure(connection, attack.attack, parse_rule(attack.text).derives, MOST_ITEMS) if correct else None

@@ -58,6 +58,7 @@ def attack_tables(done: "Run") -> AttackTables:
     per_release = {metric.key for family in FAMILIES if family.of_release for metric in family.metrics}
     columns = [metric for metric in metrics_by_key().values() if metric.column and metric.key not in per_release]
     columns.sort(key=lambda metric: _ORDER.get(metric.key, len(_ORDER)))
+    # Means over data sets replace the variants that they are means of.
     pooled = {one.variant for one in done.measures} - {variant.name for variant in done.variants}
     attacks = dict.fromkeys(
         (one.variant, one.attack, one.knows)
@@ -92,6 +93,7 @@ def _fit_to_line(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], 
     if _claims(cells, rows[0]) != "findings":  # every claim is a finding
         having = [metric for metric in having if metric.key != "findings"]
     table = _table(cells, rows, having, titles, interval=True)
+    # The interval goes first, then the last columns. Precision and its baseline always stay.
     while not fits(*table, WIDTH):
         table = _table(cells, rows, having, titles, interval=False)
         least = [metric for metric in having if metric.key not in FIRST]
@@ -106,6 +108,7 @@ def _strongest(cells: _Cells, attacks: Sequence[Row]) -> list[Row]:
     if len(attacks) <= MOST_ROWS:
         return list(attacks)
     ranked: dict[str, list[Row]] = {}
+    # Attackers who know nothing come last: the others are why the scenario was run.
     for row in sorted(attacks, key=lambda row: (row[2] == "nothing", -_beyond_baseline(cells, *row[:2]))):
         ranked.setdefault(row[0], []).append(row)
     each = max(1, MOST_ROWS // len(ranked))

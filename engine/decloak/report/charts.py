@@ -49,6 +49,7 @@ def panels(study: Study, x: str, y: str, by: Sequence[str] = (), *, close: bool 
     title, count = (titles[y].title, titles[y].count) if y in titles else (y, False)
     reached = [bound for line in series for point in line.points for bound in (point.value, point.low, point.high)]
     highest = max(bound for bound in reached if bound is not None)
+    # Shares have one scale, so that panels of several attacks can be compared.
     top = 1.0 if highest <= 1 and not count and not close else highest
     return [panel(line, x, title, top, _conclusion(line, x, title)) for line in series]
 
@@ -100,6 +101,7 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
         {"mark": mark | {"color": BLUE}, "encoding": {"y": up}},
     ]
     if any(point.baseline is not None for point in series.points):
+        # The baseline lies above the band, and below the line of the attack.
         layers.insert(1, {"mark": level, "encoding": {"y": up | {"field": "baseline"}}})
     return {
         "title": {"text": series.by or y, "limit": WIDTH},

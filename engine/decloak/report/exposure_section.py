@@ -86,6 +86,7 @@ def _points(cards: Sequence[ExposureCard], figure: str) -> list[ReleasePoint]:
     originals = {card.cells[figure].original for card in cards}
     first = [ReleasePoint("original data", 0.0, original, "original") for original in originals if original is not None]
     points = [ReleasePoint(*one, "dominated" if _dominated(one, found) else "best") for one in found]
+    # Releases of several data sets have no original data in common.
     return [*(first if len(first) == 1 else ()), *points]
 
 
@@ -154,6 +155,7 @@ def _place_names(
     """Yield a place for each name: the first of four sides without a point or another name."""
     taken = [(one.cost * across - 6, one.people * up - 6, one.cost * across + 6, one.people * up + 6) for one in points]
     for one in named:
+        # A letter of a label is about 6.2 pixels wide.
         x, y, long = one.cost * across, one.people * up, 6.2 * len(one.name)
         sides = {
             (x + 7, y - 6, x + 7 + long, y + 6): {"align": "left", "dx": 8},

@@ -113,6 +113,7 @@ def real_files(folder: Path) -> dict[str, dict[str, object]]:
             digests[path] = file_digest(lines, "sha256").hexdigest()
     found: dict[str, dict[str, object]] = {}
     for name, data_set in known.items():
+        # A name may lie, so that the content decides where it is known.
         fitting = [path for path in present if digests[path] in data_set["sha256"]] or [
             path for path in present if any(plain[path].startswith(start) for start in data_set["names"])
         ]
@@ -193,6 +194,7 @@ def _replaced(said: Config, real: object) -> Config:
 
 def _digest(said: Config) -> str:
     """Return the digest of the settings in `said` that decide an outcome: new titles and words keep it."""
+    # A corrected word must not make an outcome look old.
     figure = {key: value for key, value in said["figure"].items() if key not in WORDS}
     figure["trends"] = [{key: value for key, value in one.items() if key not in SAYINGS} for one in figure["trends"]]
     return digest({**{key: value for key, value in said.items() if key != "scenario"}, "figure": figure})

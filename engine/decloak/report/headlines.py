@@ -65,6 +65,7 @@ def _decisive(judged: Judged) -> tuple[VerdictCriterion, People]:
 
 def _singling_headline(judged: Judged) -> str:
     criterion, people = _decisive(judged)
+    # The other sentences are about 2 known items too, so that only another number is named.
     with_items = "" if criterion.known == 2 else f" with {criterion.known} known items"
     said = f"{of_people(judged, people)} can be singled out{with_items}{in_original(people)}"
     return f"{said}. The release does not prevent it."
@@ -139,6 +140,7 @@ def despite_guarantee(judged: Judged) -> str:
         return ""
     people = criterion.of(judged.figures)
     known, after = criterion.known, after_step(judged, people)
+    # The words begin with the method, as in "cut: k = 5". The sentence needs its settings alone.
     meets = guarantees[0].words.rpartition(": ")[2]
     how = STILL[criterion.outcome].format(known=known, original=in_original(people), attack=people.attack, after=after)
     return f"The release meets its guarantee ({meets}) and still exposes {of_people(judged, people)}. {how}"
@@ -208,6 +210,7 @@ def claims_text(judged: Judged, attack: Recovery) -> str:
     did = "re-associated" if judged.settings.form == FormName.DISASSOCIATED else "eliminated"
     what = "sub-records" if judged.settings.form == FormName.DISASSOCIATED else "items"
     precision, baseline = attack.right / attack.tried, attack.expected / attack.tried
+    # Two percentages that look equal would hide a small advantage.
     digits = 1 if abs(precision - baseline) < 0.1 else 0
     return (
         f"{attack.attack} {did} {count(tried)} {what}{many} with a precision of {percent(precision, digits)} "
@@ -221,6 +224,7 @@ def compare_with_random(judged: Judged, attack: Recovery) -> str:
     known = [p for p in attack.p if p is not None]
     if not known:
         return "A random attack was not compared."
+    # Bonferroni: of many attacks one is good by chance, so that each probability counts that often.
     corrected = [min(1.0, p * comparisons) for p in known]
     several = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
     how = _method(judged, attack)

@@ -78,6 +78,7 @@ def time_left(spent: float, done: int, left: int) -> str | None:
     """Estimate the remaining time from the time so far, or return None if it is too early."""
     if not done or not left:
         return None
+    # Variants of one run take about equally long.
     return f"{duration(spent / done * left)} left"
 
 
@@ -104,6 +105,7 @@ class ProgressLines(Progress):
             say(f"{name}; it takes up to half a minute", err=True)
         stage = f"{quote(name)[1:-1]}{self._variant}"
         if EXPECTED in name and stage != self._stage:
+            # A stage that is expected to take long is named at its beginning.
             self._spoken = -HEARTBEAT
         self._stage = stage
         self._beat(stage)

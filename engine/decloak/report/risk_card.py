@@ -112,6 +112,7 @@ class ExposureCard:
 
     def around(self, count: Interval | None, of: int | None = None) -> Interval | None:
         """Return a count with the interval of a sample, if it is of one; `of` is the number of people counted."""
+        # An interval over repetitions has the variation of the sample already.
         of_others = of not in (None, self.people)
         if of_others or count is None or count.mean is None or count.low is not None or not self.sampled:
             return count
@@ -142,6 +143,7 @@ def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[Exposur
 
 def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """Pool the cards of variants that differ in their data set alone, if these have equally many people."""
+    # A mean of counts says something only if all of them are of equally many people.
     alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
     cards = (exposure_card(connection, study, name, runs) for name, runs in alike)
     return [
@@ -168,6 +170,7 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
     hidden, taken = study.mean(runs, "hidden"), None
     configs = [run.config for run in study.runs if run.run in every]
     if any(setting(config, "data.published.marked") is False for config in configs):
+        # Nothing is marked as generalised, so that this share is a guess of the attacker, and no fact.
         hidden, taken = None, hidden
     wide = study.mean(runs, "label_share")
     return ExposureCard(

@@ -106,6 +106,7 @@ def short_titles(names: Sequence[str]) -> list[str]:
     if len(names) < 2 or not all(sign for of_name in parts for _, sign, _ in of_name):
         return list(names)
     inner = {key: key.rpartition(".")[2] for of_name in parts for key, *_ in of_name}
+    # A method says its own name: "coat" is as clear as "method=coat".
     inner |= {key: "" for key in inner if key == "anonymise" or key.endswith(".method")}
     short = [", ".join(_setting(inner[key], value) for key, _, value in of_name) for of_name in parts]
     return short if len(set(short)) == len(set(names)) else list(names)
@@ -125,6 +126,7 @@ def pooled_titles(titles: Sequence[str]) -> tuple[list[str], str]:
 
 def _setting(key: str, value: str) -> str:
     """Write a setting without brackets: `{method: vpa, k: 5}` as `vpa k=5`, a list with plus signs."""
+    # A text in quotes may have brackets of its own.
     while '"' not in value and (inner := _INNERMOST.search(value)):
         entries = inner[0][1:-1].split(", ")
         if inner[0].startswith("["):
@@ -144,6 +146,7 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
     The first line is the original data, where these are the same.
     """
     titles = list(dict.fromkeys(title for of_variant in costs.values() for title in of_variant))
+    # People whom 1 known item singles out are left out: they count among those of 2 items.
     shown = [row for row in ROWS[1:] if any(card.cells[row.key].worst for card in cards)]
     counted = len({card.people for card in cards}) > 1
     head = ["variant", *(["people"] if counted else []), *(row.title for row in shown), "hidden", *titles]

@@ -237,6 +237,7 @@ def sweep_section(study: Study) -> Section | None:
     With several data sets of a kind, the default plots are means over these.
     """
     listed_plots = Plots.model_validate_json(json.dumps(study.runs[0].config.get("report") or {})).plot
+    # Plots that the scenario names are about its variants, so that only default plots are means.
     pooled = None if listed_plots else study.over_data
     seen, over = (study, "repetitions") if pooled is None else (pooled, "data sets")
     plots = listed_plots or [Plot(x=x, y=y) for x, y in _default_plots(seen, pooled is not None)]
@@ -306,6 +307,7 @@ def _drop_empty(value: object) -> object:
         return [_drop_empty(inner) for inner in value]
     if not isinstance(value, dict):
         return value
+    # The title comes first, as people write it.
     first = [key for key in ("scenario",) if key in value]
     inner = {key: _drop_empty(value[key]) for key in (*first, *value)}
     return {key: part for key, part in inner.items() if part not in (None, {}, [])}

@@ -75,6 +75,7 @@ class Study:
     def varied(self) -> dict[str, list[Any]]:
         """The keys whose values differ between the runs, with these values in the order of the runs."""
         keys = dict.fromkeys(key for run in self.runs for key in run.keys)
+        # Runs of several scenarios have no varied keys in common: their settings show what differs.
         if not keys:
             keys = dict.fromkeys(_differing([run.config for run in self.runs]))
         values = {key: _distinct(setting(run.config, key) for run in self.runs) for key in keys}
@@ -101,6 +102,7 @@ class Study:
         """
         runs, figures = {run.run: run for run in self.runs}, {}
         which = data_set_keys([{key: setting(run.config, key) for key in run.keys} for run in self.runs])
+        # A seed or a file belongs to one data set and says nothing of the kind.
         left_out = {*which, *(f"data.{name}" for name in DATA_SET_KEYS if "data" in which)}
         pooled = []
         for name, data_sets in self.pools:

@@ -27,6 +27,7 @@ def markdown_text(text: str) -> str:
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Return a Markdown table with columns of numbers to the right; an absent value is an empty cell."""
     held = [list(row) for row in rows]
+    # Numbers stand below each other only if every cell of the column is one.
     numeric = [
         bool(held) and all(isinstance(row[place], int | float | None) for row in held) for place in range(len(columns))
     ]

@@ -141,6 +141,7 @@ def _level(points: _Points) -> Holds:
 
 
 def _peaking(points: _Points) -> Holds:
+    # A missing mean is never the top.
     present = [-math.inf if mean is None else mean for mean in points.means]
     values = points.values
     top = present.index(max(present)) if present else 0
@@ -246,6 +247,7 @@ def _above(differences: Sequence[float]) -> Holds:
     mean = interval(differences)
     assert mean.mean is not None
     if mean.low is None or mean.high is None:
+        # Without repetitions there is no interval: the sign decides, beyond the rounding of a float.
         return mean.mean > 1e-12
     return True if mean.low > 0 else False if mean.high < 0 else None
 

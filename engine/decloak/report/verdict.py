@@ -184,6 +184,7 @@ def status_of(criterion: VerdictCriterion, figures: Figures) -> Status:
         return Status.UNKNOWN
     if found.count > most:
         return Status.EXCEEDED
+    # A sample within the limit may stand for more people than the limit.
     return Status.UNKNOWN if found.high is not None and found.high > most else Status.WITHIN
 
 
@@ -202,6 +203,7 @@ def works_here(recovery: Recovery, comparisons: int) -> bool | None:
     known = [p for p in recovery.p if p is not None]
     if not known:
         return None
+    # Bonferroni: of many attacks one is good by chance.
     works = sum(p * comparisons <= LEVEL for p in known)
     return 2 * works > len(known)
 
@@ -211,6 +213,7 @@ def on_other_data(recovery: Recovery) -> OnOtherData:
     low, high = recovery.advantage.low, recovery.advantage.high
     if high is not None and high <= MOST_ADVANTAGE:
         return OnOtherData.BELOW_LIMIT
+    # An attack that is no better than its negative control learned nothing that other data share.
     if low is not None and low > 0 and not recovery.controls:
         return OnOtherData.WORKS
     return OnOtherData.INCONCLUSIVE

@@ -139,6 +139,7 @@ class _Reader:
         records = 0 if card is None else card.records
         form = form_of(self.connection, release_of(self.connection, runs[-1])).name
         chunks, members = form == FormName.DISASSOCIATED, People(self.study.mean(runs, "revealed_by_members"))
+        # These forms have no members in brackets.
         no_members = form in (FormName.DISASSOCIATED, FormName.ITEMSETS)
         return Figures(
             people=0 if card is None else card.people,
@@ -214,6 +215,7 @@ class _Reader:
         return max(known, key=lambda advantage: advantage.mean or 0.0, default=Advantage())
 
     def _recoveries(self, name: str, runs: Sequence[int]) -> Iterator[Recovery]:
+        # An attack without a lead claimed nothing, or was not measured.
         leads = {lead.attack: lead for lead in self.leads if lead.variant == name}
         for attack in self.attacks:
             coverage, least = self._coverage(runs, attack)

@@ -48,6 +48,7 @@ def percent(share: float, digits: int = 0) -> str:
     """
     if not digits and 0 < share < 0.005:
         return "<1%"
+    # Rounding to 0% or 100% would claim that nobody, or everybody, is meant.
     return ">99%" if not digits and 0.995 <= share < 1 else f"{share:.{digits}%}"
 
 

@@ -118,6 +118,7 @@ def _advantages(
 def _interval(claims: Sequence[Claims], level: float) -> Interval:
     """Return the advantage over the repetitions `claims`, or over the scopes of one release if these are equal."""
     pooled = [made[POOLED] for made in claims if POOLED in made]
+    # Equal repetitions are one release that was made several times.
     if len(set(pooled)) > 1:
         return advantage_over_repetitions(pooled, level)
     return jackknife_advantage([counts for scope, counts in claims[0].items() if scope != POOLED], level)
@@ -132,6 +133,7 @@ def _survives(claims: Sequence[Mapping[str, Claims]], attack: str, label: str, c
     low = _interval(beyond, 0.95).low
     if control in MUST_FAIL:
         return low is None or low <= 0
+    # An attack that does better in the written order than in another one used the order, and learned nothing.
     return control == "order" and low is not None and low > 0
 
 
