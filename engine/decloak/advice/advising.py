@@ -318,12 +318,14 @@ class _Session:
         """Take a Ctrl-C as the wish to see what there is; where there is nothing, the process ends."""
         if not self.tried:
             raise
+        # The wish is granted by what follows, so that the process does not also end.
         ending.forget()
         self.ended = INTERRUPTED
 
     def _affords(self, candidate: Candidate) -> bool:
         if self.budget is None or not self.tried:
             return True
+        # A kind that was never tried is taken to be as slow as the slowest one.
         likely = self.bench.seconds.get(candidate.kind, max(self.bench.seconds.values()))
         attacks = ATTACKS * max(self.bench.seconds.values())
         return time.process_time() - self.begun + likely + attacks <= self.budget

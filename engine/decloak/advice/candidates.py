@@ -206,6 +206,7 @@ def hides_everything(tried: Tried) -> bool:
     """Tell whether a release shows nothing that a reader could use."""
     hidden = tried.figures.get("hidden")
     split = tried.candidate.kind == "disassociation" and hidden is not None
+    # Other forms show labels or counts, also where every item is hidden.
     return tried.error >= NO_COUNTS or (split and hidden is not None and hidden.value >= NO_RECORDS)
 
 
@@ -232,6 +233,7 @@ def chosen(tried: Sequence[Tried], criteria: Sequence["Criterion"], differ: Diff
     lowest, it is the candidate that exposes fewer people, then hides less, then has the plainer method. If none meets
     all criteria, the nearest one leads: its worst figure, in limits, is the smallest.
     """
+    # A dominated candidate is never needed: another one is as good in everything.
     left = undominated(tried, criteria)
     meeting = [one for one in left if one.meets(criteria)]
     if meeting:

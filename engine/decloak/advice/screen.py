@@ -139,6 +139,7 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
         limit = f" (limit {by[key].limit * figure.of:,.0f})" if key in by and figure and figure.of else ""
         found.append(f"{known} known items {'expose ' if known == 3 else ''}{_people(figure, known == 3)}{limit}")
         if key in by and by[key].limit == 0 and figure and not figure.people and figure.of:
+            # Nobody exposed among n people bounds the share by about 3 / n, with 95% confidence.
             found[-1] += f" and, by the rule of three, at most {3 / figure.of:.2%} of others like them"
     yield from _line("  Exposure", ", ".join(found) + ".")
     guesses = {"": "Advantage of all guesses", "_at_5": "of the surest 5%", "_at_1": "of the surest 1%"}
@@ -191,6 +192,7 @@ def _rows(advice: Advice, most: int) -> list[Tried]:
     """
     nearest = sorted(advice.front, key=lambda one: (one is not advice.lead, one.distance(advice.criteria)))
     rows = nearest if advice.lead is None or advice.lead in nearest else [advice.lead, *nearest]
+    # Rows of one method would fill the table, although readers choose between methods.
     before = [[other.candidate.kind for other in rows[:place]] for place in range(len(rows))]
     order = sorted(range(len(rows)), key=lambda place: before[place].count(rows[place].candidate.kind))
     return sorted((rows[place] for place in order[:most]), key=lambda one: one.error)

@@ -169,6 +169,7 @@ class _ClassCounts(NamedTuple):
 def _count_by_class(rows: TrueRows, given: AssignedUnits, unit: Ints) -> tuple[Ints, _ClassCounts]:
     """Count the assignments of every class; places that equal rows share are divided among these."""
     classes, spread = len(rows.class_sizes), given.spread
+    # One number for an assignment and a class, so that np.unique groups by both.
     key = spread.assignment * classes + rows.of_row[spread.row]
     assigned, first, place = np.unique(key, return_index=True, return_inverse=True)
     part = np.zeros(len(assigned), np.int64)

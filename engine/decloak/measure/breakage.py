@@ -140,6 +140,7 @@ def _exposed(held: _Sets, by_row: _Sets, by_class: _Sets, first: slice, k: int, 
         )
         names, name, support = np.unique(in_held.name, return_inverse=True, return_counts=True)
         in_held = in_held._replace(name=name)
+        # Numbers of names grow with every item, so that they are replaced by places before the next.
         in_row, in_class = in_row.renamed(names), in_class.renamed(names)
         rare = support < k
         true = _parted(held, in_held, rare)

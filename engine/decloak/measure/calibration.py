@@ -44,6 +44,7 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     eliminations = read_eliminations(attacked.connection, attacked.number)
     if eliminations is not None:
         right, rows = np.zeros(len(p)), np.zeros(len(p), np.int64)
+        # Eliminations are in the order of the attack, tables in that of the scoring.
         order = np.argsort(eliminations.tables, kind="stable")
         of_table = eliminations.tables[order]
         for table in attacked.release.true_tables(scoring_of(attacked.connection, attacked.number)):
@@ -71,6 +72,7 @@ def certain_links(attacked: Attacked) -> MetricResult:
     _, right, rows = links
     count, of = float(right.sum()), len(attacked.release.original.rows)
     surest = np.zeros(of)
+    # A person with several certain links counts once, by the likeliest of them.
     np.maximum.at(surest, rows, right)
     people = float(surest.sum())
     return [

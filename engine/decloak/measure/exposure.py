@@ -78,6 +78,7 @@ def _raw_exposure(rows: CodedRows[str]) -> tuple[Ints, RawExposure]:
     elements = Elements(rows.names, ())
     people = sample_targets(rows.lengths, len(rows))
     taken = rows.select(people)
+    # Records may repeat an item, which is known once.
     known = np.unique(taken.row_of_code * elements.items + elements.item[taken.codes])
     support = np.bincount(elements.item[rows.codes], minlength=elements.items)
     known = keep_rarest_items(known, elements.items, support)
@@ -93,6 +94,7 @@ def _exposure_of_table(held: StoredItemsetTable) -> RecordExposure:
     holders = _ItemHolders(rows.select(people))
     singled, found = [], np.zeros(len(people), np.bool_)
     for size in range(1, MOST_KNOWN + 1):
+        # Known items may be fewer than the most, so that `found` is kept from size to size.
         for items, support in held.published.by_itemset.items():
             if len(items) == size and support == 1:
                 found[holders.of(items)] = True
@@ -171,6 +173,7 @@ def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
         return held.cached(PartedExposure(settings["targets"], settings["seed"]))
     parts = (_records(attacked), calibration.certain_links(attacked), exposure_guesses.measure(attacked, **settings))
     notes = [note for _, note in parts if note is not None]
+    # Every attack on a release shares what it implies for the control.
     outside = attacked.release.cached(_ImpliedOutside(str(settings["control"]), attacked.control))
     return [*(value for values, _ in parts for value in values), *outside], "; ".join(notes) or None
 

@@ -114,6 +114,7 @@ class SharedValues:
 
     def of(self, original: Dataset, work_out: Callable[[Dataset], Value]) -> Value:
         """Return the result of `work_out` for `original`, computed once for equal functions."""
+        # Values of one data set at a time bound the memory.
         if self._original is not original:
             self._original, self._values = original, {}
         if work_out not in self._values:

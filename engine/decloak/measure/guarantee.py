@@ -14,6 +14,7 @@ def _measure(attacked: Attacked) -> MetricResult:
     method = PARTS.get(held.making.method)
     if method is not None and method.guarantee_type is None:
         return [], None
+    # A file that repeats records meets no k by distinct people.
     copies = any(WRITTEN in note for note in held.making.notes)
     if "cpu_seconds" in held.making.loss:
         # It was made here and checked then: otherwise there would be no release.

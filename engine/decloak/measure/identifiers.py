@@ -57,6 +57,7 @@ def _label_share(held: StoredSetRelease) -> float | None:
 def _by_id(held: StoredSetRelease) -> int:
     """Count the rows that carry the id of their original record; without original ids, any id."""
     labels = held.published.labels
+    # Numbers from 1 are no ids: they are the lines of the file.
     if tuple(labels) == RowLabels(len(labels)):
         return 0
     behind = None if held.behind is None else held.behind.labels

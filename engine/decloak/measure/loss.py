@@ -72,6 +72,7 @@ def information_loss(original: Dataset, release: Release) -> ExactRatio | None:
         for published in [frozenset(row)]
         for item in dict.fromkeys(held)
     ]
+    # A label with one item is the item, which loses nothing.
     return ExactRatio(Fraction(sum(size for size in lost if size > 1), len(lost) * everything)) if lost else None
 
 

@@ -163,6 +163,7 @@ def _levels_lifted(sets: Sets, level: int, lifts: Sequence[Ints], kept: Sequence
 
 def _sets_at_level(sets: Sets, lift: Ints) -> Sets:
     """Return sets at a level; nodes that are the same there become one."""
+    # Equal nodes are neighbours after sorting, and all but one of them become padding.
     nodes = np.sort(lift[sets], axis=1)[:, ::-1]
     same = np.diff(nodes, axis=1, prepend=-2) == 0
     return np.sort(np.where(same, -1, nodes), axis=1)[:, ::-1]

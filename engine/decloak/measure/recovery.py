@@ -123,6 +123,7 @@ def _ranks(order: Ints, weight: Floats | None) -> Ints:
     if weight is not None and kept.any():
         w = weight[kept]
         ascending = np.argsort(w)
+        # A rank grows only where a weight is clearly larger than the one before.
         steps = np.concatenate(([0], np.diff(w[ascending]) > EPSILON))
         ranks[np.flatnonzero(kept)[ascending]] = np.cumsum(steps)
     # The earlier a cell was eliminated, the more suspicious it was, and any of them more than those that were left.

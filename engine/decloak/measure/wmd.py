@@ -134,6 +134,7 @@ def _relaxed(cost: Floats, supply: Ints, demand: Ints) -> float | None:
 def _cheapest(cost: Floats, supply: Ints, demand: Ints) -> float:
     from scipy.optimize import linear_sum_assignment
 
+    # Weights without a common factor need fewer copies.
     unit = int(np.gcd.reduce(np.concatenate((supply, demand))))
     if supply.sum() // unit <= COPIES:
         copies = np.repeat(np.repeat(cost, supply // unit, axis=0), demand // unit, axis=1)

@@ -50,6 +50,7 @@ def nodes_named(template: str) -> dict[str, str]:
     """
     kinds: dict[str, str] = {}
     for _, column, spec, _ in _pieces(template):
+        # A number has one meaning: as an item and as a record it would name two different things.
         if column is not None and spec in NODES and kinds.setdefault(column, spec) != spec:
             hint = f"name a {kinds[column]}, or a {spec}, and give the other a column of its own"
             raise DecloakError(f"the sentence names {quote(column)} as {kinds[column]} and as {spec}", hint=hint)

@@ -159,6 +159,7 @@ def _premises(sandbox: Sandbox, rule: Rule, rows: list[Row], goal: Row) -> list[
     """Return facts of the last round, of `rows`, without any of which the `goal` does not follow."""
     chosen = ", ".join(map(quoted, rule.derives.columns))
     size = len(rows)
+    # Halves first, then single facts: most facts are not needed, and each try is a query.
     while size:
         for start in range(len(rows), -1, -size):
             fewer = [*rows[:start], *rows[start + size :]]

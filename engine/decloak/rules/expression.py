@@ -103,6 +103,7 @@ class Expression:
         >>> [factor.names for factor in Expression.build("d * 2 * (1 - x)", cells=["d", "x"]).factors]
         [frozenset({'d'}), frozenset(), frozenset({'x'})]
         """
+        # A product is nested to the left, so that its last factor is the first to come off.
         left, right = self.tree, list[Term]()
         while isinstance(left, Operation) and left.sign == "*":
             left, last = left.operands

@@ -31,6 +31,7 @@ def write_manifest(folder: Path) -> int:
 
 def check_packed(rule: Path) -> None:
     """Raise an error if the file `rule` belongs to a pack that does not fit. A file outside of a pack passes."""
+    # A manifest further up is no part of a pack with this rule.
     for folder in list(rule.parents)[:DEEPEST]:
         if (folder / MANIFEST).is_file():
             _check(folder, source_text(folder / MANIFEST), tuple((path, _digest(path)) for path in _files(folder)))

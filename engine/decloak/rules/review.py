@@ -54,6 +54,7 @@ def lint(path: Path | None = None) -> tuple[int, list[DecloakError]]:
     files, catalogue = catalogue_of(path)
     rules = [catalogue.rule(str(file.resolve())) for file in files]
     included = {file.resolve() for file in bundled_files()}
+    # A copy of an included rule may be checked, so that each file is read apart from the others.
     others = [Catalogue().rule(str(file)) for file in included - {file.resolve() for file in files}]
     ids = {rule.model.id: rule for rule in others if rule.model.id is not None}
     faults = list[DecloakError]()
@@ -187,6 +188,7 @@ class _Clause:
 
     def spans(self, end: int) -> Iterable[tuple[int, int]]:
         """Yield the start and end of each condition; conditions joined by or count as one."""
+        # Without one side of an `or` the other one would decide more, and not less.
         cuts = [] if self.either else self.joints
         starts, ends = [self.start, *(after for _, after in cuts)], [*(before for before, _ in cuts), end]
         return zip(starts, ends, strict=True)

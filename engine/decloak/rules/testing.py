@@ -106,6 +106,7 @@ def case_fault(rule: Rule, case: TestCase, catalogue: Catalogue, source: Source,
     # Each case has a database of its own, so that no case sees rows of another.
     with empty_sandbox(columns, untrusted_name(rule.name, rule.text)) as sandbox:
         implied = published_relations(case.release(), case.distances(), case.settings)
+        # Relations that a case gives itself replace those that follow from its release.
         for name, rows in (implied | _relations_of_grid(case.relations.get("distance"))).items():
             sandbox.fill(name, columns[name], rows)
         for name, rows in _relations(case, columns, source, ("cases", number, "given")):

@@ -91,6 +91,7 @@ def _bounds_of_mean(
 ) -> tuple[float, float]:
     """Return the bounds of a mean advantage over n repetitions, some of which were made."""
     tried, right, _ = total(made)
+    # Further repetitions are taken to claim as much as those that were made.
     each = n / len(made)
     # Two right and two wrong claims are added (Agresti and Coull): few claims that are all right prove little.
     smoothed = (right * each + 2) / (tried * each + 4)

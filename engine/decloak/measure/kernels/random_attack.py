@@ -127,6 +127,7 @@ class BlockAssignments(NamedTuple):
 
     def matrix(self) -> tuple["sparse.csr_array", Ints, Ints]:
         """Return c of all blocks, by rows of blocks and by classes; and the row and the block of each line."""
+        # One line for each row of each block that got anything.
         key, line = np.unique(self.block * len(self.behind) + self.row, return_inverse=True)
         known = self.unit >= 0
         entries = (np.ones(known.sum()), (line[known], self.unit[known]))
@@ -175,6 +176,7 @@ def reassociation_p(gifts: BlockAssignments) -> float | None:
         drawn = chance.permuted(np.tile(columns, (PERMUTATIONS, 1)), axis=1)[:, : len(lines)]
         sums += own[np.arange(len(lines)), drawn].sum(axis=1)
     as_many = np.count_nonzero(sums >= _sum_right(c, row, gifts.behind) - ROUNDING)
+    # The attack itself counts as one permutation, so that p is never 0.
     return float(1 + as_many) / (PERMUTATIONS + 1)
 
 

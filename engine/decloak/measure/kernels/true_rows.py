@@ -315,6 +315,7 @@ class TrueRows:
         items = kinds.select(listed.kind)
         begin, end, item = items.start[:-1], items.start[1:], items.rows
         added = crossed(row, begin[assignment], end[assignment], item, self.items)
+        # Kinds that no assignment uses do not count.
         shared = any(is_shared(listed.kinds[kind][0]) for kind in np.unique(listed.kind).tolist())
         spread = self._spread(listed, row, assignment)
         return AssignedUnits(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)

@@ -78,6 +78,7 @@ def _claims_of(supports: Supports, group: tuple[str, ...], k: int) -> list[Certa
     size = len(group)
     cells = np.arange(1 << size)
     published = [subset for subset in _subsets(range(size)) if frozenset(group[at] for at in subset) in supports]
+    # A cell is a number whose bits are the items that its records have.
     masks = np.array([sum(1 << at for at in subset) for subset in published])
     held = (cells[None, :] & masks[:, None]) == masks[:, None]
     counts = np.array([supports[frozenset(group[at] for at in subset)] for subset in published], float)

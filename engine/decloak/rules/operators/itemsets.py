@@ -100,6 +100,7 @@ def _bound(rule: _Rule, text: str, name: str, setting: int | None) -> int:
     """Return the upper end of `1..m` or `1..k-1`, as m or k."""
     last = text.removeprefix("1..")
     if last.isdigit():
+        # A support of 1..4 is below a k of 5.
         return int(last) + (name == "k")
     if setting is None:
         raise DecloakError(f"the rule {rule.name} needs {name}", hint="write with: {k: 3, m: 2} in the test")

@@ -85,6 +85,7 @@ class DerivedFacts(Result):
         try:
             numbered = [Derived(fact.round, row) for fact, row in zip(self.facts, rows, strict=True)]
         except DecloakError as error:
+            # The error is at the key that names the relation.
             key = "derives" if rule.source.value.get("derives") else "rule"
             raise rule.source.error((key,), error.message, error.hint) from None
         return replace(self, facts=numbered)

@@ -118,6 +118,7 @@ class QueryOperator(Operator[QueryRule, None, QueryFacts]):
             facts = derive(view.sandbox, model.facts, derives.columns, places["facts"])
         if ELIMINATION_COLUMNS.issubset(derives.columns):
             _check_eliminations(rule, view.sandbox, [fact.values for fact in facts])
+        # No fact and no note may mean that the release lacks what the rule reads.
         return QueryFacts(derives, facts, notes if notes or facts else _nothing_to_read(rule, view.sandbox))
 
     def as_query(self, rule: _Rule) -> str:
