@@ -349,13 +349,18 @@ def _accepted(document: Document, variants: Mapping[str, Plan], runs: Sequence[R
 
 def _judged(expectation: Expectation, spot: Location, measures: Sequence[Measure], variant: str, times: int) -> Verdict:
     """Judge an expectation of a variant by means over its repetitions."""
-    named = {(measure.measure, measure.attack): measure for measure in measures}
-    means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
-    controls = {measure.attack for measure in measures if measure.knows == CONTROL}
-    holds, text = expectation.judged(means, counts, times, _shares(measures), controls)
+    holds, text = judge(expectation, measures, times)
     if not measures:
         text += " (no release)"
     return Verdict(variant, holds, text, expectation.text, spot.line, spot.column)
+
+
+def judge(expectation: Expectation, measures: Sequence[Measure], times: int) -> tuple[bool | None, str]:
+    """Judge an `expectation` by `measures`, the means over as many repetitions as `times`; return also the reason."""
+    named = {(measure.measure, measure.attack): measure for measure in measures}
+    means, counts = ({key: getattr(named[key], part) for key in named} for part in ("value", "n"))
+    controls = {measure.attack for measure in measures if measure.knows == CONTROL}
+    return expectation.judged(means, counts, times, _shares(measures), controls)
 
 
 def _shares(measures: Sequence[Measure]) -> dict[tuple[str, str], float | None]:
@@ -375,7 +380,8 @@ def over_repetitions(runs: Iterable[RunVariant]) -> Iterator[Measure]:
     titles = metrics_by_key()
     for name, group in groupby(runs, key=lambda run: run.name):
         repetitions = list(group)
-        for measure, attack in repetitions[0].figures:
+        # A store of an older version has figures that nobody measures any more.
+        for measure, attack in (key for key in repetitions[0].figures if key[0] in titles):
             figures = [figure for run in repetitions if (figure := run.figures.get((measure, attack))) is not None]
             chances = [chance.value for run in repetitions if (chance := run.figures.get(("baseline", attack)))]
             yield _mean(name, attack, titles[measure], figures, chances)._replace(knows=repetitions[0].knows[attack])

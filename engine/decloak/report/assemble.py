@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from decloak.digest import JsonObject
-from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import metrics_by_key
+from decloak.pipeline.run import judge, over_repetitions
 from decloak.report import charts
 from decloak.report.charts import comparison_svg
 from decloak.report.ci import SIGNS
 from decloak.report.compare.attacks import attack_pairs
+from decloak.report.compare.runs import stored_variant
 from decloak.report.exposure_section import exposure_parts, frontier_section
 from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
 from decloak.report.pictures import reliability_section
@@ -164,7 +165,7 @@ def page_of(
         facts=facts_of_study(study, exposed.cards[0].people if exposed.cards else None),
         verdict=findings_of(verdict, worst),
         tiles=exposed.tiles,
-        expectations=[*_expectations(study), *_criteria(judged)],
+        expectations=[*_expectations(connection, study), *_criteria(judged)],
         sections=[section for section in sections if section is not None],
         figures=_figures(study),
         findings=_findings(connection, runs[-1].run) if evidence else None,
@@ -172,27 +173,15 @@ def page_of(
     )
 
 
-def _expectations(study: Study) -> list[tuple[str, str]]:
-    """Return each expectation of each variant, with the sign of its result."""
-    judged = []
-    counts_of = {name for name, title in metrics_by_key().items() if title.count}
-    for name, runs in study.variants:
-        keys = dict.fromkeys(key for run in runs for key in study.figures[run])
-        over = {key: interval(study.values(runs, *key)) for key in keys}
-        means, counts = ({key: getattr(over[key], part) for key in keys} for part in ("mean", "n"))
-        figures = [study.pooled[run] for run in runs]
-        shares = {
-            key: interval([figure.share for of_run in figures if (figure := of_run.get(key)) is not None]).mean
-            for key in keys
-            if key[0] in counts_of
-        }
-        config = next(run.config for run in study.runs if run.variant == name)
-        for text in config.get("expect") or ():
-            expectation = Expectation.parse(text)
-            where = f"{name}: " if len(study.variants) > 1 else ""
-            holds, said = expectation.judged(means, counts, len(runs), shares, study.controls)
-            judged.append((SIGNS[holds], f"{where}{said}"))
-    return judged
+def _expectations(connection: sqlite3.Connection, study: Study) -> Iterator[tuple[str, str]]:
+    """Yield each expectation of each variant, with the sign of its result."""
+    for name, numbers in study.variants:
+        runs = [run for run in study.runs if run.run in numbers]
+        measures = list(over_repetitions(stored_variant(connection, run) for run in runs))
+        where = f"{name}: " if len(study.variants) > 1 else ""
+        for text in runs[0].config.get("expect") or ():
+            holds, said = judge(Expectation.parse(text), measures, len(runs))
+            yield SIGNS[holds], f"{where}{said}"
 
 
 def _criteria(judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:

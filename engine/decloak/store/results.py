@@ -197,11 +197,6 @@ class PooledFigure(NamedTuple):
     part: float | None
     whole: float | None
 
-    @property
-    def share(self) -> float | None:
-        """Return a count as a share of its total."""
-        return None if self.value is None or not self.whole else self.value / self.whole
-
 
 def pooled_figures(connection: sqlite3.Connection, run: int) -> dict[tuple[str, str], PooledFigure]:
     """Return the pooled figures of a run by (measure, attack), in the order of its attacks."""

@@ -118,9 +118,12 @@ class TrueRows:
     @cached_property
     def anchor_items(self) -> Ints:
         """Return the items of the anchors of rows."""
+        return self._anchors_of(np.arange(self.rows))
+
+    def _anchors_of(self, row: Ints) -> Ints:
         start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
-        begin, end = start[self.of_row], start[self.of_row + 1]
-        return crossed(np.arange(self.rows), begin, end, self.anchors % self.items, self.items)
+        of_row = self.of_row[row]
+        return crossed(row, start[of_row], start[of_row + 1], self.anchors % self.items, self.items)
 
     def in_class(self, entries: Ints) -> Ints:
         """Return items of rows as items of the classes of these rows; `entries` are items of rows."""
@@ -129,10 +132,7 @@ class TrueRows:
 
     def with_anchors(self, entries: Ints) -> Ints:
         """Return `entries`, items of rows, and the items of the anchors of these rows."""
-        row = distinct(entries // self.items)
-        start = np.searchsorted(self.anchors, np.arange(len(self.class_sizes) + 1) * self.items)
-        of_row = self.of_row[row]
-        anchors = crossed(row, start[of_row], start[of_row + 1], self.anchors % self.items, self.items)
+        anchors = self._anchors_of(distinct(entries // self.items))
         return distinct(np.concatenate((entries, anchors)))
 
     @cached_property
@@ -156,15 +156,19 @@ class TrueRows:
 
     def chunk_of(self, entries: Ints) -> Ints:
         """Return the record chunk, TERM, or NOWHERE of each of `entries`, items of rows."""
+        return self._chunk_among(*self._chunks, entries)
+
+    def _chunk_among(self, key: Ints, chunk: Ints, entries: Ints) -> Ints:
+        """Return the chunk of each of `entries`, items of rows, by the chunks of items of clusters, or NOWHERE."""
         row, item = np.divmod(entries, self.items)
-        key, chunk = self._chunks
         place, there = places_in(key, self.cluster[row] * self.items + item)
         return np.where(there, np.append(chunk, NOWHERE)[place], NOWHERE)
 
     def part_of(self, entries: Ints) -> Ints:
         """Return the chunk of each of `entries`, items of rows, also if it is a shared chunk."""
         chunk = self.chunk_of(entries)
-        return np.where(chunk == NOWHERE, self._shared_of(entries), chunk)
+        _, key, shared = self._shared
+        return np.where(chunk == NOWHERE, self._chunk_among(key, shared, entries), chunk)
 
     @cached_property
     def parts(self) -> int:
@@ -219,12 +223,6 @@ class TrueRows:
         place = {chunk: SHARED - at for at, chunk in enumerate(names)}
         keys, chunks = zip(*sorted((key, place[chunk]) for key, chunk in entries), strict=True) if entries else ((), ())
         return names, np.array(keys, np.int64), np.array(chunks, np.int64)
-
-    def _shared_of(self, entries: Ints) -> Ints:
-        row, item = np.divmod(entries, self.items)
-        _, key, chunk = self._shared
-        place, there = places_in(key, self.cluster[row] * self.items + item)
-        return np.where(there, np.append(chunk, NOWHERE)[place], NOWHERE)
 
     def _name(self, chunk: int) -> ChunkNumber:
         return "T" if chunk == TERM else chunk if chunk > 0 else self._shared[0][SHARED - chunk]
