@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from decloak.cli import COMMANDS, cli
-from decloak.data.release_files import RELEASE_FORMATS
 from decloak.errors import DecloakError
 from decloak.measure.registry import metrics_by_key, words_of_columns
 from decloak.rules.load import Catalogue, rule_schema
@@ -280,8 +279,6 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield reference / "scenario.md", scenario_reference()
     yield reference / "figures.md", figure_reference()
     yield ROOT / "docs" / "how-to" / "sql.md", sql_questions()
-    for release in RELEASE_FORMATS.values():
-        yield reference / f"{release.schema_name}.schema.json", _json(release.json_schema())
     yield ROOT / "scenarios" / "scenario.schema.json", _json(scenario_schema())
     yield ROOT / "rules" / "rule.schema.json", _json(rule_schema())
     yield ROOT / "rules" / "rule-test.schema.json", _json(test_schema())

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from decloak.data.formats.plain_files import read, write
     from decloak.data.hierarchy import Hierarchy
     from decloak.data.published import read_published
-    from decloak.data.release_files import read_release
     from decloak.errors import DecloakError
     from decloak.library.checking import check
     from decloak.library.inspecting import compare, explain, graph, publish
     from decloak.library.results import Run
     from decloak.library.running import attack, evaluate, run
     from decloak.library.scenario import Scenario
+    from decloak.releases.file_formats import read_release
     from decloak.rules.direct import eliminate, reassociate
 
 __all__ = [
@@ -76,7 +76,7 @@ _HOMES = {
     "publish": "library.inspecting",
     "read": "data.formats.plain_files",
     "read_published": "data.published",
-    "read_release": "data.release_files",
+    "read_release": "releases.file_formats",
     "reassociate": "rules.direct",
     "run": "library.running",
     "violations": "counting.violations",

@@ -29,8 +29,9 @@ from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.digest import JsonObject
-from decloak.library.checking import AnyRelease, release_of
+from decloak.library.checking import release_of
 from decloak.library.running import evaluate
+from decloak.releases.file_formats import ReleaseOfFile
 
 __all__ = [
     "copies_no_record",
@@ -201,7 +202,7 @@ def wins_no_more_than(
         )
 
 
-def _meets(guarantee: AnyGuarantee, release: AnyForm) -> AnyRelease:
+def _meets(guarantee: AnyGuarantee, release: AnyForm) -> ReleaseOfFile:
     """Return the `release` if it meets a `guarantee`. A release without anything that the guarantee is about meets
     it.
     """
@@ -216,7 +217,7 @@ def _meets(guarantee: AnyGuarantee, release: AnyForm) -> AnyRelease:
     return found
 
 
-def _complete(release: AnyRelease, original: Records | None, *, suppressed: bool = False) -> None:
+def _complete(release: ReleaseOfFile, original: Records | None, *, suppressed: bool = False) -> None:
     """Raise an error unless `release` publishes the `original` records and nothing else, in any order of its rows.
 
     With `suppressed`, items may be missing.

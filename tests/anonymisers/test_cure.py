@@ -16,7 +16,6 @@ from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.attacker.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
-from decloak.data.disassociated import read_disassociated
 from decloak.errors import DecloakError
 from decloak.measure.pair_links import risky_pairs
 from decloak.store.opening import connect_readonly
@@ -119,7 +118,7 @@ def test_a_file_says_that_it_is_cured_and_the_totals(tmp_path):
     release = decloak.anonymise(SICK, "disassociation", k=2, m=2, max_cluster=6, cover="cure", totals=True)
     assert release.totals
     release.write(tmp_path / "release.jsonl")
-    again = read_disassociated(tmp_path / "release.jsonl")
+    again = decloak.read_release(tmp_path / "release.jsonl")
     assert again == release
     assert again.cover == "cure"
     lines = (tmp_path / "release.jsonl").read_text().splitlines()
@@ -131,7 +130,7 @@ def test_a_file_says_that_it_is_cured_and_the_totals(tmp_path):
     ):
         (tmp_path / "wrong.jsonl").write_text("\n".join(wrong))
         with pytest.raises(DecloakError, match=message):
-            read_disassociated(tmp_path / "wrong.jsonl")
+            decloak.read_release(tmp_path / "wrong.jsonl")
 
 
 def test_who_assumes_the_algorithm_is_told_of_the_cure():
@@ -169,5 +168,5 @@ def test_a_run_measures_what_is_left_and_publishes_what_it_says(call, tmp_path, 
     assert json.loads(loss)["cut"] == pytest.approx(len(made.cut) / sum(map(len, records)))
     assert json.loads(loss)["moved"] == made.moved
     assert call("publish", "release:1", "out.jsonl", "--store", "s.db").code == 0
-    again = read_disassociated("out.jsonl")
+    again = decloak.read_release("out.jsonl")
     assert (again.cover, len(again.totals)) == ("cure", len(set("".join(map("".join, records)))))

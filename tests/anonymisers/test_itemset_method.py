@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import decloak
 import naive_table as naive
 from decloak.counting.violations import small_cells
-from decloak.data.itemset_table import ItemsetTable, read_itemset_table
+from decloak.data.itemset_table import ItemsetTable
 from decloak.errors import DecloakError
 from decloak.guarantees import keeps_cells
 from decloak.measure.kernels.estimate.itemsets import TableEstimates
@@ -111,7 +111,7 @@ def test_a_run_measures_publishes_checks_and_reads_it_back(folder, call):
         assert call("publish", "last", name, "--store", "s.db").code == 0
         assert "k = 3, in every cell of an itemset" in call("check", name).err
     table = decloak.read_release("t.jsonl")
-    assert table == read_store("t.db") == read_itemset_table("t.jsonl")
+    assert table == read_store("t.db") == decloak.read_release("t.jsonl")
     assert table.support(["bread", "tea"]) == 8
     assert "salt" not in table.items
     (folder / "r.yaml").write_text("scenario: r\ndata: {release: t.jsonl}\nattack: [differenced]\n")

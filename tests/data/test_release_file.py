@@ -2,15 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster, read_disassociated, text_table
-from decloak.data.formats.disassociated_file import disassociated_schema, write_disassociated
-from decloak.data.formats.lines import LONGEST_LINE
+from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster, text_table
+from decloak.data.formats.lines import LONGEST_LINE, read_lines
+from decloak.data.formats.release_header import LONGEST_RELEASE
 from decloak.errors import DecloakError
 
 HEADER = '{"decloak": "release", "version": 1, "method": "disassociation", "k": 3, "m": 2}'
@@ -56,14 +57,18 @@ def written(folder, *lines):
     return file
 
 
+def read_disassociated(path):
+    return Disassociated.of_lines(read_lines(path, longest=LONGEST_RELEASE))
+
+
 @settings(max_examples=100)
 @given(releases())
 def test_reading_is_the_inverse_of_writing(tmp_path_factory, release):
     path = tmp_path_factory.mktemp("release") / "r.jsonl"
-    write_disassociated(release, path)
+    release.write(path)
     assert read_disassociated(path) == replace(release, origin=str(path))
     again = path.with_name("again.jsonl")
-    write_disassociated(read_disassociated(path), again)
+    read_disassociated(path).write(again)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -71,21 +76,21 @@ def test_the_file_is_the_documented_one(tmp_path):
     part = Chunk(("a", "b"), (("a",), ("a", "b")))
     shared = JointCluster((0, 1), (Chunk(("d",), (("d",), ("d",))),))
     release = Disassociated((Cluster(3, (part,), ("c",)),) * 2, (shared,), 3, 2)
-    write_disassociated(release, tmp_path / "r.jsonl")
+    release.write(tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").read_text().splitlines() == [HEADER, CLUSTER, CLUSTER, JOINT]
 
 
 def test_a_release_of_the_anonymiser_is_read_back(tmp_path):
     records = [["a", "b", "x"], ["a", "b", "y"], ["c", "x"], ["c", "y"], ["a"], ["c"]]
     release = disassociate(records, k=2, m=2, max_cluster=3, refine=True).release
-    write_disassociated(release, tmp_path / "r.jsonl")
+    release.write(tmp_path / "r.jsonl")
     assert read_disassociated(tmp_path / "r.jsonl") == replace(release, origin=str(tmp_path / "r.jsonl"))
 
 
 def test_a_cluster_may_be_longer_than_other_lines(tmp_path):
     name = "x" * 1000
     release = Disassociated((Cluster(2000, (Chunk((name,), ((name,),) * 2000),), ()),), (), 2, 2)
-    write_disassociated(release, tmp_path / "r.jsonl")
+    release.write(tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").stat().st_size > LONGEST_LINE
     assert read_disassociated(tmp_path / "r.jsonl").clusters == release.clusters
 
@@ -209,12 +214,13 @@ def test_a_missing_file_is_told(tmp_path):
 def test_what_would_be_refused_is_not_written(tmp_path, release):
     file = tmp_path / "r.jsonl"
     with pytest.raises(DecloakError):
-        write_disassociated(release, file)
+        release.write(file)
     assert not file.exists()
 
 
 def test_the_schema_names_the_keys_that_are_read(tmp_path):
-    schema = disassociated_schema()
+    reference = Path(__file__).parents[2] / "docs" / "reference"
+    schema = json.loads((reference / "release.schema.json").read_text())
     by_title = {one["title"]: one for one in [*schema["oneOf"], *schema["$defs"].values()]}
     file = {"header": HEADER, "cluster": CLUSTER, "joint cluster": JOINT}
     file["header"], file["totals"] = changed(HEADER, cover="cure"), '{"totals": {"a": 3}}'

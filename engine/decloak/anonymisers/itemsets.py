@@ -13,9 +13,8 @@ from decloak.counting.guarantees import ZEROS, CellSupports
 from decloak.counting.itemsets import coded_items, itemset_supports, sizes
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.itemset_file import LARGEST
 from decloak.data.forms import FormName
-from decloak.data.itemset_table import ItemsetTable
+from decloak.data.itemset_table import LARGEST, ItemsetTable
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors

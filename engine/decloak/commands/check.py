@@ -31,7 +31,7 @@ from decloak.store.opening import is_store
 
 if TYPE_CHECKING:
     from decloak.counting.guarantees import AnyGuarantee, FirstViolations, Row
-    from decloak.library.checking import AnyRelease
+    from decloak.releases.file_formats import ReleaseOfFile
 
 __all__ = ["check_command"]
 
@@ -167,7 +167,7 @@ def _print_verdict(
 
 
 def _judged(
-    guarantee: "AnyGuarantee", release: "AnyRelease", rows: "list[Row]", most: int, file: Path
+    guarantee: "AnyGuarantee", release: "ReleaseOfFile", rows: "list[Row]", most: int, file: Path
 ) -> Iterator[Expected]:
     """Yield an expectation for each class of violations: no violation in `rows`, the first `most`, belongs to it."""
     listed = _listed(release)
@@ -196,7 +196,7 @@ def _counted(first: "FirstViolations") -> str:
     return f"{count:,} violation{'s' * (count != 1)}{rest}"
 
 
-def _listed(release: "AnyRelease | None") -> Callable[[object], object]:
+def _listed(release: "ReleaseOfFile | None") -> Callable[[object], object]:
     """How a cell is printed: items and labels with commas between, in quotes where they would be misread in a list."""
     from decloak.data.formats.published import format_element
 

@@ -53,7 +53,7 @@ def _of_orders(file: Path, seen: "Look") -> Iterator[str]:
     """Warn of orders inside a release that may depend on the records."""
     from decloak.attacker.written_order import order_notes
     from decloak.data.published import read_published
-    from decloak.data.release_files import read_release
+    from decloak.releases.file_formats import read_release
 
     with suppress(DecloakError):  # what cannot be read is said by who reads it
         whole = (

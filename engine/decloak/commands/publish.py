@@ -42,7 +42,7 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     decloak reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
     """
     from decloak.data.formats.manifest_file import manifest_path
-    from decloak.data.formats.release_csv import codebook_path
+    from decloak.releases.file_formats import codebook_path
     from decloak.releases.form import Publishing
     from decloak.releases.publishing import publish_release
     from decloak.store import results

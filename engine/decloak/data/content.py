@@ -8,7 +8,7 @@ Elements of published rows have numbers: plain items, and labels that contain se
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,11 +18,9 @@ from decloak.data.rows import CodedRows, Coding
 
 __all__ = [
     "Chunk",
-    "ChunkContent",
     "Cluster",
     "Element",
     "Elements",
-    "ItemsetContent",
     "JointCluster",
     "LabelContent",
     "SetContent",
@@ -101,34 +99,6 @@ class JointCluster:
 
     clusters: tuple[int, ...]
     shared_chunks: tuple[Chunk, ...]
-
-
-@dataclass(frozen=True)
-class ChunkContent:
-    """Clusters, joint clusters, and their k and m where these are stated."""
-
-    clusters: tuple[Cluster, ...]
-    joints: tuple[JointCluster, ...] = ()
-    k: int | None = None
-    m: int | None = None
-    cover: str | None = field(default=None, kw_only=True)
-    totals: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)
-
-
-@dataclass(frozen=True)
-class ItemsetContent:
-    """The number of records, itemsets of one item or more, their supports, and k and m where these are stated."""
-
-    records: int
-    itemsets: Sequence[tuple[str, ...]]
-    supports: tuple[int, ...]
-    k: int | None = None
-    m: int | None = None
-
-    @cached_property
-    def by_itemset(self) -> Mapping[frozenset[str], int]:
-        """The support of each itemset; the empty one is in every record."""
-        return {frozenset(): self.records} | dict(zip(map(frozenset, self.itemsets), self.supports, strict=True))
 
 
 class Elements:

@@ -16,7 +16,7 @@ from decloak.data.published import Published
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels
 
-__all__ = ["Generalised", "generalised_of", "read_generalised"]
+__all__ = ["Generalised", "read_generalised"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +90,11 @@ class Generalised(Represented, LabelContent):
         """
         return cls(**vars(published.as_labels(k, m)), origin=published.origin)
 
+    @classmethod
+    def of_lines(cls, lines: Sequence[Line]) -> Self:
+        """Return the release that the `lines` of a release file describe. Its guarantee is not checked here."""
+        return cls(**vars(parse_label_content(lines)), origin=location(lines[0].path))
+
     def write(self, path: FilePath, *, ids: bool = False) -> None:
         """Write a release file to `path`, with the ids of the records if `ids`."""
         write_generalised(self, path, ids=ids)
@@ -97,9 +102,4 @@ class Generalised(Represented, LabelContent):
 
 def read_generalised(path: FilePath) -> Generalised:
     """Read the release at `path` and return it. Its guarantee is not checked here."""
-    return generalised_of(read_lines(path, longest=LONGEST_RELEASE))
-
-
-def generalised_of(lines: Sequence[Line]) -> Generalised:
-    """Return the release that the `lines` of a release file describe."""
-    return Generalised(**vars(parse_label_content(lines)), origin=location(lines[0].path))
+    return Generalised.of_lines(read_lines(path, longest=LONGEST_RELEASE))

@@ -31,14 +31,13 @@ from decloak.data.frames import is_frame
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published, read_published
-from decloak.data.release_files import read_release
 from decloak.data.representation import Table, shorten
 from decloak.errors import DecloakError, at_location, escape_control
+from decloak.releases.file_formats import ReleaseOfFile, read_release
 from decloak.store.opening import is_store
 
-__all__ = ["AnyRelease", "Check", "check", "fitting_guarantee", "read_any_release", "release_of"]
+__all__ = ["Check", "check", "fitting_guarantee", "read_any_release", "release_of"]
 
-AnyRelease = Disassociated | Generalised | ItemsetTable
 Warn = Callable[[str], None]
 """A function that receives a line for each warning."""
 STORE_KIND = "store"
@@ -140,7 +139,7 @@ def check(
     return Check(guarantee.statement, tuple(warnings), guarantee.columns, guarantee.first(found, most))
 
 
-def release_of(release: object, warn: Warn = lambda line: None) -> AnyRelease:
+def release_of(release: object, warn: Warn = lambda line: None) -> ReleaseOfFile:
     """Return a `release` or records in memory, or the content of a file, as the release to check."""
     if isinstance(release, str | Path):
         if is_store(release):
@@ -169,7 +168,7 @@ def _stated(release: Release, k: int | None, m: int | None) -> AnyGuarantee | No
 
 
 def fitting_guarantee(
-    release: AnyRelease,
+    release: ReleaseOfFile,
     file: FilePath | None,
     chosen: Mapping[str, bool],
     constraints: str | Path | None,
@@ -193,7 +192,7 @@ def fitting_guarantee(
 
 
 def _guarantee(
-    release: AnyRelease,
+    release: ReleaseOfFile,
     file: FilePath | None,
     chosen: Mapping[str, bool],
     constraints: str | Path | None,
@@ -233,7 +232,9 @@ def _guarantee(
     return (NegativeKnowledge if chosen["negative"] else KmAnonymity)(**km)
 
 
-def _of_table(release: AnyRelease, file: FilePath | None, k: int | None, zeros: str | None, flag: str) -> CellSupports:
+def _of_table(
+    release: ReleaseOfFile, file: FilePath | None, k: int | None, zeros: str | None, flag: str
+) -> CellSupports:
     """Return the guarantee of an itemset table; its manifest says how it treats empty cells, unless `zeros` does."""
     if k is None:
         raise _unknown_bounds(release, flag, whole=True)
@@ -267,7 +268,7 @@ def check_parts(
     return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
 
 
-def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError:
+def _unknown_bounds(release: ReleaseOfFile, flag: str, whole: bool) -> DecloakError:
     where, what = (None, "a data file") if release.origin == "memory" else (release.origin, "the release")
     what = what if flag else "the release"
     names = ("k",) if whole else ("k", "m")
@@ -275,7 +276,7 @@ def _unknown_bounds(release: AnyRelease, flag: str, whole: bool) -> DecloakError
     return DecloakError(f"{what} does not say its {' and '.join(names)}", where, f"give {remedy}")
 
 
-def read_any_release(file: FilePath, kind: str, options: Options, warn: Warn, *, as_said: bool) -> AnyRelease:
+def read_any_release(file: FilePath, kind: str, options: Options, warn: Warn, *, as_said: bool) -> ReleaseOfFile:
     """Return the release in `file`: plain items are labels of their own, and so are sets in brackets."""
     if kind == STORE_KIND:
         return _read_store(file)
@@ -296,7 +297,7 @@ def as_labels(data: Dataset | Published) -> "Generalised":
     return Generalised(data.transactions, {item: (item,) for item in data.items}, data.labels)
 
 
-def _read_release(file: FilePath, options: Options) -> AnyRelease:
+def _read_release(file: FilePath, options: Options) -> ReleaseOfFile:
     if options.ids:
         raise DecloakError("a release file has no ids", hint="leave --ids out")
     try:
@@ -307,14 +308,14 @@ def _read_release(file: FilePath, options: Options) -> AnyRelease:
         raise
 
 
-def _read_store(file: FilePath) -> AnyRelease:
+def _read_store(file: FilePath) -> ReleaseOfFile:
     from decloak.releases.public_store import read_store  # 0.1 s that data files need not pay
 
     release = read_store(file)
     return Generalised.of(release, *release.guarantee_bounds) if isinstance(release, Published) else release
 
 
-def _read_published(file: FilePath, options: Options, warn: Warn, as_said: bool) -> AnyRelease:
+def _read_published(file: FilePath, options: Options, warn: Warn, as_said: bool) -> ReleaseOfFile:
     release = read_published(file, ids=options.ids, repeats=options.repeats)
     if not as_said:
         check_ids(file, release.transactions, options.ids)
@@ -324,7 +325,7 @@ def _read_published(file: FilePath, options: Options, warn: Warn, as_said: bool)
     return as_labels(release)
 
 
-def _read_plain(file: FilePath, kind: str, options: Options, warn: Warn, as_said: bool) -> AnyRelease:
+def _read_plain(file: FilePath, kind: str, options: Options, warn: Warn, as_said: bool) -> ReleaseOfFile:
     data = read_fitting(file, kind, options, as_said=as_said)
     for warning in data.warnings:
         warn(f"WARNING: {warning}")

@@ -8,8 +8,7 @@ from decloak.anonymisers.chunk_parts import PartedClusters
 from decloak.anonymisers.method import NewRelease
 from decloak.attacker.tables import anchor_pairs
 from decloak.attacker.written_order import order_notes
-from decloak.data.disassociated import Disassociated
-from decloak.data.formats.disassociated_file import DISASSOCIATION
+from decloak.data.disassociated import DISASSOCIATION, Disassociated
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from decloak.anonymisers.method import NewRelease
-from decloak.data.formats.itemset_file import ITEMSETS
 from decloak.data.forms import FormName
-from decloak.data.itemset_table import ItemsetTable
+from decloak.data.itemset_table import ITEMSETS, ItemsetTable
 from decloak.data.ordering import Order
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.file_formats import ITEMSETS as FILE
-from decloak.releases.file_formats import ReleaseFileFormat
+from decloak.releases.file_formats import ITEMSET_LINES, ReleaseFileFormat
 from decloak.releases.form import Form, Publishing, StoredRow
 from decloak.releases.stored import StoredItemsetTable
 from decloak.store.records import link_original
@@ -67,7 +65,7 @@ class ItemsetTableForm(Form[StoredItemsetTable, ItemsetTable]):
         if wish.original_ids or wish.text or wish.cut is not None:
             hint = "leave --original-ids, --text and --cut out"
             raise DecloakError("an itemset table has no ids, no text and no labels", hint=hint)
-        return FILE
+        return ITEMSET_LINES
 
     def counts(self, release: ItemsetTable) -> Mapping[str, int]:
         return {"records": release.records, "itemsets": len(release.itemsets), "items": len(release.items)}

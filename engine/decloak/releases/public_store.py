@@ -16,7 +16,7 @@ import numpy as np
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.anonymisers.registry import CHOICES, METHODS
 from decloak.attacker.written_order import order_notes
-from decloak.data.content import ChunkContent
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.manifest_file import Manifest
 from decloak.data.formats.release_header import Header
@@ -91,7 +91,7 @@ def find_leaks(
     if _row_content(back) != _row_content(written):
         yield Leak("the file differs from the release after it is read back")
     # Numbers as ids carry no information; any other id may be that of a person.
-    named = not isinstance(back, ChunkContent) and tuple(back.ids) != RowLabels(len(back.ids))
+    named = not isinstance(back, Disassociated) and tuple(back.ids) != RowLabels(len(back.ids))
     if named and not with_ids and (ids := truth.ids.intersection(back.ids)):
         yield Leak(f"{len(ids)} of its {len(back.ids)} rows are called as the originals: {_name_first(ids)}")
     if not recorded and _ordered_content(back) != _ordered_content(back.sorted_by_content().release):
@@ -133,7 +133,7 @@ def _row_content(release: AnyRelease) -> Sequence[object]:
 
 def _ordered_content(release: AnyRelease) -> Sequence[object]:
     """Return the content of a release in its order: its rows, and the members of its labels."""
-    if isinstance(release, ChunkContent):
+    if isinstance(release, Disassociated):
         return [(release.clusters, release.joints, release.totals)]
     if isinstance(release, ItemsetTable):
         return [(release.records, release.itemsets, release.supports)]

@@ -15,18 +15,23 @@ import numpy as np
 
 from decloak.anonymisers.registry import published_parameters
 from decloak.arrays import Ints
-from decloak.data.content import ChunkContent, LabelContent
+from decloak.data.content import LabelContent
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import join, records
 from decloak.data.formats.lines import location, read_lines
 from decloak.data.formats.manifest_file import Manifest, digest_of_file, manifest_path
-from decloak.data.formats.release_csv import codebook_lines, codebook_path
 from decloak.data.formats.writing import atomic_paths, report_write_errors, write_lines
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
-from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
+from decloak.releases.file_formats import (
+    AnyRelease,
+    ReleaseFileFormat,
+    codebook_lines,
+    codebook_path,
+    published_items,
+)
 from decloak.releases.form import AnyForm, Publishing
 from decloak.releases.public_store import STORE, STORES, HiddenFacts, Leak, find_leaks, manifest_leaks, store_leaks
 from decloak.releases.registry import form_of
@@ -79,7 +84,7 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         if labels:
             write_lines(["label,item", *_items_of_labels(form.labels(held))], written["labels"])
         if codebook:
-            assert isinstance(release, LabelContent | ChunkContent)  # other forms have no codebook
+            assert isinstance(release, LabelContent | Disassociated)  # other forms have no codebook
             lines = codebook_lines(release, {"method": release.method, **parameters, **form.counts(release)})
             write_lines(lines, written["codebook"])
         manifest = _manifest(form, file_format, release, wish, recorded, parameters)

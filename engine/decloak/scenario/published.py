@@ -30,11 +30,11 @@ from decloak.data.generalised import Generalised, read_generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.pairs import DistanceTable
 from decloak.data.published import Published, check_alignment, likely_misspellings, read_published
-from decloak.data.release_files import RELEASE_FORMATS, read_header, read_release
 from decloak.data.repeats import WARNING, find_copies
 from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.distances import release_of_tables
+from decloak.releases.file_formats import RELEASE_TYPES, read_header, read_release
 from decloak.releases.own_truth import read_rows, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
 from decloak.scenario.originals import DataPart, Generated, Notes, Original, Searchlog
@@ -235,7 +235,7 @@ class ReleaseData(DataPart):
         # A missing file is reported when the run is planned.
         if folder is None or not (folder.path / self.release).exists():
             return self
-        self._form = RELEASE_FORMATS[self.read_header(folder).method].form
+        self._form = RELEASE_TYPES[self.read_header(folder).method].form
         return self
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:

@@ -20,14 +20,13 @@ from decloak.data.formats.release_header import (
     LONGEST_RELEASE,
     STORE_REMEDY,
     Header,
-    closed_object_schema,
     header_of,
 )
 from decloak.data.formats.writing import write_lines
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, at_location, quote, suggest
 
-__all__ = ["GENERALISATION", "generalised_schema", "parse_label_content", "write_generalised"]
+__all__ = ["GENERALISATION", "parse_label_content", "write_generalised"]
 
 GENERALISATION = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
@@ -120,22 +119,3 @@ def _objects(release: LabelContent, ids: bool) -> Iterator[object]:
         yield {"label": label, "items": list(release.members[label])}
     for name, row in zip(release.ids, release.transactions, strict=True):
         yield {"id": name, "items": list(row)} if ids else list(row)
-
-
-def generalised_schema() -> dict[str, object]:
-    """Return the JSON Schema of one line: the header, a label or a record."""
-    whole = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
-    name = {"type": "string", "minLength": 1}
-    names = {"type": "array", "items": name, "uniqueItems": True}
-    header = {key: {"const": value} for key, value in Header(GENERALISATION).value.items()} | {"k": whole, "m": whole}
-    ids = {"type": ["string", "integer"], "minLength": 1}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A line of a generalised release",
-        "oneOf": [
-            closed_object_schema("header", header),
-            closed_object_schema("label", {"label": name, "items": names | {"minItems": 1}}),
-            {"title": "transaction"} | names,
-            closed_object_schema("transaction with an id", {"id": ids, "items": names}),
-        ],
-    }

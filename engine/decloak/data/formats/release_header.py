@@ -3,12 +3,10 @@
 from typing import NamedTuple
 
 from decloak.data.formats.lines import Line, json_value
-from decloak.digest import JsonObject
 from decloak.errors import quote, suggest
 
 __all__ = [
-    "COVERS", "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header",
-    "closed_object_schema", "header_of", "same_type_and_value", "whole_number",
+    "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header", "header_of", "whole_number",
 ]  # fmt: skip
 
 RELEASE_VERSION = 1
@@ -86,11 +84,3 @@ def whole_number(line: Line, name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
         raise line.error(f"{name} is {quote(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")
     return value
-
-
-def closed_object_schema(title: str, fields: JsonObject) -> JsonObject:
-    """Return the JSON Schema `title` of an object with exactly the keys of `fields`. Only k and m are optional."""
-    required = [key for key in fields if key not in OPTIONAL]
-    return {
-        "title": title, "type": "object", "properties": fields, "required": required, "additionalProperties": False,
-    }  # fmt: skip
