@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.plain_files import FORMATS, read
 from decloak.data.published import read_published
 from decloak.errors import DecloakError
 from decloak.relate.counts_file import CountsFile, ScoresFile
+from decloak.releases.distances import read_distances
 
 READERS = {
     **{name: lambda path, name=name: read(path, name) for name, entry in FORMATS.items() if entry.parse},

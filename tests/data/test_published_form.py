@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import join
-from decloak.data.formats.distance_file import DistanceFile, read_distances
 from decloak.data.formats.published import format_element, write_published
 from decloak.data.pairs import DistanceTable
 from decloak.data.published import Published, check_alignment, read_published
 from decloak.errors import DecloakError
+from decloak.releases.distances import DistanceFile, read_distances
 from decloak.releases.file_formats import read_release
 
 names = st.text(st.sampled_from(list(" ,;\t\"'()[]*0aé日\u2028\x85\ufeff\u0301")), min_size=1, max_size=6).filter(

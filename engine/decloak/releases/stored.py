@@ -259,10 +259,6 @@ class StoredItemsetTable(StoredRelease):
 class StoredDisassociation(StoredRelease):
     """A disassociated release."""
 
-    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
-        super().__init__(connection, number)
-        self._arranged: dict[object, object] = {}
-
     @cached_property
     def published(self) -> Disassociated:
         """What is published."""
@@ -286,20 +282,15 @@ class StoredDisassociation(StoredRelease):
         """
         if self.rows is None:
             return None
-        if arrange not in self._arranged:
-            self._arranged[arrange] = arrange(self.published, self._shown_or_split(), self.rows.of_row)
-        return self._arranged[arrange]  # type: ignore[return-value]
-
-    def _shown_or_split(self) -> Records:
-        """Return the records without what the release suppressed."""
-        assert self.rows is not None
-        cut = read_cut(self.connection, self.number)
-        if not cut:
-            return self.rows.records
-        records = list(self.rows.records)
-        for place, items in cut.items():
-            records[place] = tuple(item for item in records[place] if item not in items)
-        return records
+        if arrange not in self._cached:
+            records = self.rows.records
+            if cut := read_cut(self.connection, self.number):
+                records = [
+                    tuple(item for item in record if item not in cut.get(place, ()))
+                    for place, record in enumerate(records)
+                ]
+            self._cached[arrange] = arrange(self.published, records, self.rows.of_row)
+        return self._cached[arrange]  # type: ignore[return-value]
 
 
 class PartedDisassociation(PartedStored, StoredDisassociation):

@@ -5,7 +5,6 @@ item, any other is context (Ong 2015, 3.5.2). There is one generalised item per 
 are known. Items of different utility sets, and items outside them, are never generalised together.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -18,7 +17,6 @@ from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.attacker.written_order import MEMBERS_BY_ORDER, orders_vary, revealed_members
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
-from decloak.data.formats.distance_file import read_distances
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.generalised_file import GENERALISATION
 from decloak.data.formats.lines import ReadProgress, location
@@ -33,7 +31,7 @@ from decloak.data.published import Published, check_alignment, likely_misspellin
 from decloak.data.repeats import WARNING, find_copies
 from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.distances import release_of_tables
+from decloak.releases.distances import read_distances, release_of_tables
 from decloak.releases.file_formats import RELEASE_TYPES, read_header, read_release
 from decloak.releases.own_truth import read_rows, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
@@ -92,8 +90,7 @@ class PublishedFile(ConfigSection):
             if not self.as_said:
                 check_ids(path, release.transactions, self.ids)
         else:
-            plain = read(path, "basket", ids=self.ids)
-            release = mark(plain.transactions, plain.labels, k=attacker.k, utility=attacker.utility)
+            release = mark(read(path, PLAIN, ids=self.ids), attacker.k, attacker.utility)
         return Published(release.transactions, release.labels, self.file, release.names)
 
 
@@ -341,43 +338,22 @@ Data = Annotated[
 ]
 
 
-def mark(
-    transactions: Iterable[Iterable[str]],
-    labels: Sequence[str] | None = None,
-    *,
-    k: int = 2,
-    utility: Collection[Collection[str]] | None = None,
-) -> Published:
-    """Combine the items in `k` or more `transactions` into generalised items, at the position of their first member.
+def mark(data: Dataset, k: int, utility: Collection[Collection[str]] | None) -> Published:
+    """Combine the items in `k` or more records of `data` into generalised items, at the position of their first member.
 
-    `labels` name the records; without them decloak numbers them from 1. `utility` lists the utility sets, if they
-    are known. Return the marked release.
+    `utility` lists the utility sets, which are disjoint, if they are known. Return the marked release.
 
-    >>> mark([["knee", "icd", "limbs"], ["icd", "limbs"]]).transactions
+    >>> mark(Dataset.of([["knee", "icd", "limbs"], ["icd", "limbs"]]), 2, None).transactions
     (('knee', ('icd', 'limbs')), (('icd', 'limbs'),))
     """
-    if k < 1:
-        raise DecloakError(f"k is {k}", hint="k counts records: 1 or more")
-    sets = [tuple(dict.fromkeys(items)) for items in transactions]
-    # Without labels records are called by their number, from 1, as everywhere.
-    names = tuple(str(number) for number in range(1, len(sets) + 1)) if labels is None else tuple(labels)
-    if len(names) != len(sets):
-        raise DecloakError(f"{len(names)} labels for {len(sets)} records", hint="give one each")
-    support = Counter(item for items in sets for item in items)
-    frequent = [item for item, count in support.items() if count >= k]
+    frequent = [item for item, support in data.rows.supports().items() if support >= k]
     # Without utility sets all frequent items form one group: an attacker cannot divide them.
-    group = dict.fromkeys(frequent, 0) if utility is None else _groups(frequent, utility)
-    return Published(tuple(_group_items(items, group) for items in sets), names)
-
-
-def _groups(frequent: Iterable[str], utility: Collection[Collection[str]]) -> dict[str, int]:
-    """Return the number of the utility set of each frequent item; an item of none has a number of its own."""
-    sets: dict[str, int] = {}
-    for number, items in enumerate(utility):
-        for item in set(items):
-            if sets.setdefault(item, number) != number:
-                raise DecloakError(f"{quote(item)} is in two utility sets", hint="utility sets are disjoint")
-    return {item: sets.get(item, len(utility) + place) for place, item in enumerate(frequent)}
+    group = dict.fromkeys(frequent, 0)
+    if utility is not None:
+        sets = {item: number for number, items in enumerate(utility) for item in items}
+        # An item of no utility set was not generalised with another one.
+        group = {item: sets.get(item, len(utility) + place) for place, item in enumerate(frequent)}
+    return Published(tuple(_group_items(items, group) for items in data.transactions), data.labels)
 
 
 def _group_items(items: Sequence[str], group: Mapping[str, int]) -> tuple[Element, ...]:
