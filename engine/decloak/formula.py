@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Call", "Name", "Number", "Operation", "Percent", "Share", "Term", "names_read", "parse", "walk"]
+__all__ = ["Call", "Name", "Number", "Operation", "Percent", "Share", "Term", "children", "names_read", "parse", "walk"]
 
 LONGEST = 1_000
 """Largest number of characters of a formula: it bounds the nesting that Python's parser must handle."""
@@ -141,9 +141,15 @@ def _chain(signs: list[str], operands: list[Term]) -> Term:
 def walk(node: Term) -> Iterator[Term]:
     """Yield every node of the tree `node`, the root first."""
     yield node
-    children = node.operands if isinstance(node, Operation) else getattr(node, "arguments", ())
-    for child in children:
+    for child in children(node):
         yield from walk(child)
+
+
+def children(node: Term) -> tuple[Term, ...]:
+    """Return the terms that `node` is made of."""
+    if isinstance(node, Operation):
+        return node.operands
+    return node.arguments if isinstance(node, Call | Share) else ()
 
 
 def names_read(node: Term) -> set[str]:

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import rankdata
 
 from decloak.data.generators.clinic import generate, knowledge
-from decloak.errors import DecloakError
 from decloak.relate.clinic import clinic_counts
 from decloak.relate.ngd import distances
 from decloak.yaml import source as positions
@@ -74,12 +73,6 @@ def test_the_clinic_knows_at_least_40_conditions_and_nothing_twice():
         assert one.prevalence > 0
     chances = [chance for one in clinic.conditions.values() for _, chance in one.items + one.further]
     assert all(0 < chance < 1 for chance in [*chances, *dict(clinic.general).values()])
-
-
-@pytest.mark.parametrize(("transactions", "seed"), [(0, 1), (-1, 1), (2.5, 1), (True, 1), ("9", 1), (1, -7), (1, None)])
-def test_what_is_no_number_of_records_or_no_seed_is_answered(transactions, seed):
-    with pytest.raises(DecloakError, match=r"expected a whole number, at least [01], found"):
-        generate(transactions, seed)
 
 
 def test_every_item_the_clinic_can_make_is_counted():

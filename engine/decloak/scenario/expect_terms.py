@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from decloak.errors import DecloakError, quote
-from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, walk
+from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, children, walk
 
 __all__ = [
     "ARITHMETIC",
@@ -13,7 +13,6 @@ __all__ = [
     "EPSILON",
     "FOLDS",
     "MeasuredValues",
-    "children",
     "decided_by_bounds",
     "figure_and_attack",
     "figures_in",
@@ -99,10 +98,12 @@ def _as_share(node: Term) -> Term:
 
 
 def figure_and_attack(node: Term) -> tuple[str, str]:
-    """Return the key of a figure and the attack, from a `node` such as precision(rba)."""
+    """Return the key of a figure and the attack, from a `node` such as precision(rba); no attack from a name alone."""
     match node:
         case Call(name, (Name(attack),)):
             return name, attack
+        case Name(name):
+            return name, ""
     raise ValueError(f"not a measure: {node}")
 
 
@@ -121,16 +122,6 @@ def require_shallow(root: Term) -> None:
         level = [child for node in level for child in children(node)]
     if level:
         raise DecloakError(f"an expectation nested deeper than {DEEPEST} levels", hint="write it flatter")
-
-
-def children(node: Term) -> tuple[Term, ...]:
-    """Return the terms that `node` is made of."""
-    match node:
-        case Operation(_, operands):
-            return operands
-        case Call(_, arguments) | Share(arguments):
-            return arguments
-    return ()
 
 
 def require_logic(node: Term) -> None:
@@ -298,15 +289,11 @@ def _number(node: Term, values: MeasuredValues) -> float | None:
             return FOLDS[name](defined) if len(defined) == len(numbers) else None
         case Percent(value):
             return value / 100
-        case Share((Name(name),)):
-            return _finite(values.get((f"{name}%", "")))
         case Share((figure,)):
             name, attack = figure_and_attack(figure)
             return _finite(values.get((f"{name}%", attack)))
-        case Call():
+        case Call() | Name():
             return _finite(values.get(figure_and_attack(node)))
-        case Name(name):
-            return _finite(values.get((name, "")))
         case Operation("-", (operand,)):
             number = _number(operand, values)
             return None if number is None else -number

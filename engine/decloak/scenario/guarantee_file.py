@@ -1,8 +1,7 @@
 """The guarantee that a file states: of a scenario, of the settings of its `anonymise`, or about sensitive items."""
 
-from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -28,36 +27,26 @@ class _Anonymised(ConfigSection):
 class _Stated(ConfigSection):
     """A guarantee about sensitive items that no method of decloak makes, and that `decloak check` checks."""
 
+    guarantee: str
     sensitive: Annotated[tuple[Item, ...], Field(min_length=1)]
-
-    @property
-    @abstractmethod
-    def as_guarantee(self) -> AnyGuarantee:
-        """Return the guarantee with its settings."""
 
 
 class _UncertaintyStated(_Stated):
-    guarantee: Literal["uncertainty"]
     rho: float
     known: int
 
-    @property
-    def as_guarantee(self) -> AnyGuarantee:
-        return Uncertainty(self.sensitive, self.rho, self.known)
-
 
 class _CoherenceStated(_Stated):
-    guarantee: Literal["coherence"]
     h: float
     k: int
     p: int
 
-    @property
-    def as_guarantee(self) -> AnyGuarantee:
-        return Coherence(self.sensitive, self.h, self.k, self.p)
 
-
-_STATED: dict[str, type[_Stated]] = {"uncertainty": _UncertaintyStated, "coherence": _CoherenceStated}
+_STATED: dict[str, tuple[type[_Stated], type[Uncertainty | Coherence]]] = {
+    "uncertainty": (_UncertaintyStated, Uncertainty),
+    "coherence": (_CoherenceStated, Coherence),
+}
+"""The settings in a file, and the guarantee with fields of the same names."""
 
 
 def guarantee_in(path: Path, **bounds: int | None) -> AnyGuarantee:
@@ -81,12 +70,12 @@ def guarantee_in(path: Path, **bounds: int | None) -> AnyGuarantee:
 def _stated_in(source: Source, bounds: dict[str, int | None]) -> AnyGuarantee:
     """Return the guarantee about sensitive items that a file states."""
     name = source.root.children[GUARANTEE].value
-    model = _STATED.get(str(name))
-    if model is None:
+    if str(name) not in _STATED:
         hint = suggest(str(name), _STATED) or f"write one of {', '.join(_STATED)}"
         raise source.error((GUARANTEE,), f"unknown guarantee {quote(name)}", hint)
+    settings, guarantee = _STATED[str(name)]
     with at_location(str(source.root.place)):
-        return check(_replaced(source, bounds, ()), model).as_guarantee
+        return guarantee(**check(_replaced(source, bounds, ()), settings).model_dump(exclude={"guarantee"}))
 
 
 def _replaced(source: Source, settings: JsonObject, at: tuple[str, ...]) -> Source:

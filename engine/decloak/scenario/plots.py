@@ -194,22 +194,16 @@ class Figure(ConfigSection):
     def reference_errors(self, attacks: Iterable[str], measured: Iterable[str]) -> ConfigErrors:
         """Yield errors for figures outside `measured` and for names outside `attacks`."""
         attacks, measured = tuple(attacks), tuple(measured)
-        for loc, name in self._figures():
-            if name not in measured:
-                hint = suggest(name, measured) or f"measured here: {', '.join(measured)}"
-                yield loc, DecloakError(f"no figure {quote(name)} is measured", hint=hint)
         for number, trend in enumerate(self.trends):
             for inner, side in trend.sides:
+                place = ("trends", number, *inner)
+                if side.of is not None and side.of not in measured:
+                    hint = suggest(side.of, measured) or f"measured here: {', '.join(measured)}"
+                    yield (*place, "of"), DecloakError(f"no figure {quote(side.of)} is measured", hint=hint)
                 for name in side.attacks:
                     if name not in attacks:
                         hint = suggest(name, attacks) or f"known here: {', '.join(attacks)}"
-                        yield ("trends", number, *inner, "attack"), DecloakError(f"no attack {quote(name)}", hint=hint)
-
-    def _figures(self) -> Iterator[tuple[Loc, str]]:
-        for number, trend in enumerate(self.trends):
-            for inner, side in trend.sides:
-                if side.of is not None:
-                    yield ("trends", number, *inner, "of"), side.of
+                        yield (*place, "attack"), DecloakError(f"no attack {quote(name)}", hint=hint)
 
     def variation_errors(self, varied: Collection[str]) -> ConfigErrors:
         """Yield errors for keys that are not among `varied`."""

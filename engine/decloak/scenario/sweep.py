@@ -13,7 +13,7 @@ from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Location, Node, number_or_text
 
 __all__ = [
-    "MOST_VARIANTS", "NAMING", "combination_name", "combinations", "compact", "merged_faults", "overlapping",
+    "MOST_VARIANTS", "NAMING", "combinations", "compact", "merged_faults", "overlapping",
     "short_names",
 ]  # fmt: skip
 
@@ -21,11 +21,6 @@ MOST_VARIANTS = 10_000
 """Largest number of variants of a scenario, including repetitions."""
 
 _PLAIN = re.compile(r"[\w./][\w./-]*(?: [\w./-]+)*")
-
-
-def combination_name(settings: Mapping[str, object]) -> str:
-    """Return the name of a combination of `settings`."""
-    return ", ".join(f"{key}={compact(value)}" for key, value in settings.items())
 
 
 NAMING = ("method", "model", "measure", "generate", "rule", "by", "source", "file", "release", "published")
@@ -112,7 +107,7 @@ def _with_settings(
     """
     settings = affected[0].settings if affected else {}
     telling = {key: node for key, node in settings.items() if _chosen(key, affected) < everywhere[key]} or settings
-    name = combination_name({key: node.value for key, node in telling.items() if place not in _places(node)})
+    name = ", ".join(f"{key}={compact(node.value)}" for key, node in telling.items() if place not in _places(node))
     message = f"{error.message} in the variant {quote(name, 300)[1:-1]}" if name else error.message
     return DecloakError(message, error.place, error.hint)
 

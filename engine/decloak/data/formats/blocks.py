@@ -4,7 +4,6 @@ A block is read by itself, in any process, so no more than one block of each pro
 that the reader of whole files gives. Ids of records are left out.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -25,6 +24,7 @@ from decloak.data.formats.lines import (
     open_file,
     stream_lines,
 )
+from decloak.data.formats.manifest_file import digest_of_file
 from decloak.data.formats.plain_files import find_format
 from decloak.data.formats.record import Options, Record, as_dataset
 from decloak.data.formats.tables_extra import import_extra
@@ -32,7 +32,17 @@ from decloak.data.frames import cell_name
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["BLOCKED", "CHUNKS", "Block", "Blocks", "Part", "PartedData", "parts_folder", "write_part"]
+__all__ = [
+    "BLOCKED",
+    "CHUNKS",
+    "Block",
+    "Blocks",
+    "Part",
+    "PartedData",
+    "arrow_and_parquet",
+    "parts_folder",
+    "write_part",
+]
 
 BLOCKED = ("parquet", "basket", "jsonl", "spmf")
 """Formats with whole records in each row group, or in each line."""
@@ -72,12 +82,8 @@ class Part(NamedTuple):
 
         The file has `row_groups` blocks, and `records` with so many `elements`.
         """
-        sha256 = hashlib.sha256()
-        with path.open("rb") as file:
-            while content := file.read(BYTES):
-                sha256.update(content)
         beside = os.path.relpath(path.resolve(), folder.resolve())
-        return cls(beside, row_groups, records, elements, path.stat().st_size, sha256.hexdigest())
+        return cls(beside, row_groups, records, elements, path.stat().st_size, digest_of_file(path))
 
 
 class Blocks(NamedTuple):
@@ -201,12 +207,13 @@ def _text_blocks(path: Path, options: Options) -> Iterator[Block]:
             begin, line = begin + len(data), line + data.count(b"\n")
 
 
-def _parquet() -> tuple[ModuleType, ModuleType]:
+def arrow_and_parquet() -> tuple[ModuleType, ModuleType]:
+    """Import the modules of Arrow and of Parquet, and return them."""
     return import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
 
 
 def _of_parquet(path: Path, options: Options) -> Blocks:
-    arrow, parquet = _parquet()
+    arrow, parquet = arrow_and_parquet()
     kinds = arrow.types
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
@@ -246,7 +253,7 @@ def _list_column(lists: list[str], options: Options) -> str:
 
 
 def _read_group(block: Block, column: str) -> CodedRows[str]:
-    arrow, parquet = _parquet()
+    arrow, parquet = arrow_and_parquet()
     try:
         file = parquet.ParquetFile(block.path, memory_map=False, read_dictionary=[f"{column}.list.element"])
         lists = file.read_row_group(block.place, columns=[column], use_threads=False).column(0)
@@ -264,7 +271,7 @@ def _read_group(block: Block, column: str) -> CodedRows[str]:
 
 def write_part(path: Path, rows: CodedRows[str]) -> None:
     """Write `rows` to `path` as Parquet with a list of names for each record, complete or not at all."""
-    arrow, parquet = _parquet()
+    arrow, parquet = arrow_and_parquet()
     names = arrow.DictionaryArray.from_arrays(arrow.array(rows.codes), arrow.array(rows.names, arrow.string()))
     lists = arrow.ListArray.from_arrays(arrow.array(rows.start.astype(np.int32)), names)
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints
 from decloak.data.content import Chunk, Cluster
-from decloak.data.formats.blocks import CHUNKS, Block
+from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet
 from decloak.data.formats.lines import check_name, location
 from decloak.data.formats.tables_extra import import_extra
 from decloak.errors import DecloakError, at_location, quote
@@ -54,16 +53,12 @@ class _Columns:
                 self.held += map(number, chain.from_iterable(chunk.subrecords))
 
 
-def _arrow() -> tuple[ModuleType, ModuleType]:
-    return import_extra("pyarrow", "Parquet"), import_extra("pyarrow.parquet", "Parquet")
-
-
 def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int], part: Ints, parts: int) -> None:
     """Write `clusters` to `path`: for each of so many `parts` the clusters that go there, as `part` says.
 
     `code` has the code of each item.
     """
-    arrow, _ = _arrow()
+    arrow, _ = arrow_and_parquet()
     import_extra("pyarrow.ipc", "Parquet")
     columns = _Columns(clusters, code)
 
@@ -96,7 +91,7 @@ def gather_pieces(
 
     Return how many records these clusters have, and how many items they show of records and as terms.
     """
-    arrow, parquet = _arrow()
+    arrow, parquet = arrow_and_parquet()
     import_extra("pyarrow.ipc", "Parquet")
     batches = []
     for piece in pieces:
@@ -135,7 +130,7 @@ def gather_pieces(
 
 def read_clusters(block: Block) -> Iterator[Cluster]:
     """Yield the clusters of the row group that `block` names."""
-    arrow, parquet = _arrow()
+    arrow, parquet = arrow_and_parquet()
     with at_location(location(block.path)):
         try:
             with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:

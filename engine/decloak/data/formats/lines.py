@@ -9,7 +9,7 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, FileIO
 from itertools import count, islice, repeat
@@ -27,7 +27,6 @@ __all__ = [
     "Line",
     "ReadFile",
     "ReadProgress",
-    "check_lengths",
     "check_name",
     "decode_text",
     "json_text",
@@ -125,7 +124,9 @@ def _lines_of(data: bytes, path: FilePath, longest: int) -> Iterator[Line]:
         end = data.find(b"\n", begin + BLOCK) + 1 or len(data)
         texts = _texts(data[begin:end], path, number)
         lines = list(map(Line._make, zip(repeat(name), count(number), texts)))
-        check_lengths(lines, longest)
+        for line in lines:
+            if len(line.text) > longest and line.text.strip():
+                raise line.error(f"line of {len(line.text)} characters", f"at most {longest:,}")
         last = next((at for at in range(len(texts), 0, -1) if texts[at - 1].strip()), 0)
         if last:
             yield from blank
@@ -147,13 +148,6 @@ def _texts(block: bytes, path: FilePath, number: int) -> list[str]:
             "end lines with LF or CRLF; in item names only jsonl can carry it, as \\r",
         )
     return text.removesuffix("\n").split("\n")
-
-
-def check_lengths(lines: Iterable[Line], longest: int) -> None:
-    """Raise an error if one of `lines` is longer than `longest`."""
-    for line in lines:
-        if len(line.text) > longest and line.text.strip():
-            raise line.error(f"line of {len(line.text)} characters", f"at most {longest:,}")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from unicodedata import normalize
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import records
-from decloak.data.formats.lines import FilePath, Line, ReadFile, json_value, location, stream_lines
+from decloak.data.formats.lines import FilePath, Line, json_value, location, stream_lines
 from decloak.data.formats.look_evidence import (
     ID_WORDS,
     ITEM_WORDS,
@@ -154,26 +154,21 @@ def read_fitting(
     content is an error, unless `as_said`.
     """
     with reading_file(path):
-        return _read_fitting(unpacked_file(path), path, format, options, as_said=as_said)
-
-
-def _read_fitting(file: ReadFile, path: FilePath, format: str, options: Options, *, as_said: bool) -> Dataset:  # noqa: A002
-    if as_said:
-        return with_warnings(read(file, format, **options._asdict()), format, options, file)
-    # Only baskets have a separator that may be wrong; other formats fail while reading.
-    checked = format == "basket" and not options.columns
-    lines = list(islice(stream_lines(file), LINES))[options.header_row - 1 :] if checked else []
-    for message, remedy in _of_lines(lines, options) if lines else ():
-        raise DecloakError(message, location(path), f"{remedy}; {OVERRIDE}")
-    data = read(file, format, **options._asdict())
-    # A figure about the records of each item would be no figure about people, and a guarantee would be met by it.
-    for message, remedy in _exchanged(file, options) if format == "long" else ():
-        raise DecloakError(message, location(path), f"use {remedy}; {OVERRIDE}")
-    long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
-    if format in ("basket", "xlsx") and not long_sheet:
-        for error in _of_rows(data, options):
-            raise type(error)(error.message, location(path), f"{error.hint}; {OVERRIDE}")
-    return with_warnings(data, format, options, file)
+        file = unpacked_file(path)
+        # Only baskets have a separator that may be wrong; other formats fail while reading.
+        checked = format == "basket" and not options.columns and not as_said
+        lines = list(islice(stream_lines(file), LINES))[options.header_row - 1 :] if checked else []
+        for message, remedy in _of_lines(lines, options) if lines else ():
+            raise DecloakError(message, location(path), f"{remedy}; {OVERRIDE}")
+        data = read(file, format, **options._asdict())
+        # A figure about the records of each item would be no figure about people, and a guarantee would be met by it.
+        for message, remedy in _exchanged(file, options) if format == "long" and not as_said else ():
+            raise DecloakError(message, location(path), f"use {remedy}; {OVERRIDE}")
+        long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
+        if format in ("basket", "xlsx") and not (long_sheet or as_said):
+            for error in _of_rows(data, options):
+                raise type(error)(error.message, location(path), f"{error.hint}; {OVERRIDE}")
+        return with_warnings(data, format, options, file)
 
 
 def with_warnings(data: Dataset, format: str, options: Options, file: FilePath = "") -> Dataset:  # noqa: A002

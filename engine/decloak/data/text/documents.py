@@ -7,7 +7,7 @@ document, or one per line. A further .gz or .xz is unpacked. Blank text is no do
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -175,15 +175,6 @@ def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
             yield Line(name, number, text.removesuffix("\n").removesuffix("\r"))
 
 
-def _csv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
-    return _table(records(lines), reading)
-
-
-def _tsv(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
-    """Yield the rows of a TSV file, in which a quote is an ordinary character."""
-    return _table(((line, line.text.split("\t")) for line in lines), reading)
-
-
 def _table(rows: Iterator[tuple[Line, list[str]]], reading: TextOptions) -> Iterator[tuple[Line, Values]]:
     if reading.by_number:
         for line, row in rows:
@@ -219,4 +210,9 @@ def _jsonl(lines: Iterable[Line], reading: TextOptions) -> Iterator[tuple[Line, 
         yield line, value
 
 
-RECORDS = {".csv": _csv, ".tsv": _tsv, ".jsonl": _jsonl}
+RECORDS: dict[str, Callable[[Iterable[Line], TextOptions], Iterator[tuple[Line, Values]]]] = {
+    ".csv": lambda lines, reading: _table(records(lines), reading),
+    # A quote is an ordinary character in TSV.
+    ".tsv": lambda lines, reading: _table(((line, line.text.split("\t")) for line in lines), reading),
+    ".jsonl": _jsonl,
+}
