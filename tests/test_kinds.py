@@ -145,10 +145,8 @@ class TalliedForm(SetGeneralisedForm):
 
     name = FormName.TALLIED
     audits = ()
+    stored_as = ("method", "hush")
     contains = ("the number of items of each transaction",)
-
-    def recognises(self, stored):
-        return stored.method == "hush"
 '''
 COMMAND = '''
 """The command `greet`."""

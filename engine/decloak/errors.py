@@ -14,6 +14,7 @@ __all__ = [
     "escape_control",
     "no_release",
     "quote",
+    "quote_some",
     "suggest",
 ]
 
@@ -52,6 +53,12 @@ def quote(text: object, most: int = 60) -> str:
     """Return `text` quoted for a one-line message: control characters escaped, at most `most` characters."""
     plain = escape_control(str(text)[: most + 1])
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
+
+
+def quote_some(names: Iterable[object], most: int = 3) -> str:
+    """Return the first `most` of `names`, quoted, in a list for a one-line message."""
+    listed = list(map(quote, names))
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
 
 
 _RENAMED = {

@@ -97,7 +97,7 @@ def literal(held, eliminated=None):
         weights = naive.rows_weights(rows, known, gone)
         return weights, sum(weights)
 
-    return Literal(of_rows, row_of, set().union(*held.possible))
+    return Literal(of_rows, row_of, set().union(*map(naive_exposure.possible, held.published.transactions)))
 
 
 def drawn(rows, names, items, known, more):
@@ -127,7 +127,7 @@ def test_of_people_outside_the_data_it_is_counted_whom_the_release_implies_an_it
         people = [(None, row) for row in others]
         expected = naive_exposure.implied_in_chunks(held.published, people, outside=True)
     else:
-        may = [set(row) for row in held.possible]
+        may = [set(naive_exposure.possible(row)) for row in held.published.transactions]
         shows = [{one for one in row if isinstance(one, str)} for row in held.published.transactions]
         expected = naive_exposure.implied(may, shows, others, others)
     figure = pooled_figures(store, done.variants[0].run)["implied_control", attack]

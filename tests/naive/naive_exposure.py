@@ -86,6 +86,11 @@ def shown(elements):
             for item in ([element] if isinstance(element, str) else element)}  # fmt: skip
 
 
+def possible(elements):
+    """The items that a record may hold, members of generalised items among them."""
+    return frozenset(item for element in elements for item in ([element] if isinstance(element, str) else element))
+
+
 def of_row(elements, true, eliminated=frozenset()):
     """How surely each item of a record is guessed: shown, by a generalised item without what was eliminated, or not."""
     chances = []

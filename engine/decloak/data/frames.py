@@ -12,7 +12,7 @@ from importlib import import_module
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
-from decloak.errors import DecloakError, quote, suggest
+from decloak.errors import DecloakError, quote, quote_some, suggest
 from decloak.extras import install
 
 __all__ = [
@@ -76,7 +76,7 @@ def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "ite
     if len(lists) == 1:
         return _rows_of_lists(values.pop(lists[0]), _ids(values, columns.labels, transaction))
     if lists:
-        raise DecloakError(f"the columns {_listed(lists)} all hold lists", hint="leave one of them")
+        raise DecloakError(f"the columns {quote_some(lists, 6)} all hold lists", hint="leave one of them")
     flags = [name for name, column in values.items() if _holds_flags(column)]
     if flags and len(values) - len(flags) <= 1 and not {transaction, item} <= values.keys():
         ids = _ids({name: column for name, column in values.items() if name not in flags}, columns.labels, transaction)
@@ -121,7 +121,7 @@ def rows_in_format(
 def _existing(values: Mapping[str, object], name: str) -> str:
     if name not in values:
         hint = suggest(name, values) or "name the columns with the options transaction and item"
-        raise DecloakError(f"no column {quote(name)} among {_listed(values)}", hint=hint)
+        raise DecloakError(f"no column {quote(name)} among {quote_some(values, 6)}", hint=hint)
     return name
 
 
@@ -177,7 +177,7 @@ def _ids(
         return index
     if len(others) > 1:
         hint = f"call it {transaction}, or leave out the others"
-        raise DecloakError(f"which of {_listed(others)} holds the ids is not said", hint=hint)
+        raise DecloakError(f"which of {quote_some(others, 6)} holds the ids is not said", hint=hint)
     return next(iter(others.values()), None)
 
 
@@ -209,7 +209,7 @@ def _pairs(
             return ids, items
     missing = item if transaction in values else transaction
     hint = suggest(missing, values) or "say which columns hold the record and the item, or call them tid and item"
-    raise DecloakError(f"no column {quote(missing)} among {_listed(values)}", hint=hint)
+    raise DecloakError(f"no column {quote(missing)} among {quote_some(values, 6)}", hint=hint)
 
 
 def _rows_of_pairs(ids: Sequence[object], items: Sequence[object]) -> Iterator[Row]:
@@ -240,8 +240,3 @@ def cell_name(value: Any, number: int, what: str = "item") -> str:
     if _is_missing(value):
         raise DecloakError(f"row {number + 1} has no {what}", hint="fill it, or remove the row")
     raise DecloakError(f"the {what} of row {number + 1} is {quote(value)}, not a name", hint="make it text")
-
-
-def _listed(names: Any) -> str:
-    listed = [quote(name) for name in names]
-    return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")

@@ -9,7 +9,7 @@ A warning says that the items of transactions are sorted as well.
 """
 
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -149,7 +149,9 @@ def sorted_warning(dataset: Dataset) -> str | None:
     """
     rows = dataset.rows
     # Capitals before small letters, or beside them.
-    ranks = [_alphabetical_ranks([key(name) for name in rows.names]) for key in (str, str.casefold)]
+    # As objects: a numpy text would give every name the length of the longest.
+    keys = (np.array(list(map(key, rows.names)), object) for key in (str, str.casefold))
+    ranks = [np.unique(each, return_inverse=True)[1] for each in keys]
     long = ordered = 0
     for block in rows.blocks():
         telling = block.lengths >= FEWEST
@@ -162,12 +164,6 @@ def sorted_warning(dataset: Dataset) -> str | None:
         "nearest items of a hidden one are near in spelling, not in meaning, so take all of them as the context; and "
         "published in this order, the place of a hidden item tells how it is spelt"
     )
-
-
-def _alphabetical_ranks(keys: Sequence[str]) -> Ints:
-    """Return the rank of each key in alphabetical order. Equal keys share a rank."""
-    place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return np.array([place[key] for key in keys], np.int64)
 
 
 def _ascend(rows: CodedRows[str], ranks: Ints) -> Mask:

@@ -40,7 +40,8 @@ class Budget:
 
     def __init__(self, path: str, size: int) -> None:
         self.path = path
-        self.memory = _set_memory() or BYTES_FREE + BYTES_EACH * size
+        memory = os.environ.get(MEMORY)
+        self.memory = read_size(memory, MEMORY) if memory else BYTES_FREE + BYTES_EACH * size
         self.seconds = _set_seconds() or SECONDS_FREE + SECONDS_EACH * size
         # CPU time of this thread: other threads and a busy machine do not count.
         self.used, self.end = 0, time.thread_time() + self.seconds
@@ -103,11 +104,6 @@ def _limited(count: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _set_memory() -> int | None:
-    text = os.environ.get(MEMORY)
-    return read_size(text, MEMORY) if text else None
 
 
 def _set_seconds() -> float | None:

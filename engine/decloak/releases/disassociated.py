@@ -16,7 +16,7 @@ from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import CHUNKS, CHUNKS_CSV, TABLES, ReleaseFileFormat, published_items
-from decloak.releases.form import Form, Publishing, StoredRow
+from decloak.releases.form import Form, Publishing
 from decloak.releases.knowledge import Knowledge, known_from_file, known_itemsets
 from decloak.releases.stored import PartedDisassociation, StoredDisassociation
 from decloak.store.disassociated import write_clusters
@@ -30,15 +30,13 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
     """Clusters of records in chunks that hide which record had which items."""
 
     name = attacks = FormName.DISASSOCIATED
+    stored_as = ("format", FormName.DISASSOCIATED)
     rows_in_order = False
     audits = ("order_in_chunks",)
     header_method = DISASSOCIATION
     closer = ("smaller", "larger")
-    knows = apart = True
+    knows = True
     contains = ("clusters of records: how many each has, and the chunks of items that hide which record had what",)
-
-    def recognises(self, stored: StoredRow) -> bool:
-        return stored.format == FormName.DISASSOCIATED
 
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Disassociated], original: int | None

@@ -27,7 +27,6 @@ from decloak.data.pairs import AttackTable, DistanceTable, Pair
 from decloak.data.published import Published
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
-from decloak.releases.form import StoredRow
 from decloak.releases.set_generalised import SetGeneralisedForm
 from decloak.releases.stored import StoredSetRelease
 from decloak.yaml.section import ConfigErrors
@@ -46,11 +45,9 @@ class DistancesForm(SetGeneralisedForm):
     """Tables that are attacked as they are: there is nothing to relate, and no context to choose."""
 
     name = FormName.DISTANCES
+    stored_as = ("method", FormName.DISTANCES)
     related = False
     audits = ()
-
-    def recognises(self, stored: StoredRow) -> bool:
-        return stored.method == FormName.DISTANCES
 
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
         yield (), DecloakError("distance tables leave the attacker nothing to choose", hint="delete it")

@@ -9,7 +9,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from decloak.anonymisers.method import NewRelease, StoredContent
 from decloak.data.assignment import ScoreDirection
@@ -24,7 +24,7 @@ from decloak.releases.knowledge import Knowledge
 from decloak.releases.stored import StoredRelease
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["AnyForm", "Form", "Publishing", "StoredRow"]
+__all__ = ["AnyForm", "Form", "Publishing"]
 
 Held = TypeVar("Held", bound=StoredRelease)
 Content = TypeVar("Content", bound=StoredContent, contravariant=True)
@@ -40,26 +40,18 @@ class Publishing(NamedTuple):
     cut: Path | None = None
 
 
-class StoredRow(NamedTuple):
-    """The row of a release in the store, as far as it decides the form: format, hierarchy, method."""
-
-    format: str
-    has_hierarchy: bool
-    method: str
-
-
 class Form(ABC, Generic[Held, Content]):
     """One published form; `Held` is a release of it in the store."""
 
     name: ClassVar[FormName]
+    stored_as: ClassVar[tuple[Literal["format", "method"], str] | None] = None
+    """The column of a release in the store that only this form has, and its value; None if no column tells."""
     attacks: ClassVar[FormName]
     """Form with the same attacks and measures, as errors name it."""
     closer: ClassVar[tuple[ScoreDirection, ...]] = ("smaller",)
     """Directions that scores may have: smaller or larger means closer."""
     knows: ClassVar[bool] = False
     """True if the attacker's knowledge about people is a stage of its own."""
-    apart: ClassVar[bool] = False
-    """True if one record is published in several pieces."""
     rows_in_order: ClassVar[bool] = True
     """True if its rows can keep the order of the records."""
     audits: ClassVar[tuple[str, ...]] = ()
@@ -70,10 +62,6 @@ class Form(ABC, Generic[Held, Content]):
     """Method in the header of a release file of this form."""
     contains: ClassVar[tuple[str, ...]]
     """Sentences on what a recipient of the release has."""
-
-    @abstractmethod
-    def recognises(self, stored: StoredRow) -> bool:
-        """Return True if a release in the store, with the row `stored`, has this form."""
 
     @abstractmethod
     def write(

@@ -12,7 +12,7 @@ from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import ITEMSET_LINES, ReleaseFileFormat
-from decloak.releases.form import Form, Publishing, StoredRow
+from decloak.releases.form import Form, Publishing
 from decloak.releases.stored import StoredItemsetTable
 from decloak.store.records import link_original
 from decloak.store.releases import mark_suppressed, write_itemset_table
@@ -25,13 +25,11 @@ class ItemsetTableForm(Form[StoredItemsetTable, ItemsetTable]):
     """The number of records, and the supports of some itemsets."""
 
     name = attacks = FormName.ITEMSETS
+    stored_as = ("format", FormName.ITEMSETS)
     rows_in_order = False
     related = False
     header_method = ITEMSETS
     contains = ("the number of records, and the number of records that have all items of some itemsets",)
-
-    def recognises(self, stored: StoredRow) -> bool:
-        return stored.format == FormName.ITEMSETS
 
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[ItemsetTable], original: int | None

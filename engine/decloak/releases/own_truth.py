@@ -15,7 +15,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.data.formats.delimited import records
 from decloak.data.formats.lines import FilePath, location, stream_lines
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError, quote, quote_some
 from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import shared_places
 
@@ -23,7 +23,6 @@ __all__ = ["read_rows", "suppressed_occurrences"]
 
 COLUMNS = ["row", "record"]
 ONE_EACH = "name one record for every row, and every record once"
-FEW = 3
 
 
 def read_rows(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
@@ -48,9 +47,9 @@ def read_rows(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
             raise line.error(f"{len(cells)} values instead of a row and a record", "write such as 0.0,17")
         row, record = cells
         if row not in row_at:
-            raise line.error(f"the release has no row {quote(row)}", f"its rows are {_quote_some(rows)}")
+            raise line.error(f"the release has no row {quote(row)}", f"its rows are {quote_some(rows)}")
         if record not in place_of:
-            hint = f"{quote(original.origin, 200)[1:-1]} has {_quote_some(original.labels)}"
+            hint = f"{quote(original.origin, 200)[1:-1]} has {quote_some(original.labels)}"
             raise line.error(f"there is no original record {quote(record)}", hint)
         if behind[row_at[row]] >= 0 or taken.setdefault(record, row) != row:
             twice = f"the row {quote(row)}" if behind[row_at[row]] >= 0 else f"the record {quote(record)}"
@@ -64,16 +63,12 @@ def _complete(path: FilePath, rows: Sequence[str], behind: Ints, original: Datas
     """Raise an error for rows without a record, and for records without a row."""
     lacking = np.flatnonzero(behind < 0).tolist()
     if lacking:
-        message = f"{len(lacking):,} of {len(rows):,} rows have no record: {_quote_some([rows[at] for at in lacking])}"
+        message = f"{len(lacking):,} of {len(rows):,} rows have no record: {quote_some([rows[at] for at in lacking])}"
         raise DecloakError(message, location(path), ONE_EACH)
     if len(behind) < len(original.labels):
         absent = np.setdiff1d(np.arange(len(original.labels)), behind).tolist()
-        message = f"{len(absent):,} original records have no row: {_quote_some([original.labels[at] for at in absent])}"
+        message = f"{len(absent):,} original records have no row: {quote_some([original.labels[at] for at in absent])}"
         raise DecloakError(message, location(path), "leave records out of the original file that were not published")
-
-
-def _quote_some(names: Sequence[str]) -> str:
-    return ", ".join(map(quote, names[:FEW])) + (", …" if len(names) > FEW else "")
 
 
 def suppressed_occurrences(

@@ -5,7 +5,7 @@ import sqlite3
 from decloak.data.forms import FormName
 from decloak.releases.disassociated import DisassociatedForm
 from decloak.releases.distances import DistancesForm
-from decloak.releases.form import AnyForm, StoredRow
+from decloak.releases.form import AnyForm
 from decloak.releases.itemset_table import ItemsetTableForm
 from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm, SyntheticForm
 
@@ -17,14 +17,17 @@ _ALL: tuple[AnyForm, ...] = (
 )  # fmt: skip
 
 FORMS: dict[FormName, AnyForm] = {form.name: form for form in _ALL}
-"""Forms by name. The first that recognises a release in the store has it, so the most general form is last."""
+"""Forms by name."""
 
 
 def form_of(connection: sqlite3.Connection, release: int) -> AnyForm:
     """Return the form of the `release` with this id, which `connection` reads."""
-    stored = StoredRow(*connection.execute(
-        "select d.format, r.hierarchy is not null, r.method from release r join dataset d on d.id = r.dataset "
+    file_format, method, has_hierarchy = connection.execute(
+        "select d.format, r.method, r.hierarchy is not null from release r join dataset d on d.id = r.dataset "
         "where r.id = ?",
         (release,),
-    ).fetchone())  # fmt: skip
-    return next(form for form in FORMS.values() if form.recognises(stored))
+    ).fetchone()
+    stored = ("format", file_format), ("method", method)
+    recognised = next((form for form in FORMS.values() if form.stored_as in stored), None)
+    # Labels of a hierarchy are names of generalised items, so the other tables are the same.
+    return recognised or FORMS[FormName.GENERALISED if has_hierarchy else FormName.SET_GENERALISED]

@@ -26,7 +26,7 @@ from decloak.data.rows import CodedRows, Coding
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
-from decloak.releases.form import Form, Publishing, StoredRow
+from decloak.releases.form import Form, Publishing
 from decloak.releases.stored import PartedSets, StoredSetRelease, StoredSynthetic
 from decloak.store import releases
 from decloak.store.records import dataset_of, link_original, link_origins, read_parts
@@ -45,9 +45,6 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     )
     audits: ClassVar[tuple[str, ...]] = ("order",)
     header_method = GENERALISATION
-
-    def recognises(self, stored: StoredRow) -> bool:
-        return True  # a release of records that no other form recognises
 
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None
@@ -150,20 +147,15 @@ class GeneralisedForm(SetGeneralisedForm):
 
     name = FormName.GENERALISED
 
-    def recognises(self, stored: StoredRow) -> bool:
-        return stored.has_hierarchy
-
 
 class SyntheticForm(SetGeneralisedForm):
     """Transactions drawn from a model."""
 
     name = attacks = FormName.SYNTHETIC
+    stored_as = ("method", FormName.SYNTHETIC)
     audits = ()
     related = rows_in_order = False
     contains = ("synthetic records, drawn from a model of the original records",)
-
-    def recognises(self, stored: StoredRow) -> bool:
-        return stored.method == FormName.SYNTHETIC
 
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None

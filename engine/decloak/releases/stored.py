@@ -152,14 +152,6 @@ class StoredSetRelease(StoredRelease):
         return Generalised.of(self.published)
 
     @cached_property
-    def possible(self) -> list[frozenset[str]]:
-        """The items that each record may hold, members of generalised items among them."""
-        return [
-            frozenset(item for element in row for item in ((element,) if isinstance(element, str) else element))
-            for row in self.published.transactions
-        ]
-
-    @cached_property
     def behind(self) -> Dataset | None:
         """Truth: the original record behind each row, None where they are not known."""
         places = read_origins(self.connection, self.number)

@@ -41,7 +41,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.repeats import RepeatedRecords, find_copies
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError, quote, quote_some
 
 __all__ = [
     "DATE",
@@ -54,7 +54,6 @@ __all__ = [
     "with_warnings",
 ]
 
-EXAMPLES = 3
 TO_NFC = (
     'write the file in one form: python3 -c "import sys, unicodedata as u; '
     "sys.stdout.write(u.normalize('NFC', sys.stdin.read()))\" < FILE > NEW"
@@ -83,8 +82,7 @@ def _unicode_forms(data: Dataset) -> Iterator[str]:
     several = [name for name, items in forms.items() if len(items) > 1]
     if several:
         names = "1 name has" if len(several) == 1 else f"{len(several):,} names have"
-        listed = ", ".join(map(quote, several[:EXAMPLES])) + (", …" if len(several) > EXAMPLES else "")
-        yield f"{names} several Unicode forms, and each form is an item: {listed}; {TO_NFC}"
+        yield f"{names} several Unicode forms, and each form is an item: {quote_some(several)}; {TO_NFC}"
 
 
 def date_warnings(data: Dataset) -> Iterator[str]:
@@ -93,9 +91,8 @@ def date_warnings(data: Dataset) -> Iterator[str]:
     """
     dates = [item for item in data.items if DATE.fullmatch(item)]
     if dates:
-        listed = ", ".join(map(quote, dates[:EXAMPLES])) + (", …" if len(dates) > EXAMPLES else "")
         few = "1 item is a date" if len(dates) == 1 else f"{len(dates):,} items are dates"
-        yield f"{few}: {listed}. Remove the column, or format it as text if it contains codes"
+        yield f"{few}: {quote_some(dates)}. Remove the column, or format it as text if it contains codes"
 
 
 def _exchanged(path: FilePath, options: Options) -> Iterator[tuple[str, str]]:
@@ -107,16 +104,13 @@ def _exchanged(path: FilePath, options: Options) -> Iterator[tuple[str, str]]:
     ids, items = ([row[rows[0].index(name)] for row in rows[1:]] for name in (options.transaction, options.item))
     shaped = _are_ids(items), _are_ids(ids)
     runs = _are_runs(items) and not _are_runs(ids)
-    named = _is_item_word(options.transaction) and matches(ID_WORDS, options.item)
+    worded = [matches(words, options.transaction) for words in (ITEM_WORDS, ID_WORDS)] == [True, False]
+    named = worded and matches(ID_WORDS, options.item)
     if (shaped == (True, False) and runs) or (shaped[0] == shaped[1] and named):
         remedy = f"transaction: {options.item}, item: {options.transaction}"
         flags = f"--transaction {options.item} --item {options.transaction}"
         columns = f"the columns {quote(options.transaction)} and {quote(options.item)} seem exchanged"
         yield f"{columns}: {quote(options.item)} seems to contain ids", f"{remedy} ({flags})"
-
-
-def _is_item_word(name: str) -> bool:
-    return matches(ITEM_WORDS, name) and not matches(ID_WORDS, name)
 
 
 def _are_ids(values: Sequence[str]) -> bool:
@@ -242,7 +236,7 @@ def _lists(rows: Sequence[Sequence[str]], options: Options, separator: str) -> I
         if (
             len(alone) >= NEARLY * len(rows)
             and any(len(row) > 1 for row in rows)
-            and _begin_with_unique_ids(rows, mark)
+            and len({row[0].split(mark)[0] for row in rows}) == len(rows)  # what comes before it is unique
         ):
             yield (
                 f"the first name of nearly every line holds {mark_name(mark)}: an id, then a list",
@@ -254,12 +248,6 @@ def _lists(rows: Sequence[Sequence[str]], options: Options, separator: str) -> I
             f"nearly every line has one name behind its id, with {mark_name(inner)} in it: a list",
             f"say so: within {mark_name(inner)}",
         )
-
-
-def _begin_with_unique_ids(rows: Sequence[Sequence[str]], mark: str) -> bool:
-    """Return True if the text before the first `mark` of each row is unique."""
-    first = [row[0].split(mark)[0] for row in rows]
-    return len(set(first)) == len(first)
 
 
 def _splits(
@@ -304,7 +292,6 @@ def _of_rows(data: Dataset, options: Options) -> Iterator[DecloakError]:
 
 def _ids_that_are_items(data: Dataset) -> Iterator[DecloakError]:
     """Yield an error if most ids are also items. Numbers may be both."""
-    # Numbers may be ids and items at the same time.
     if len(data.labels) >= 3 and not any(map(is_whole, data.labels)):
         items = set(data.items)
         if 2 * sum(label in items for label in data.labels) > len(data.labels):
