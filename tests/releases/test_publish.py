@@ -329,7 +329,8 @@ def test_every_link_there_is_would_be_named(folder, call, monkeypatch):
 
 def test_the_list_of_labels_is_looked_at_as_well(folder, call, monkeypatch):
     ran("coat")
-    monkeypatch.setattr(publishing, "_items_of_labels", lambda release: [f"(a0, a1),{SECRET}"])
+    text = f"label,item\n(a0, a1),{SECRET}\n"
+    monkeypatch.setattr(publishing, "_write_labels", lambda pairs, path: path.write_text(text))
     before = sorted(folder.iterdir())
     said = call("publish", "last", "out.jsonl", "--cut", "labels.csv")
     assert said.code == 2

@@ -4,6 +4,7 @@ Half a million records take 4 bytes per occurrence, and a hundred times that as 
 creates tuples on demand; kernels use the arrays.
 """
 
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -78,9 +79,16 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             return rows
         coding: Coding[T_co] = Coding()
         # A list of Python integers would take nine times the memory of the array.
-        codes, number = _Growing(), coding.__getitem__
-        lengths = np.fromiter((codes.extend(list(map(number, row))) for row in rows), np.int64)
-        return cls(np.concatenate(([0], np.cumsum(lengths))), codes.array, tuple(coding))
+        codes, number = array("i"), coding.__getitem__
+
+        def ends() -> Iterator[int]:
+            yield 0
+            for row in rows:
+                codes.fromlist(list(map(number, row)))
+                yield len(codes)
+
+        start = np.fromiter(ends(), np.int64)
+        return cls(start, np.array(codes, np.int32), tuple(coding))
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -219,26 +227,6 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             if count:
                 supports[name] = supports.get(name, 0) + count
         return supports
-
-
-class _Growing:
-    """Numbers that are appended, four bytes each."""
-
-    def __init__(self) -> None:
-        self._parts: list[Codes] = []
-        self._last: list[int] = []
-
-    def extend(self, numbers: list[int]) -> int:
-        """Append `numbers`; return how many there are."""
-        self._last += numbers
-        if len(self._last) > BLOCK:
-            self._parts.append(np.array(self._last, np.int32))
-            self._last = []
-        return len(numbers)
-
-    @property
-    def array(self) -> Codes:
-        return np.concatenate([*self._parts, np.array(self._last, np.int32)])
 
 
 class RowLabels(Sequence[str]):

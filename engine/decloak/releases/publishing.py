@@ -6,7 +6,7 @@ decloak writes all of these files, or none.
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from decloak.data.formats.delimited import join, records
 from decloak.data.formats.lines import location, read_lines
 from decloak.data.formats.manifest_file import Manifest, digest_of_file, manifest_path
 from decloak.data.formats.writing import atomic_paths, report_write_errors, write_lines
-from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
@@ -35,7 +34,7 @@ from decloak.releases.file_formats import (
 from decloak.releases.form import AnyForm, Publishing
 from decloak.releases.public_store import STORE, STORES, HiddenFacts, Leak, find_leaks, manifest_leaks, store_leaks
 from decloak.releases.registry import form_of
-from decloak.releases.stored import PartedSets, PartedStored, StoredRelease
+from decloak.releases.stored import Making, PartedSets, PartedStored, StoredRelease
 from decloak.store.records import original_ids
 
 __all__ = ["PublishedFiles", "publish_release"]
@@ -82,13 +81,19 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         written = dict(zip(names, parts, strict=False))
         file_format.write(release, written["release"], wish.original_ids)
         if labels:
-            write_lines(["label,item", *_items_of_labels(form.labels(held))], written["labels"])
+            members = form.labels(held).members
+            _write_labels(((label, item) for label, items in members.items() for item in items), written["labels"])
         if codebook:
             assert isinstance(release, LabelContent | Disassociated)  # other forms have no codebook
             lines = codebook_lines(release, {"method": release.method, **parameters, **form.counts(release)})
             write_lines(lines, written["codebook"])
-        manifest = _manifest(form, file_format, release, wish, recorded, parameters)
-        manifest = replace(manifest, sha256={name: digest_of_file(part) for name, part in written.items()})
+        order = "recorded" if recorded else "sorted"
+        manifest = _manifest(form, held.making, file_format.name, order, form.counts(release))
+        warnings = [RECORDED] if recorded and form.rows_in_order else []
+        if wish.original_ids:
+            manifest, warnings = replace(manifest, ids="original", leaves_out=LEFT_OUT), [*warnings, ORIGINAL_IDS]
+        digests = {name: digest_of_file(part) for name, part in written.items()}
+        manifest = replace(manifest, warnings=tuple(warnings), sha256=digests)
         parts[-1].write_text(manifest.text, encoding="utf-8")
         shutil.copymode(parts[-1], parts[0])  # a store is private, and this one is public
         for link in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
@@ -118,23 +123,14 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
             what, rows = "clusters", "records"
             if isinstance(held, PartedSets):
                 what, rows = "the labels of each record", "transactions"
-                labels = sorted((label, item) for items, label in held.published.names.items() for item in items)
-                write_lines(["label,item", *map(join, labels)], making / "labels.csv")
+                names = held.published.names
+                _write_labels(
+                    ((label, item) for items, label in names.items() for item in items), making / "labels.csv"
+                )
                 digests["labels.csv"] = digest_of_file(making / "labels.csv")
             counts = {rows: sum(part.records for part in parts), "files": len(parts)}
-            parameters = published_parameters(held.making.method, held.making.parameters)
-            manifest = Manifest(
-                form=form.name,
-                carrier=f"parquet: a folder of files with {what}",
-                method=held.making.method,
-                parameters=parameters,
-                order="random",
-                ids="none",
-                counts=counts,
-                contains=form.contains,
-                leaves_out=("what the original records are called", *LEFT_OUT),
-                sha256=digests,
-            )
+            carrier = f"parquet: a folder of files with {what}"
+            manifest = replace(_manifest(form, held.making, carrier, "random", counts), sha256=digests)
             for leak in manifest_leaks(manifest):
                 raise DecloakError(f"not published: {leak.message}", hint=leak.remedy)
             beside.write_text(manifest.text, encoding="utf-8")
@@ -175,35 +171,23 @@ def _release_to_write(
     return release.with_ids(tuple(ids[place] for place in places.tolist()))
 
 
-def _items_of_labels(release: Generalised) -> Iterator[str]:
-    for label in release.cut:
-        yield from (join([label, item]) for item in sorted(release.members[label]))
+def _write_labels(pairs: Iterable[tuple[str, str]], path: Path) -> None:
+    """Write `pairs` of a label and an item to `path`, sorted: their own order could be that of the hierarchy."""
+    write_lines(["label,item", *map(join, sorted(pairs))], path)
 
 
-def _manifest(
-    form: AnyForm,
-    file_format: ReleaseFileFormat,
-    release: AnyRelease,
-    wish: Publishing,
-    recorded: bool,
-    parameters: Mapping[str, str | bool | int | float],
-) -> Manifest:
-    warnings = [
-        *([RECORDED] if recorded and form.rows_in_order else []),
-        *([ORIGINAL_IDS] if wish.original_ids else []),
-    ]
-    left_out = LEFT_OUT if wish.original_ids else ("what the original records are called", *LEFT_OUT)
+def _manifest(form: AnyForm, making: Making, carrier: str, order: str, counts: Mapping[str, int]) -> Manifest:
+    """Return the manifest of a release without ids, before its files are written."""
     return Manifest(
         form=form.name,
-        carrier=file_format.name,
-        method=release.method,
-        parameters=parameters,
-        order="recorded" if recorded else "sorted",
-        ids="original" if wish.original_ids else "none",
-        counts=form.counts(release),
+        carrier=carrier,
+        method=making.method,
+        parameters=published_parameters(making.method, making.parameters),
+        order=order,
+        ids="none",
+        counts=counts,
         contains=form.contains,
-        leaves_out=left_out,
-        warnings=tuple(warnings),
+        leaves_out=("what the original records are called", *LEFT_OUT),
     )
 
 

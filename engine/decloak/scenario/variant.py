@@ -3,8 +3,6 @@
 A seed depends only on the content of the data, `repeat.seed` and the repetition, not on a path or a format. So compared
 variants use the same random choices: two measures of relatedness attack the same release, two values of k use the same
 random hierarchy. A further attack changes nothing for the others.
-
-The random parts of a repetition. Without any, every repetition has the same release and the same attackers.
 """
 
 import json
@@ -165,7 +163,6 @@ def is_random(config: Config) -> bool:
         return False
     try:
         return entry.model_validate_json(json.dumps(settings)).is_random
-    # A store may contain configurations of older versions that no longer parse.
     except (ValidationError, DecloakError):  # of an older version: no advice to repeat it
         return False
 

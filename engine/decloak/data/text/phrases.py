@@ -2,10 +2,6 @@
 
 HanTa (extra `text`) tags English words. It comes with its model and uses no network. Its tags are the tags of the
 British National Corpus.
-
-Part-of-speech tagging: the interface `Tagger`, and HanTa for English.
-
-HanTa (extra `text`) comes with its model and uses no network. Its tags are the tags of the British National Corpus.
 """
 
 import importlib
