@@ -207,6 +207,7 @@ class Disassociated(Represented):
         reader = _Reader()
         header_of(Line(str(path), 1, json.dumps(head)), DISASSOCIATION)
         for number, add in enumerate(parts, 2):
+            # An error needs the number of the line alone.
             reader.add(Line(str(path), number, ""), add)
         lines = (json_text(add) for add in (head, *parts))
         write_lines(lines, path, longest=LONGEST_RELEASE, remedy=STORE_REMEDY)
@@ -323,6 +324,7 @@ class _Reader:
             if item in seen:
                 raise line.error(f"{name} has {quote(item)} twice", "an item stands once")
             seen.add(item)
+        # Each name is checked once, and all its uses share one text.
         return tuple([self.names.get(item) or self.names.setdefault(item, line.name(item)) for item in items])
 
 

@@ -37,11 +37,13 @@ class Columns(NamedTuple):
 
 def is_frame(value: object) -> bool:
     """Return True if `value` is a frame of pandas or polars, or a table of Arrow."""
+    # By its methods: the packages of frames are optional, and slow to import.
     return (hasattr(value, "to_dict") or hasattr(value, "to_pydict")) and hasattr(value, "columns")
 
 
 def frame_columns(frame: Any) -> Columns:
     """Return the columns of `frame`. An index that only counts the rows is left out."""
+    # The columns of an Arrow table are its data.
     keys = getattr(frame, "column_names", None) or list(frame.columns)
     names = [str(key) for key in keys]
     check_columns(names)
@@ -58,6 +60,7 @@ def check_columns(names: Sequence[str]) -> None:
 
 
 def _list(column: Any) -> list[Any]:
+    # The method of pandas and polars, of Arrow, and of numpy.
     convert = next(getattr(column, name) for name in ("to_list", "to_pylist", "tolist") if hasattr(column, name))
     return list(convert())
 
@@ -231,8 +234,10 @@ def cell_name(value: Any, number: int, what: str = "item") -> str:
         return value
     if not isinstance(value, bool) and isinstance(value, Integral):
         return str(int(value))
+    # pandas makes floats of the integers in a column where a value is missing.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    # A column of dates has midnight as the time of each.
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
     if isinstance(value, date):

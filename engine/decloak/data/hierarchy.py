@@ -278,6 +278,7 @@ class Hierarchy(Represented):
             message, hint = f"is an inner node of {tree}, not an item", "records hold leaves only"
         else:
             message, hint = f"is not in {tree}", "add it as a leaf"
+            # Comparing spellings is slow, so only a part of a large hierarchy is compared.
             hint = suggest(str(item), self.items[:5000]) or hint
         return DecloakError(f"{quote(item)} {message}", where, hint)
 

@@ -146,6 +146,7 @@ class Pairs(Sequence[Pair]):
         wanted = a * len(self.items) + b
         if not len(keys):
             return np.full(wanted.shape, -1)
+        # A key beyond the last one is compared with the last, and differs from it.
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where((keys[place] == wanted) & (a >= 0) & (b >= 0), order[place], -1)
 

@@ -223,6 +223,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         """Return the number of rows with each used name."""
         counts = np.bincount(self.matrix(np.arange(len(self.names)), len(self.names)).indices, minlength=1).tolist()
         supports: dict[T_co, int] = {}
+        # Unused names at the end have no count, and renamed rows may have one name twice.
         for name, count in zip(self.names, counts, strict=False):
             if count:
                 supports[name] = supports.get(name, 0) + count
@@ -262,6 +263,7 @@ class RowLabels(Sequence[str]):
             yield from map(str, self._numbers[first : first + BLOCK])
 
     def __contains__(self, label: object) -> bool:
+        # 18 digits at most: a longer number fits no array, and Python may refuse to read it.
         return isinstance(label, str) and label.isascii() and label.isdigit() and label[0] != "0" and len(label) < 19 \
             and int(label) in self._numbers  # fmt: skip
 

@@ -98,6 +98,7 @@ def write_csv(release: LabelContent | Disassociated, path: FilePath, *, ids: boo
     )  # fmt: skip
     rows = [list(columns), *cells]
     write_lines([join(row, multiline=True) for row in rows], path)
+    # A name may have what no CSV carries, and a table that says something else is worse than none.
     if [row for _, row in records(read_lines(path))] != rows:
         raise DecloakError("the table differs after it is read back", hint="write a release file (.jsonl)")
 

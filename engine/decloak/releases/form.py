@@ -75,7 +75,7 @@ class Form(ABC, Generic[Held, Content]):
 
     @abstractmethod
     def load(self, connection: sqlite3.Connection, number: int) -> Held:
-        """Return the release with the id `number` in the store."""
+        """Return the release with the id `number` in the store that `connection` reads."""
 
     @abstractmethod
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:

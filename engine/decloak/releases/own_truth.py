@@ -92,6 +92,7 @@ def suppressed_occurrences(
         for position, chunk in enumerate(cluster.record_chunks):
             own = [(at, held[at].intersection(chunk.items)) for at in rows]
             where = f"cluster {number}, chunk {position}"
+            # The first chunk has the anchors of the rows, in the order of the rows.
             cut += _lost(own, chunk, path, where, aligned=position == 0)
         items_of: dict[str, set[str]] = defaultdict(set)
         for item, name in shared.items():

@@ -155,9 +155,11 @@ _RELEASE_TABLES = {
 
 
 def _write_store(release: StoredContent, path: Path, ids: bool) -> None:
+    # A release from elsewhere may call its method anything, and a name may lead to a person.
     method = release.method if release.method in METHODS else "unknown"
     alone = NewRelease(replace(release, origin="decloak publish"), method, release.parameters)
     with open_store(path) as store, store.stage() as connection:
+        # The key of the stage would depend on the original data.
         FORMS[release.form].write(connection, digest(["handed out", repr(alone.release)]), alone, None)
 
 

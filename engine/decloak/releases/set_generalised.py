@@ -160,6 +160,7 @@ class SyntheticForm(SetGeneralisedForm):
     def write(
         self, connection: sqlite3.Connection, digest: str, prepared: NewRelease[Published], original: int | None
     ) -> int:
+        # No row comes from one record, so none is linked to an original.
         release = super().write(connection, digest, prepared, None)
         if original is not None:
             link_original(connection, release, original)

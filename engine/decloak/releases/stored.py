@@ -172,7 +172,7 @@ class StoredSetRelease(StoredRelease):
         return self._true_tables[1]
 
     def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
-        """Truth: what an attack eliminated, of every distance table, or of every generalised item where facts do."""
+        """Truth: the eliminations of an `attack` by distance table, or by generalised item if its facts, `derives`, are so."""
         if ELIMINATION_COLUMNS.issubset(derives.columns):
             made = fact_outcomes(self.connection, attack, derives.name)
         else:
@@ -185,6 +185,7 @@ class StoredSetRelease(StoredRelease):
 
     def eliminated(self, attack: int, derives: Derives) -> Sequence[tuple[TrueTable, Mask]]:
         """Truth: the tables of an attack and its eliminated members; those of the last attack are not read again."""
+        # The families measure one attack in turn, so that one outcome is enough.
         if self._eliminated[0] != attack:
             deque(self.outcomes(attack, derives), maxlen=0)
         return self._eliminated[1]

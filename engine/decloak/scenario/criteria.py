@@ -89,12 +89,13 @@ class Criterion:
         figure = figures.get(self.key(figures))
         if figure is None:
             return "not measured"
+        # A share may differ from an equal limit in its last digits.
         if figure.value > self.limit + 1e-9:
             return "exceeded"
         return "met" if figure.high <= self.limit + 1e-9 else "inconclusive"
 
     def ratio(self, figures: Figures) -> float:
-        """Return the upper end of the figure in limits, at most 1 if it is met; a limit of 0 counts as 0.1%."""
+        """Return the upper end of its figure among `figures` in limits, at most 1 if it is met; 0 counts as 0.1%."""
         figure = figures.get(self.key(figures))
         return math.inf if figure is None else max(0.0, figure.high) / (self.limit or NOBODY)
 

@@ -68,6 +68,7 @@ class Expectation:
         """Return the expectation in `text`, an expression that compares measures of attacks."""
         plain = text.translate(_SIGNS)
         try:
+            # To the parser % is an operator, so that a percentage is written as a call.
             root = parse(_PERCENT.sub(r"percent(\1)", plain), logic=True)
         except DecloakError as error:
             if error.hint is not None:

@@ -254,6 +254,7 @@ def range_of(node: Term, bounds: Mapping[str, tuple[float | None, float | None]]
 def _combined(sign: str, a: Range, b: Range) -> Range:
     if sign == "/" and b[0] <= 0 <= b[1]:
         return EVERY
+    # Of 0 and an infinite bound floats make no number, though the product of figures is 0.
     ends = [ARITHMETIC[sign](x, y) for x in a for y in b if not (sign == "*" and 0 in (x, y))]
     ends += [0.0] * (sign == "*" and 0 in (*a, *b))
     return EVERY if any(map(math.isnan, ends)) else (min(ends), max(ends))

@@ -61,6 +61,7 @@ def guarantee_in(path: Path, **bounds: int | None) -> AnyGuarantee:
     if not said.keys:
         raise source.error((), "expected a method with its settings", "write method: coat, k: 5, privacy: [[a, b]]")
     alone = Source(source.name, Node.mapping(said.place, {KEY: said.place}, {KEY: said}))
+    # A file of constraints alone belongs to COAT, which needs them.
     settings = {"method": None if "method" in said.keys else "coat", **bounds}
     method = check(_replaced(alone, settings, (KEY,)), _Anonymised).anonymise
     with at_location(str(said.place)):

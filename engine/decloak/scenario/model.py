@@ -137,6 +137,7 @@ class Scenario(Varying):
     """
     _rule_names: dict[str, str] = PrivateAttr(default_factory=dict)
 
+    # It replaces the validator of the parent, which would check before the names are known.
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
         """Look up the names of rules in files, which expectations use, and check the whole scenario."""

@@ -216,6 +216,7 @@ class Original(_Sampled):
             data = read_fitting(folder / self.file, self.format, options, as_said=self.as_said)
         else:
             data = with_warnings(held, self.format, options)
+        # The name in the scenario: the path on this machine is no business of the store.
         named = replace(data, origin=self.file)
         return self._draw(named if self.clean is None else self.clean.of(named, folder), self.seed)
 

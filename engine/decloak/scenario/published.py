@@ -288,6 +288,7 @@ class EvaluatedData(ReleaseData):
 
     def read_release(self, folder: Folder, attacker: Attacker, original: Dataset | None) -> NewRelease[StoredContent]:
         new = super().read_release(folder, attacker, original)
+        # No record is behind a row of an itemset table, or a synthetic record.
         if (self.rows is None) == new.release.rows_are_records:
             hint = "name the file of the rows" if self.rows is None else "delete it"
             raise DecloakError(

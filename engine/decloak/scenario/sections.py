@@ -97,6 +97,7 @@ def _instead(figure: str) -> str:
     return f"write {names}, which measure{'s' if len(families) == 1 else ''} {figure}"
 
 
+# A type checker cannot run the registry that the union is made from.
 if TYPE_CHECKING:
     MeasureEntry = str | ConfigSection
 else:

@@ -108,6 +108,7 @@ def part(schema: Schema, head: str | int) -> Schema:
     if head in fields(schema):
         return cast(Schema, fields(schema)[str(head)]["schema"])
     items = schema.get("items_schema", schema.get("values_schema", ANY))
+    # A tuple may have one schema for all entries from some place on.
     if isinstance(items, list):
         return cast(Schema, items[min(int(head), schema.get("variadic_item_index", len(items) - 1))])
     return cast(Schema, items)

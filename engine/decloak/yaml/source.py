@@ -174,6 +174,7 @@ def validated(
         problems = [(problem["loc"], dict(problem)) for problem in error.errors(include_url=False)]
         faults = {str(fault[1]): fault for fault in _ErrorReader(source, core).faults(problems, core, loc)}
         return None, list(faults.values())
+    # A validator that reads a file raises it, perhaps with the location in that file.
     except DecloakError as error:
         raise DecloakError(error.message, error.place or str(node.place), error.hint) from None
 

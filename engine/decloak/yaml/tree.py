@@ -30,6 +30,7 @@ DEEPEST = 50
 WIDEST = 2**63 - 1
 """The largest integer: a database column holds no larger one."""
 
+# PyYAML may be built without libyaml, which is faster.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
@@ -222,6 +223,7 @@ class _Composer:
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
             self.anchors[anchor] = None
+        # Counted before its values are read, so that deep nesting ends early.
         self._counted(event, Node(None, self._location(event.start_mark)), depth)
         node = self._built(event, depth)
         if anchor is not None:

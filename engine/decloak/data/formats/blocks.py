@@ -115,7 +115,7 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of_clusters(cls, path: FilePath) -> "Blocks | None":
-        """Return the blocks of a Parquet file or a folder of them with clusters, None if they have something else."""
+        """Return the blocks of clusters in the Parquet file or folder at `path`, None if it has something else."""
         found = _of_parquet(Path(path), Options(item=CHUNKS))
         return found if found.column == CHUNKS else None
 
@@ -200,6 +200,7 @@ def _text_blocks(path: Path, options: Options) -> Iterator[Block]:
             file.readline()
         line, begin = options.header_row, file.tell()
         while data := file.read(BYTES):
+            # A block ends with a whole line.
             data += file.readline()
             while not data[data.rfind(b"\n", 0, -1) + 1 :].strip() and (further := file.readline()):
                 data += further
@@ -256,6 +257,7 @@ def _read_group(block: Block, column: str) -> CodedRows[str]:
     arrow, parquet = arrow_and_parquet()
     try:
         file = parquet.ParquetFile(block.path, memory_map=False, read_dictionary=[f"{column}.list.element"])
+        # One thread, because other processes read other blocks.
         lists = file.read_row_group(block.place, columns=[column], use_threads=False).column(0)
         lists = lists.chunk(0) if lists.num_chunks == 1 else arrow.concat_arrays(lists.chunks)
         values = lists.flatten()  # leaves out what missing lists have beneath
@@ -274,6 +276,7 @@ def write_part(path: Path, rows: CodedRows[str]) -> None:
     arrow, parquet = arrow_and_parquet()
     names = arrow.DictionaryArray.from_arrays(arrow.array(rows.codes), arrow.array(rows.names, arrow.string()))
     lists = arrow.ListArray.from_arrays(arrow.array(rows.start.astype(np.int32)), names)
+    # A name of its own: another process may write the same part.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     parquet.write_table(arrow.table({ITEMS: lists}), beside, compression="zstd", row_group_size=max(1, len(rows)))
     beside.replace(path)

@@ -78,6 +78,7 @@ def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     with arrow.OSFile(os.fspath(beside), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
         for number in range(parts):
+            # A batch for every part, an empty one too: parts are found by their number.
             chosen = table.take(arrow.array(np.flatnonzero(part == number))).combine_chunks()
             batches = chosen.to_batches()
             writer.write_batch(batches[0] if batches else arrow.RecordBatch.from_pylist([], table.schema))
@@ -99,6 +100,7 @@ def gather_pieces(
             batches.append(arrow.ipc.open_file(file).get_batch(part))
     table = arrow.Table.from_batches(batches)
     table = table.take(arrow.array(random.permutation(len(table)))).combine_chunks()
+    # A part without clusters has no file.
     if not len(table):
         return 0, 0
     chunks, terms = table[CHUNKS].chunk(0), table[TERMS].chunk(0)
@@ -135,6 +137,7 @@ def read_clusters(block: Block) -> Iterator[Cluster]:
         try:
             with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
                 table = file.read_row_group(block.place, columns=list(CLUSTER), use_threads=False)
+            # The chunks of a column may number their names differently.
             table = table.unify_dictionaries().combine_chunks()
             sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
             items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))

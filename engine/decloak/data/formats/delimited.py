@@ -37,6 +37,7 @@ def _cell_pattern(separator: str) -> re.Pattern[str]:
     mark = re.escape(separator)
     run = mark + "++" if separator == " " else mark
     blank = rf"[^\S{mark}]*+"
+    # Possessive quantifiers: a hostile line must not cause exponential backtracking.
     return re.compile(
         rf'{blank}(?:"(?P<quoted>(?:[^"]++|"")*+)"{blank}|(?P<bare>[^"{mark}]*+))(?P<end>{run}|\Z|.)', re.DOTALL
     )
@@ -51,7 +52,7 @@ def check_separator(separator: str) -> str:
 
 
 def cells(line: Line, separator: str = ",") -> list[LineCell]:
-    """Return the cells of `line`; raise an error where a quote is misplaced."""
+    """Return the cells of `line` between `separator`; raise an error where a quote is misplaced."""
     pattern, values, position = _cell_pattern(separator), [], 0
     text = line.text.strip(" ") if separator == " " else line.text
     offset = 1 + (len(line.text) - len(line.text.lstrip(" ")) if separator == " " else 0)
@@ -79,7 +80,7 @@ def _misplaced(line: Line, bare: str | None, column: int) -> DecloakError:
 
 
 def split(line: Line, separator: str = ",") -> list[str]:
-    """Return the values of `line`, as `cells` does, but much faster where there are no quotes.
+    """Return the values of `line` between `separator`, as `cells` does, but much faster where there are no quotes.
 
     >>> split(Line("x", 1, 'milk, "bread, white" ,rice'))
     ['milk', 'bread, white', 'rice']
@@ -93,7 +94,7 @@ def split(line: Line, separator: str = ",") -> list[str]:
 
 
 def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line, list[str]]]:
-    """Yield the CSV records of `lines`, whose quoted values may extend over several lines.
+    """Yield the CSV records of `lines` with this `separator`. Quoted values may extend over several lines.
 
     A record is complete when its number of quotes is even: outside quotes the dialect has none.
     """
@@ -107,6 +108,7 @@ def records(lines: Iterable[Line], separator: str = ",") -> Iterator[tuple[Line,
         first = first or line
         held.append(line.text)
         size += len(line.text) + 1
+        # A quote that is never closed would take in the rest of the file.
         if size > LONGEST_LINE:
             break
         if len(held) > 1 and line.text.count('"') % 2:
@@ -134,7 +136,9 @@ def check_width(line: Line, row: list[str], width: int) -> None:
 
 
 def join(values: Iterable[str], separator: str = ",", *, multiline: bool = False) -> str:
-    """Return the `values` as one line that `cells` reads back (`records`, if `multiline` allows line ends in names).
+    """Return the `values` with `separator` as one line that `cells` reads back.
+
+    If `multiline` allows line ends in names, only `records` reads it back.
 
     >>> join(["milk", "bread, white"])
     'milk,"bread, white"'

@@ -70,6 +70,7 @@ class Folder:
     def _of_file(self, path: Path, name: str | None = None) -> str:
         with open_file(path, again=True) as file:
             content = file.read(LARGEST + 1)
+            # Files inside a folder have no name of their own in the scenario.
             if name is not None and len(content) <= LARGEST:
                 self._files[name] = ReadFile(path, content)
             sha256 = hashlib.sha256(content)

@@ -66,6 +66,7 @@ class _Reader:
         self.named = label is not None
         for item in items:
             if item not in self.members:
+                # Comparing spellings is slow, so only a part of many labels is compared.
                 hint = suggest(item, list(self.members)[:5000]) or f"first {LABEL}"
                 raise line.error(f"no label {quote(item)} is above", hint)
         if len(set(items)) < len(items):

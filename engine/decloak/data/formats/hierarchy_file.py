@@ -147,6 +147,7 @@ def _below(node: Node) -> Iterator[tuple[str, str, Node | None]]:
 
 
 def _checked(name: object, where: str) -> str:
+    # YAML reads codes such as 250 as numbers.
     if isinstance(name, int) and not isinstance(name, bool):
         return str(name)
     if not isinstance(name, str):

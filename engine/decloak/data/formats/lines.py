@@ -108,6 +108,7 @@ def stream_lines(path: FilePath, *, longest: int = LONGEST_LINE) -> Iterator[Lin
     with open_file(path) as file:
         data = file.read()
     charge(len(data))
+    # Programs on Windows begin a file in UTF-8 with a byte order mark.
     lines = _lines_of(data.removeprefix(b"\xef\xbb\xbf"), path, longest)
     first = next(lines, None)
     if first is None:

@@ -150,6 +150,7 @@ def _look(path: FilePath, contents: bool) -> Look:
         try:
             try:
                 dataset = _dataset(sample, reading)
+            # Repeats are a warning here, so that the rest of the file is described too.
             except RepeatedRecords as error:
                 repeated.append(str(error))
                 dataset = _dataset(sample, reading, repeats=True)

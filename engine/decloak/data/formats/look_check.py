@@ -260,6 +260,7 @@ def _splits(
         others = rows_by(lines, mark) if mark != separator else None
         if others is None or len(others) != len(rows):
             continue
+        # A blank is a part of names, unless all of them are numbers.
         if mark == " " and not all(is_whole(cell) for row in others for cell in row):
             continue
         if sum(len(other) >= 2 * len(row) for row, other in zip(rows, others, strict=True)) >= NEARLY * len(rows):

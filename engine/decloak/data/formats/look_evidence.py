@@ -275,6 +275,7 @@ _BINARY = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
     b"FEA1": "arrow",
+    # How a stream begins, where the others are files.
     b"\xff\xff\xff\xff": "arrow",
     b"PK\x03\x04": "xlsx",
 }

@@ -63,6 +63,7 @@ class Format(NamedTuple):
 
     def knows(self, option: str) -> bool:
         """Return True if the format supports `option`."""
+        # Records may repeat in every format.
         return option in self.options or option == "repeats"
 
 

@@ -81,6 +81,7 @@ def same_type_and_value(value: object, expected: object) -> bool:
 
 def whole_number(line: Line, name: str, value: object) -> int:
     """Return `value` if it is an integer from 1 to LARGEST_NUMBER; else raise an error that names `line` and `name`."""
+    # In Python true is the integer 1.
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
         raise line.error(f"{name} is {quote(value)}", f"write a whole number from 1 to {LARGEST_NUMBER:,}")
     return value

@@ -144,6 +144,7 @@ def _different(dictionary: Any) -> list[Any]:
     if types.is_string(dictionary.type) or types.is_large_string(dictionary.type):
         lengths = _compute().binary_length(dictionary)
         longest = _compute().max(lengths).as_py() or 0
+        # A character has at most four bytes.
         if longest > 4 * LONGEST_LINE:
             raise DecloakError(f"a name of {longest:,} bytes", hint=f"at most {LONGEST_LINE:,} characters")
         charge(2 * int(_compute().sum(lengths).as_py() or 0))

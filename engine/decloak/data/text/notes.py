@@ -140,6 +140,7 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
     lines = list(short)
     try:
         done = subprocess.run(
+            # Isolated, so that neither the folder nor the environment of the user adds code.
             [sys.executable, "-I", "-S", "-Wignore", "-c", _MATCH],
             input=json.dumps([list(patterns), lines]),
             capture_output=True,

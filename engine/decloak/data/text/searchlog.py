@@ -58,6 +58,7 @@ def read_searchlog(
 
     for file in files:
         for user, query in _entries(file, counter):
+            # A dict keeps the order of items, and each of them once.
             users.setdefault(names[user], {}).update(dict.fromkeys(items_of(query)))
     transactions = {user: outermost(items) for user, items in users.items() if items}
     if not transactions:

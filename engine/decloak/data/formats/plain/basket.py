@@ -25,6 +25,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         if not options.header:
             raise head.error("a column is named, but no line names the columns", "say that the first line is a header")
         table = _Table(head, split(head, separator), options)
+    # The names of the columns of a table are read already.
     for line in islice(lines, int(options.header and table is None), None):
         text = line.text
         if not text or text.isspace():

@@ -36,6 +36,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
         record = by_id.get(label)
         if record is None:
             charge(2 * TEXT + len(label))
+            # Without its text, which every record would keep in memory.
             record = by_id[label] = Record(line._replace(text=""), label, [])
         if options.columns:
             record.items.extend(column_items(header, row, options.columns))

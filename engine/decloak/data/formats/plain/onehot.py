@@ -34,6 +34,7 @@ def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
 def _render(dataset: Dataset, options: Options) -> Iterator[str]:
     """Write rows of 0 and 1, the items in code point order."""
     separator = options.separator or ","
+    # Without it, cells and separators would look the same.
     if separator in "01":
         raise DecloakError(f"{quote(separator)} cannot separate cells of 0 and 1", hint="use ','")
     if not dataset.items:

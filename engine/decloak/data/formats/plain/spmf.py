@@ -70,6 +70,7 @@ def _lengths_and_numbers(block: bytes) -> tuple[Ints, Ints] | None:
 def _sets(lengths: Ints, codes: Ints) -> tuple[Ints, Ints]:
     """Return the rows with these lengths and codes, without the items that come again in their row."""
     row = np.repeat(np.arange(len(lengths)), lengths)
+    # A code has 31 bits, so that no two rows share a key.
     key = row << 32 | codes
     ascending = np.sort(key)
     if (ascending[1:] != ascending[:-1]).all():
