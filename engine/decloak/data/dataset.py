@@ -90,7 +90,7 @@ class Dataset(Represented):
 
     @classmethod
     def of_labelled(cls, labelled: Iterable[tuple[str | None, list[str]]], *, repeats: bool = False) -> "Dataset":
-        """Return the `labelled` rows of a frame, some with None as label, as a data set; equal labels need `repeats`."""
+        """Return the `labelled` rows of a frame as a data set. A label may be None; equal labels need `repeats`."""
         named = list(labelled)
         labels = [str(number) if label is None else label for number, (label, _) in enumerate(named, 1)]
         rows = CodedRows.of(dict.fromkeys(items) for _, items in named)
