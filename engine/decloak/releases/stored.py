@@ -172,7 +172,7 @@ class StoredSetRelease(StoredRelease):
         return self._true_tables[1]
 
     def outcomes(self, attack: int, derives: Derives) -> Iterator[TableOutcome]:
-        """Truth: what an `attack` eliminated, by distance table, or by generalised item if `derives` names such facts."""
+        """Truth: what an `attack` eliminated by distance table, or by generalised item if `derives` has such facts."""
         if ELIMINATION_COLUMNS.issubset(derives.columns):
             made = fact_outcomes(self.connection, attack, derives.name)
         else:
