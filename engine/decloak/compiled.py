@@ -1,37 +1,113 @@
 """Compilation of loops with numba. Everything works without it.
 
-Machine code is cached next to the module, or in the user's cache folder if that is read-only; without either, every
-process compiles again. The cache is renewed if its module changes, but not if another module changes whose loops it
-calls. So a module that calls others stores a digest of them, which changes with them.
+`pip install .` compiles all loops and installs the machine code with the package: see `hatch_build.py`. It fits one
+processor and one version of numba. For others, and in a checkout, numba caches machine code next to the module, or in
+the user's cache folder if that is read-only. Without either, every process compiles again. Both are renewed if their
+module changes, but not if another module changes whose loops it calls. So a module that calls others stores a digest of
+them, which changes with them.
 
-Compiling takes half a minute once per installation, and `decloak compile` does it before any run. Its time is excluded
-from the time of a method or an attack, and a message reports it.
+Compiling takes half a minute, and `decloak compile` does it before any run. Its time is excluded from the time of a
+method or an attack, and a message reports it.
 """
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["COMPILING", "compile_seconds", "compiled", "compiling_message", "inner", "is_kept", "reporting"]
+__all__ = [
+    "COMPILING",
+    "INSTALLED",
+    "compile_seconds",
+    "compiled",
+    "compiling_message",
+    "inner",
+    "is_kept",
+    "keep_in_package",
+    "reporting",
+]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILING = "compiling loops, "
+INSTALLED = Path(__file__).parent / "_compiled"
+"""The folder of the installed machine code. Only a build writes it: who else could, could change the sources too."""
 
 
 def compiled(function: Function) -> Function:
     """Return `function` compiled to machine code. numba must be installed."""
     _watched()
     jit = import_module("numba").njit
+    installed = _installed(function)
     try:
-        kernel: Function = jit(cache=True)(function)
+        kernel: Any = jit(cache=True)(function)
     except RuntimeError:  # no folder for the cache can be written
         kernel, _WATCH.kept = jit(function), False
-    return kernel
+    if installed is not None and hasattr(kernel, "_cache"):
+        kernel._cache = installed if _WATCH.building else _InstalledFirst(installed, kernel._cache)
+    result: Function = kernel
+    return result
+
+
+def keep_in_package() -> None:
+    """Write the machine code of loops that are imported from now on into the package."""
+    INSTALLED.mkdir(exist_ok=True)
+    _WATCH.building = True
+
+
+class _Place:
+    """The place of the machine code of a function in the package, as numba asks for it."""
+
+    def __init__(self, function: Callable[..., object], file: str) -> None:
+        self._function, self._py_file = function, file
+
+    @classmethod
+    def from_function(cls, function: Callable[..., object], file: str) -> "_Place":
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        return str(INSTALLED / self._function.__module__)
+
+    def ensure_cache_path(self) -> None:
+        Path(self.get_cache_path()).mkdir(exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return sha256(Path(self._py_file).read_bytes()).hexdigest()
+
+    def get_disambiguator(self) -> str:
+        return str(self._function.__code__.co_firstlineno)
+
+
+def _installed(function: Callable[..., object]) -> Any:
+    """Return numba's cache of `function` in the package; None if nothing is installed there, or numba has changed."""
+    if not INSTALLED.is_dir():
+        return None
+    with suppress(Exception):
+        caching = import_module("numba.core.caching")
+        places = type("_Places", (caching.CompileResultCacheImpl,), {"_locator_classes": [_Place]})
+        return type("_Installed", (caching.Cache,), {"_impl_class": places})(function)
+    return None
+
+
+class _InstalledFirst:
+    """A cache of numba that looks into the package first, and never writes there."""
+
+    def __init__(self, installed: Any, other: Any) -> None:
+        self._installed, self._other = installed, other
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        with suppress(Exception):  # a damaged file: compile again
+            if (found := self._installed.load_overload(signature, target)) is not None:
+                return found
+        return self._other.load_overload(signature, target)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._other, name)
 
 
 def inner(function: Function) -> Function:
@@ -57,6 +133,7 @@ class _Watch:
     def __init__(self) -> None:
         self.cpu = self.wall = 0.0
         self.kept = True
+        self.building = False
         self.depth = 0  # functions are compiled inside others
 
     def notify(self, event: Any) -> None:

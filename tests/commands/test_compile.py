@@ -1,7 +1,10 @@
 """`decloak compile` compiles all that runs would compile, and says where it cannot."""
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,9 +77,56 @@ def test_without_numba_there_is_nothing_to_compile():
 def test_loops_that_cannot_be_kept_are_an_error_with_a_remedy(call, monkeypatch):
     pytest.importorskip("numba", reason="numba is not installed")
     monkeypatch.setattr(compiled._WATCH, "kept", False)
+    monkeypatch.setattr(compiled._WATCH, "cpu", 1.0)
     said = call("compile")
     assert said.code == 2
     assert said.err == (
         "decloak: the compiled loops cannot be kept: no folder for them can be written; "
         "set NUMBA_CACHE_DIR to a folder that only you can write\n"
     )
+
+
+LOOP = """\
+from decloak.compiled import compiled
+
+@compiled
+def add(a, b):
+    return a + b
+"""
+ADD = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from decloak import compiled
+if sys.argv[2:]:
+    compiled.keep_in_package()
+from loop import add
+print(add(1, 2), compiled.compile_seconds()[0] > 0)
+"""
+
+
+def added(folder: Path, *arguments: str) -> str:
+    """Add numbers in a new process by the decloak in `folder`; return the sum, and whether it was compiled."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder.parent / "cache")}
+    command = [sys.executable, "-c", ADD, str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.strip()
+
+
+def test_installed_machine_code_is_used_where_it_fits_and_never_written(tmp_path):
+    pytest.importorskip("numba", reason="numba is not installed")
+    built, installed = tmp_path / "built", tmp_path / "installed"
+    shutil.copytree(Path(decloak.__file__).parent, built / "decloak", ignore=shutil.ignore_patterns("__pycache__"))
+    (built / "loop.py").write_text(LOOP, encoding="utf-8")
+    assert added(built, "build") == "3 True"
+    built.rename(installed)
+    files = {path: path.read_bytes() for path in (installed / "decloak/_compiled/loop").iterdir()}
+    assert len(files) == 2
+    assert added(installed) == "3 False"
+    (installed / "loop.py").write_text(LOOP.replace("a + b", "a + b + 1"), encoding="utf-8")  # other sources
+    assert added(installed) == "4 True"
+    assert added(installed) == "4 False"  # kept where the user can write
+    (installed / "loop.py").write_text(LOOP, encoding="utf-8")
+    assert files == {path: path.read_bytes() for path in files}
+    for path in files:
+        path.write_bytes(b"damaged")
+    assert added(installed) == "3 True"
+    assert {path.read_bytes() for path in files} == {b"damaged"}

@@ -11,9 +11,10 @@ __all__ = ["compile_command", "compile_loops"]
 
 @click.command("compile")
 def compile_command() -> None:
-    """Compile the loops for large data once after an installation, so that no run waits for it.
+    """Compile the loops for large data once, so that no run waits for it.
 
-    A wheel cannot contain this machine code, because it fits one processor. `make` runs this command when it installs.
+    `pip install .` and `make` do it when they install. A wheel for others cannot contain this machine code, because it
+    fits one processor and one version of numba.
     """
     try:
         from decloak.rules.eliminate import loops  # noqa: F401 (the import fails without a numba that works here)
@@ -21,10 +22,10 @@ def compile_command() -> None:
         say("nothing to compile: numba cannot be used here; results are the same, and large work takes longer")
         return
     compile_loops()
-    if not is_kept():
+    seconds = compile_seconds()[0]
+    if seconds and not is_kept():
         message = "the compiled loops cannot be kept: no folder for them can be written"
         raise DecloakError(message, hint="set NUMBA_CACHE_DIR to a folder that only you can write")
-    seconds = compile_seconds()[0]
     say(f"compiled in {seconds:.0f} s" if seconds else "the loops were compiled already")
 
 
