@@ -9,11 +9,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from decloak import ending
 from decloak.errors import DecloakError
@@ -22,6 +21,9 @@ __all__ = [
     "Cluster", "ClusterError", "Workers", "can_fork", "cluster_threads", "cores", "map_tasks", "merge_tasks",
     "tasks_on", "using", "workers",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 Result = TypeVar("Result")
 
@@ -60,7 +62,7 @@ def can_fork() -> bool:
 
 
 @contextmanager
-def cluster_threads(cluster: Cluster, initialize: Callable[..., None], *arguments: object) -> Iterator[Executor]:
+def cluster_threads(cluster: Cluster, initialize: Callable[..., None], *arguments: object) -> "Iterator[Executor]":
     """Give an executor of threads that wait for `cluster`; each begins with `initialize(*arguments)`.
 
     One thread more than the cluster has: while results are written, every worker of the cluster has work.
@@ -166,6 +168,7 @@ def _merge_from(
     pool: Pool, function: Callable[..., Result], left: dict[int, tuple[object, ...]], merge: Callable[[Result], object]
 ) -> None:
     """Merge results of processes, and take each merged task out of `left`."""
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
 
     processes, running, waiting = pool.processes, dict[Future[Result], int](), list(left)

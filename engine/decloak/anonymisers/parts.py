@@ -277,7 +277,7 @@ def _sweep(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def randomness(secret: str, *numbers: int) -> np.random.Generator:
+def randomness(secret: str, *numbers: int) -> "np.random.Generator":
     """Return random numbers that depend on `secret`, the key of the original data, and on `numbers`.
 
     No reader of the release can repeat them.

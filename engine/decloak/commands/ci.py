@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -58,6 +57,8 @@ def _annotated() -> Iterator[None]:
     if os.environ.get(FORGE) != "true":
         yield
         return
+    import secrets
+
     token, judged = secrets.token_hex(16), list[Expected]()
     click.get_current_context().meta[JUDGED] = judged
     say(f"::stop-commands::{token}", err=True)

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from html import escape
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
@@ -156,6 +155,8 @@ def html_text(text: str, most: int = LONGEST_CELL) -> str:
     '&lt;b&gt;'
     """
     # Item names are hostile input: a name must not become markup or steer a terminal.
+    from html import escape
+
     return escape(escape_control(shorten(text, most)))
 
 

@@ -5,7 +5,6 @@ line. Dask sends pickles: a scheduler can make this process run anything. So the
 `--allow-send` names its host.
 """
 
-import logging
 import pickle
 import re
 import warnings
@@ -67,6 +66,8 @@ class DaskCluster:
     """A connection to the scheduler of a cluster; several threads may use it."""
 
     def __init__(self, address: str) -> None:
+        import logging
+
         try:
             self._dask = import_module("distributed")
         except ImportError:

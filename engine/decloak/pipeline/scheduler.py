@@ -15,7 +15,6 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +61,7 @@ class TaskResult(NamedTuple):
 
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
     from multiprocessing.queues import SimpleQueue
 
     Messages = SimpleQueue[tuple[int, str]]
@@ -82,6 +82,8 @@ def run_in_workers(
     with suppress(NoRelease):  # its worker meets the error again, at its turn
         _load_shared(first, workspace, everything=len(plans) == 1 and memory is None)
     schedule = Schedule(plans, workspace, split=len(plans) < 2 * jobs)
+    from concurrent.futures import FIRST_COMPLETED, wait  # takes time to import, and nothing may be left to do
+
     with ExitStack() as stack:
         pool, messages, check = _start_workers(stack, plans, workspace, jobs, most)
         running: dict[Future[TaskResult], Task] = {}

@@ -7,13 +7,12 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 from decloak.errors import MARKS, escape_control
 from decloak.report.table import markdown_text
 from decloak.version import __version__
 
-_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = "[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SEPARATORS = ":,"
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
@@ -35,6 +34,8 @@ class Expected(NamedTuple):
 
 def junit(suite: str, judged: Sequence[Expected]) -> str:
     """One test case for each expectation; what is undefined is an error of the case."""
+    from xml.etree import ElementTree
+
     root = ElementTree.Element(
         "testsuite", name=_text(suite), tests=str(len(judged)),
         failures=str(sum(entry.holds is False for entry in judged)),
@@ -110,7 +111,7 @@ def markdown(title: str, sentences: Sequence[str], judged: Sequence[Expected]) -
 
 def _text(text: str) -> str:
     """Text as XML can hold it."""
-    return _NOT_XML.sub("\ufffd", text)
+    return re.sub(_NOT_XML, "\ufffd", text)
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,6 @@ The running process that executes untrusted SQL, and its limits.
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -125,6 +124,8 @@ class Process:
     """A running `sandbox_child`. After any error the process ends, and a new one replaces it."""
 
     def __init__(self, limits: Limits) -> None:
+        import subprocess  # takes time to import, and no rule may be left to run
+
         self.limits = limits
         engine = str(Path(__file__).parents[2])
         # Alone in its group, so that a Ctrl-C of the terminal comes here and not to it; -I and -S, so that nothing in

@@ -86,7 +86,7 @@ def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int
 
 
 def gather_pieces(
-    pieces: Sequence[Path], part: int, names: Sequence[str], random: np.random.Generator, path: Path
+    pieces: Sequence[Path], part: int, names: Sequence[str], random: "np.random.Generator", path: Path
 ) -> tuple[int, int]:
     """Write the clusters of `pieces` that go to the number `part` to `path`, in a `random` order, with item `names`.
 

@@ -8,7 +8,6 @@ which can be ended. It gets every line that is short enough for a header once, a
 
 import json
 import re
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -136,6 +135,8 @@ def without_headers(texts: Sequence[str], patterns: Sequence[str], *, seconds: f
 
 
 def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> set[str]:
+    import subprocess
+
     short = {line: None for text in texts for line in text.splitlines() if len(line) <= LONGEST_HEADER}
     lines = list(short)
     try:

@@ -232,7 +232,7 @@ def random_eliminations(scored: Sequence[Mask], eliminated: Sequence[int], peopl
         yield [_eliminated(table, count, rng) for table, count in zip(scored, eliminated, strict=True)]
 
 
-def _eliminated(scored: Mask, count: int, rng: np.random.Generator) -> Mask:
+def _eliminated(scored: Mask, count: int, rng: "np.random.Generator") -> Mask:
     open_cells = scored.copy()
     if scored.shape[1]:
         # One random cell per row stays, as an attack leaves at least one member.
