@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from email.utils import formatdate
 from itertools import combinations
 from pathlib import Path
@@ -22,15 +21,16 @@ from pydantic import TypeAdapter
 
 import loopback
 from decloak.data.document_counter import Query, unordered_pair
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, Faults
 from decloak.relate.counting import CachedCounts
 from decloak.relate.http_client import retry_after
 from decloak.relate.ngd import distances
-from decloak.relate.provider import Provider, ProviderSettings
+from decloak.relate.provider import MediaWiki, Provider, ProviderSource
 from decloak.relate.registry import Relate
 from decloak.relate.sending import Clock, allow_hosts
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import open_store
+from decloak.yaml.source import Source, check
 from loopback import Loopback, body, dripping, dripping_head, fine, raw, serving, slow, status, truncated
 
 KINDS = {
@@ -68,17 +68,25 @@ class Watch:
         self.time += seconds
 
 
-def settings_of(server: Loopback, kind: str = "mediawiki", **changes) -> ProviderSettings:
-    own = {**KINDS[kind], "url": server.url + KINDS[kind]["url"], "rate": 1000, "timeout": 5}
-    return ProviderSettings(kind, **{**own, **changes})
+def source_of(service: str, url: str, **options) -> ProviderSource:
+    return ProviderSource(measure="ngd", source="provider", service=service, url=url, **options)
 
 
-def counts(settings: ProviderSettings, queries=FLU, watch: Watch | None = None) -> list[int | None]:
+def settings_of(server: Loopback, kind: str = "mediawiki", **changes) -> ProviderSource:
+    own = {**KINDS[kind], "url": server.url + KINDS[kind]["url"], "rate": 1000.0, "timeout": 5.0}
+    return source_of(kind, **{**own, **changes})
+
+
+def replace(source: ProviderSource, **changes) -> ProviderSource:
+    return source.model_copy(update=changes)
+
+
+def counts(settings: ProviderSource, queries=FLU, watch: Watch | None = None) -> list[int | None]:
     provider = Provider(settings, clock=(watch or Watch()).clock)
     return [count for batch in provider.single(queries) for count in batch.values()]
 
 
-def failure(settings: ProviderSettings, watch: Watch | None = None) -> str:
+def failure(settings: ProviderSource, watch: Watch | None = None) -> str:
     with allow_hosts([urlsplit(settings.url).netloc]), pytest.raises(DecloakError) as caught:
         counts(settings, watch=watch)
     message = str(caught.value)
@@ -150,7 +158,7 @@ def test_what_a_service_is_asked(server, kind, expected):
 @given(st.lists(st.tuples(st.text(min_size=1), st.booleans()), min_size=1, max_size=2))
 def test_no_name_of_an_item_is_more_than_a_term(url, terms):
     queries = [Query(text, words) for text, words in terms]
-    asked = ProviderSettings("mediawiki", url).service.question(queries).url
+    asked = MediaWiki(url, "").question(queries).url
     assert re.fullmatch(r"[\x21-\x7e]+", asked)
     assert asked.startswith(url)
     (search,) = parse_qs(urlsplit(asked).query, strict_parsing=True, keep_blank_values=True)["srsearch"]
@@ -287,13 +295,13 @@ def test_a_refused_connection_is_tried_again_and_then_told():
         bound.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound.getsockname()[1]}/api.php"
         watch = Watch()
-        said = failure(ProviderSettings("mediawiki", url), watch)
+        said = failure(source_of("mediawiki", url), watch)
     assert said.startswith("refused the connection, after 5 tries (asked for 'flu'); run it again")
     assert watch.waits == [1, 2, 4, 8]
 
 
 def test_a_host_that_is_not_there_is_told():
-    said = failure(ProviderSettings("mediawiki", "http://nowhere.invalid/api.php", retries=0))
+    said = failure(source_of("mediawiki", "http://nowhere.invalid/api.php", retries=0))
     assert said.startswith("no host of this name was found, after 1 try")
 
 
@@ -404,10 +412,10 @@ def test_what_will_not_pass_ends_the_run_at_once(server, name):
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 def test_no_redirect_is_followed_and_no_key_goes_elsewhere(server, monkeypatch, code):
-    monkeypatch.setenv("WIKI_KEY", "s3cret-value")
+    monkeypatch.setenv("DECLOAK_WIKI_KEY", "s3cret-value")
     with serving() as elsewhere:
         server.faults = [status(code, Location=f"{elsewhere.url}/w/api.php?token=s3cret-value")]
-        message = failure(settings_of(server, headers={"Authorization": "WIKI_KEY"}))
+        message = failure(settings_of(server, headers={"Authorization": "DECLOAK_WIKI_KEY"}))
         assert f"a redirect to '{elsewhere.url}/w/api.php' (asked for 'flu'); write that url" in message
         assert "s3cret" not in message
         assert elsewhere.asked == []
@@ -430,9 +438,9 @@ def test_a_proxy_that_cannot_be_used_is_told(server, monkeypatch):
 
 
 def test_a_header_takes_its_value_from_the_environment_and_shows_it_to_nobody_else(server, monkeypatch, tmp_path):
-    monkeypatch.setenv("WIKI_KEY", "Bearer s3cret-value ")
+    monkeypatch.setenv("DECLOAK_WIKI_KEY", "Bearer s3cret-value ")
     told = []
-    settings = settings_of(server, headers={"Authorization": "WIKI_KEY"}, retries=0)
+    settings = settings_of(server, headers={"Authorization": "DECLOAK_WIKI_KEY"}, retries=0)
     for faults in [[], *([fault] for fault, _ in [*FINAL.values(), PASSING["500"], PASSING["truncated"]])]:
         server.faults = faults
         with open_store(tmp_path / "store.db") as store:
@@ -462,9 +470,9 @@ def test_a_header_takes_its_value_from_the_environment_and_shows_it_to_nobody_el
     ],
 )
 def test_a_key_that_the_service_repeats_is_not_told(server, monkeypatch, key, answer):
-    monkeypatch.setenv("WIKI_KEY", key)
+    monkeypatch.setenv("DECLOAK_WIKI_KEY", key)
     server.faults = [answer(key)]
-    message = failure(settings_of(server, headers={"Authorization": "WIKI_KEY"}, retries=0))
+    message = failure(settings_of(server, headers={"Authorization": "DECLOAK_WIKI_KEY"}, retries=0))
     assert "s3c" not in message.lower()
     assert "…" in message
 
@@ -472,18 +480,18 @@ def test_a_key_that_the_service_repeats_is_not_told(server, monkeypatch, key, an
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, "headers: the environment variable WIKI_KEY is not set"),
-        (" ", "headers: the environment variable WIKI_KEY is not set"),
-        ("s3cret\r\nX-Evil: 1", "headers: no header can hold what is in the environment variable WIKI_KEY"),
-        ("s3crét", "headers: no header can hold what is in the environment variable WIKI_KEY"),
+        (None, "headers: the environment variable DECLOAK_WIKI_KEY is not set"),
+        (" ", "headers: the environment variable DECLOAK_WIKI_KEY is not set"),
+        ("s3cret\r\nX-Evil: 1", "headers: no header can hold what is in the environment variable DECLOAK_WIKI_KEY"),
+        ("s3crét", "headers: no header can hold what is in the environment variable DECLOAK_WIKI_KEY"),
     ],
 )
 def test_a_key_that_no_header_can_hold_is_refused_unseen(server, monkeypatch, value, expected):
-    monkeypatch.delenv("WIKI_KEY", raising=False)
+    monkeypatch.delenv("DECLOAK_WIKI_KEY", raising=False)
     if value is not None:
-        monkeypatch.setenv("WIKI_KEY", value)
+        monkeypatch.setenv("DECLOAK_WIKI_KEY", value)
     with pytest.raises(DecloakError) as caught:
-        Provider(settings_of(server, headers={"X-Api-Key": "WIKI_KEY"}))
+        Provider(settings_of(server, headers={"X-Api-Key": "DECLOAK_WIKI_KEY"}))
     assert str(caught.value).startswith(expected)
     assert "s3cr" not in repr(caught.value)
 
@@ -491,8 +499,11 @@ def test_a_key_that_no_header_can_hold_is_refused_unseen(server, monkeypatch, va
 # Settings.
 
 WRONG = {
-    "kind": ({"kind": "mediawikki"}, "kind: unknown kind of service 'mediawikki'; did you mean 'mediawiki'?"),
-    "no kind": ({"kind": "?"}, "kind: unknown kind of service '?'; write one of mediawiki, elasticsearch"),
+    "kind": (
+        {"service": "mediawikki"},
+        "service: expected 'mediawiki', 'elasticsearch', 'searxng' or 'json', found 'mediawikki'; did you mean",
+    ),
+    "no kind": ({"service": "?"}, "service: expected 'mediawiki', 'elasticsearch', 'searxng' or 'json', found '?'"),
     "file": ({"url": "file:///etc/passwd"}, "url: not the url of a web service; write it as https://host/path"),
     "ftp": ({"url": "ftp://host/x"}, "url: not the url of a web service"),
     "no host": ({"url": "https:///x"}, "url: not the url of a web service"),
@@ -521,38 +532,50 @@ WRONG = {
     "client": ({"url": "http://host/x?client_secret=s3cret"}, "url: the url seems to hold a secret"),
     "private": ({"url": "http://host/x?private_token=s3cret"}, "url: the url seems to hold a secret"),
     "x-api-key": ({"url": "http://host/x?X-API-Key=s3cret"}, "url: the url seems to hold a secret"),
-    "no field": ({"kind": "elasticsearch", "url": "http://host/i/_count"}, "field: elasticsearch needs a field; add"),
-    "_search": ({"kind": "elasticsearch", "field": "text"}, "url: the url does not end in /_count; write http"),
+    "no field": (
+        {"service": "elasticsearch", "url": "http://host/i/_count"},
+        "field: elasticsearch needs a field; add",
+    ),
+    "_search": ({"service": "elasticsearch", "field": "text"}, "url: the url does not end in /_count; write http"),
     "field": ({"field": "text"}, "field: mediawiki has no field; delete it"),
-    "no path": ({"kind": "json", "url": "http://host/?q={query}"}, "path: json needs a path; add"),
-    "no query": ({"kind": "json", "path": "hits"}, "url: the url has no {query}; write it where the query goes"),
-    "host": ({"kind": "json", "path": "hits", "url": "http://x{query}.com/"}, "url: a {query} in the host of the url"),
+    "no path": ({"service": "json", "url": "http://host/?q={query}"}, "path: json needs a path; add"),
+    "no query": ({"service": "json", "path": "hits"}, "url: the url has no {query}; write it where the query goes"),
+    "host": (
+        {"service": "json", "path": "hits", "url": "http://x{query}.com/"},
+        "url: a {query} in the host of the url",
+    ),
     "query port": (
-        {"kind": "json", "path": "hits", "url": "http://host:{query}/?q={query}"},
+        {"service": "json", "path": "hits", "url": "http://host:{query}/?q={query}"},
         "url: a {query} in the host of the url; write it in the path",
     ),
-    "header": ({"headers": {"X Evil": "KEY"}}, "headers: 'X Evil' is not the name of a header"),
-    "header end": ({"headers": {"X\r\nY": "KEY"}}, "headers: 'X\\x0d\\x0aY' is not the name of a header"),
+    "header": ({"headers": {"X Evil": "DECLOAK_KEY"}}, "headers: 'X Evil' is not the name of a header"),
+    "header end": ({"headers": {"X\r\nY": "DECLOAK_KEY"}}, "headers: 'X\\x0d\\x0aY' is not the name of a header"),
     "value": (
         {"headers": {"X-Key": "s3cret-value"}},
-        "headers: the header X-Key does not name an environment variable",
+        "headers: this is not a variable for decloak; give the secret to one such as DECLOAK_KEY",
     ),
-    "rate": ({"rate": 0}, "rate: '0' is no rate; write a number from 0.001 to 1000"),
+    "rate": ({"rate": 0}, "rate: expected a number, above 0, found 0"),
     "never": ({"rate": 1e-300}, "rate: '1e-300' is no rate"),
-    "rate nan": ({"rate": float("nan")}, "rate: 'nan' is no rate"),
-    "timeout": ({"timeout": -1}, "timeout: '-1' is no timeout"),
-    "forever": ({"timeout": float("inf")}, "timeout: 'inf' is no timeout"),
-    "retries": ({"retries": 21}, "retries: '21' retries; write a number from 0 to 20"),
+    "rate nan": ({"rate": float("nan")}, "rate: '.nan' is not a finite number"),
+    "timeout": ({"timeout": -1}, "timeout: expected a number, above 0, found -1"),
+    "forever": ({"timeout": float("inf")}, "timeout: '.inf' is not a finite number"),
+    "retries": ({"retries": 21}, "retries: expected a whole number from 0 to 20, found 21"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_in_the_settings_is_told_with_the_setting(name):
     changes, expected = WRONG[name]
+    written = {"measure": "ngd", "source": "provider", "service": "mediawiki", "url": "http://host/api.php", **changes}
+    text = "".join(f"{key}: {json.dumps(value, allow_nan=True).replace('NaN', '.nan').replace('Infinity', '.inf')}\n"
+                   for key, value in written.items())  # fmt: skip
     with pytest.raises(DecloakError) as caught:
-        ProviderSettings(**{"kind": "mediawiki", "url": "http://host/api.php", **changes})
-    message = str(caught.value)
-    assert message.startswith(expected), message
+        check(Source.parse(text, "s.yaml"), ProviderSource)
+    (message,) = map(str, caught.value.faults if isinstance(caught.value, Faults) else [caught.value])
+    place, _, rest = expected.partition(": ")
+    line = 1 + list(written).index(place) if place in written else 1
+    assert message.startswith(f"s.yaml:{line}:"), message
+    assert message.split(": ", 1)[1].startswith(rest), message
     assert "s3cret" not in message
     assert message.isprintable()
 
@@ -601,16 +624,16 @@ PAIRS = list(combinations(TERMS, 2))
 
 
 def test_offline_nobody_is_asked_and_what_is_not_known_has_no_score(server, tmp_path, monkeypatch):
-    settings = settings_of(server, headers={"X-Key": "WIKI_KEY"})
+    settings = settings_of(server, headers={"X-Key": "DECLOAK_WIKI_KEY"})
     offline = replace(settings, offline=True)
-    monkeypatch.setenv("WIKI_KEY", "x")
+    monkeypatch.setenv("DECLOAK_WIKI_KEY", "x")
     with open_store(tmp_path / "store.db") as store:
         cache = StoredCounts(store)
         with pytest.raises(DecloakError, match="documents N is missing"):
             distances(CachedCounts(Provider(offline), cache), PAIRS)
         known = distances(CachedCounts(Provider(settings), cache), [("flu", "cough")])
         asked = len(server.asked)
-        monkeypatch.delenv("WIKI_KEY")
+        monkeypatch.delenv("DECLOAK_WIKI_KEY")
         source = CachedCounts(Provider(offline), cache)
         scored = distances(source, [("flu", "cough"), ("flu", "x-ray")])
         assert scored.distances == {**known.distances, ("flu", "x-ray"): None}
@@ -644,13 +667,13 @@ SCORE = """
 import json, sys
 from decloak.relate.counting import CachedCounts
 from decloak.relate.ngd import distances
-from decloak.relate.provider import Provider, ProviderSettings
+from decloak.relate.provider import Provider, ProviderSource
 from decloak.relate.sending import allow_hosts
 from decloak.store.counts import StoredCounts
 from decloak.store.opening import open_store
 path, settings, pairs = sys.argv[1], json.loads(sys.argv[2]), [tuple(pair) for pair in json.loads(sys.argv[3])]
 with open_store(path) as store, allow_hosts(["127.0.0.1"]):
-    scored = distances(CachedCounts(Provider(ProviderSettings(**settings)), StoredCounts(store)), pairs)
+    scored = distances(CachedCounts(Provider(ProviderSource(**settings)), StoredCounts(store)), pairs)
 print(json.dumps([[*pair, d] for pair, d in scored.distances.items()]))
 """
 
@@ -664,7 +687,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(server
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    settings = {"kind": "mediawiki", "url": server.url + "/wiki/api.php", "rate": 1000, "retries": 0}
+    settings = {"measure": "ngd", "source": "provider", "service": "mediawiki", "url": server.url + "/wiki/api.php",
+                "rate": 1000.0, "retries": 0}  # fmt: skip
     command = [sys.executable, "-c", SCORE, str(tmp_path / "store.db"), json.dumps(settings), json.dumps(PAIRS)]
     for answers in (0, 3, 6, 9):
         server.faults = [fine] * answers + [kill]

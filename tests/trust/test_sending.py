@@ -9,7 +9,7 @@ import pytest
 
 import decloak
 from decloak.errors import DecloakError
-from decloak.relate.provider import Provider, ProviderSettings
+from decloak.relate.provider import Provider, ProviderSource
 from decloak.relate.sending import allow_hosts, check_host_safe, is_host_allowed, open_connection
 from loopback import serving
 
@@ -187,6 +187,10 @@ def test_a_dry_run_counts_what_variants_share_once(call, folder):
     assert stages["release"] == stages["attack mda"] == (1, 1)
 
 
+def wiki(url: str) -> ProviderSource:
+    return ProviderSource(measure="ngd", source="provider", service="mediawiki", url=url, retries=0)
+
+
 NEVER = [
     "169.254.169.254", "169.254.0.1", "2852039166", "0xa9fea9fe", "0xA9.0xFE.0xA9.0xFE", "0251.0376.0251.0376",
     "169.254.43518", "169.16689662", "[fe80::1]", "[fe80::1%25lo]", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]",
@@ -198,8 +202,8 @@ NEVER = [
 
 @pytest.mark.parametrize("address", NEVER)
 def test_addresses_where_keys_lie_are_refused_however_they_are_written(call, folder, address):
-    with pytest.raises(DecloakError, match="is never sent to"):
-        ProviderSettings("mediawiki", f"http://{address}/latest/meta-data")
+    with pytest.raises(ValueError, match="is never sent to"):
+        wiki(f"http://{address}/latest/meta-data")
     url = f"http://{address}:80/api.php"
     text = f"{{measure: ngd, source: provider, service: mediawiki, url: '{url}', pages: 9}}"
     (folder / "s.yaml").write_text(f"scenario: s\ndata: {{file: data, format: basket}}\n{SETS}relate: {text}\n{ATTACK}")
@@ -232,7 +236,7 @@ class Wires:
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_name_that_leads_there_is_refused_before_anything_is_connected(monkeypatch, folder, address, scheme):
     wires = Wires(monkeypatch, address)
-    provider = Provider(ProviderSettings("mediawiki", f"{scheme}://nice.example/api.php", retries=0))
+    provider = Provider(wiki(f"{scheme}://nice.example/api.php"))
     with allow_hosts(["nice.example"]), pytest.raises(DecloakError, match=r"nice.example is never sent to"):
         _ = provider.n
     assert wires.connected == []
@@ -241,7 +245,7 @@ def test_a_name_that_leads_there_is_refused_before_anything_is_connected(monkeyp
 def test_what_was_looked_at_is_what_is_connected_to(monkeypatch, folder):
     """A name that leads elsewhere the second time gains nothing: it is resolved once."""
     wires = Wires(monkeypatch, "203.0.113.7", "169.254.169.254")
-    provider = Provider(ProviderSettings("mediawiki", "http://rebinding.example/api.php", retries=0))
+    provider = Provider(wiki("http://rebinding.example/api.php"))
     with allow_hosts(["rebinding.example"]), pytest.raises(DecloakError, match="refused the connection"):
         _ = provider.n
     assert wires.connected == ["203.0.113.7"]
@@ -254,7 +258,7 @@ def test_behind_a_proxy_names_are_looked_at_here(monkeypatch, folder):
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", "http://203.0.113.9:3128")
     wires = Wires(monkeypatch, "169.254.169.254")
-    provider = Provider(ProviderSettings("mediawiki", "http://nice.example/api.php", retries=0))
+    provider = Provider(wiki("http://nice.example/api.php"))
     with allow_hosts(["nice.example"]), pytest.raises(DecloakError, match="never sent to"):
         _ = provider.n
     assert wires.connected == []
@@ -272,7 +276,7 @@ def test_this_machine_can_be_asked_when_it_is_allowed():
 def test_even_the_one_who_asks_is_stopped_where_nobody_has_allowed_it(server, host):
     """Whatever a run forgets to ask, the client of HTTP does not send."""
     with pytest.raises(DecloakError, match=f"sending words to {host}"):
-        _ = Provider(ProviderSettings("mediawiki", f"{server.url}/wiki/api.php", retries=0)).n
+        _ = Provider(wiki(f"{server.url}/wiki/api.php")).n
     assert server.asked == []
 
 
