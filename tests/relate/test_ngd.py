@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from decloak.errors import DecloakError
 from decloak.relate.counts_file import CountsFile, ScoresFile
 from decloak.relate.ngd import bound_scores, distances, ngd
+from decloak.relate.ngd_sources import ReleaseSource
+from decloak.yaml.source import Source, check
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "set-generalisation.json").read_text())["unit"]["ngd"]
 
@@ -117,8 +119,6 @@ def test_scores_that_are_none_are_told():
         "no score for 'x' with 'y'",
         "a score below 0, which is none, for 'x' with 'z'",
     ]
-    with pytest.raises(DecloakError, match="unseen: scores hold no counts"):
-        bound_scores(scores, unseen={"pseudo_count": 0.5})
 
 
 def test_a_pair_asked_for_twice_is_scored_once_and_no_pair_is_no_work():
@@ -141,26 +141,28 @@ def test_counts_that_cannot_be_are_told_once_a_kind():
 
 
 @pytest.mark.parametrize(
-    ("unseen", "cap", "expected"),
+    ("settings", "expected"),
     [
-        ("nonne", 1.0, "unseen: 'nonne' is not a distance; write a number, none, or {pseudo_count: 0.5}"),
-        (-0.5, 1.0, "unseen: '-0.5' is not a distance"),
-        (math.nan, 1.0, "unseen: 'nan' is not a distance"),
-        (True, 1.0, "unseen: 'True' is not a distance"),
-        (None, 1.0, "unseen: 'None' is not a distance"),
-        (2.0, 1.0, "unseen: 2.0 would be cut to the cap, 1.0; raise the cap, or set it to none"),
-        ({"pseudo": 0.5}, 1.0, "unseen: unknown key 'pseudo'; did you mean 'pseudo_count'?"),
-        ({}, 1.0, "unseen: 'None' is not a pseudo-count"),
-        ({"pseudo_count": 0}, 1.0, "unseen: '0' is not a pseudo-count; write a number above 0, at most 1"),
-        ({"pseudo_count": "x"}, 1.0, "unseen: 'x' is not a pseudo-count"),
-        (1.0, "x", "cap: 'x' is not a distance; write a number or none"),
-        (0.0, math.inf, "cap: 'inf' is not a distance"),
+        ("unseen: nonne", "found 'nonne'"),
+        ("unseen: -0.5", "found -0.5"),
+        ("unseen: .nan", "'.nan' is not a finite number"),
+        ("unseen: true", "found true"),
+        ("unseen: null", "found nothing"),
+        ("{unseen: 2.0, cap: 1.0}", "2 would be cut to the cap of 1; raise the cap, or set it to none"),
+        ("unseen: {pseudo: 0.5}", "did you mean 'pseudo_count'?"),
+        ("unseen: {}", "pseudo_count"),
+        ("unseen: {pseudo_count: 0}", "found 0"),
+        ("unseen: {pseudo_count: 2}", "2 is not a pseudo-count; write a number above 0, at most 1"),
+        ("unseen: {pseudo_count: x}", "found 'x'"),
+        ("cap: x", "found 'x'"),
+        ("cap: .inf", "'.inf' is not a finite number"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(unseen, cap, expected):
+def test_settings_that_mean_nothing_are_refused(settings, expected):
+    settings = settings.strip("{}") if settings.startswith("{") else settings
     with pytest.raises(DecloakError) as caught:
-        distances(Counts(9, {}, {}), [], unseen=unseen, cap=cap)
-    assert str(caught.value).startswith(expected)
+        check(Source.parse(f"{{measure: ngd, source: release, {settings}}}", "s.yaml"), ReleaseSource)
+    assert expected in str(caught.value)
 
 
 def test_a_counts_file_is_read_in_either_order_of_a_pair(tmp_path):

@@ -4,16 +4,15 @@ f(x) and f(y) are the numbers of documents with each term, f(x,y) the number wit
 documents: NGD(x,y) = (max(ln f(x), ln f(y)) - ln f(x,y)) / (ln N - min(ln f(x), ln f(y))).
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeGuard
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decloak.arrays import Floats, Mask
 from decloak.data.pairs import Pair, Pairs, ScoredPairs
-from decloak.errors import DecloakError, quote, suggest
+from decloak.errors import quote
 
 __all__ = ["CountSource", "Scored", "Unseen", "bound_scores", "distances", "ngd"]
 
@@ -72,7 +71,6 @@ def distances(
     `unseen` is for pairs that never occur together, whose distance would be infinite; larger distances are set to
     `cap`.
     """
-    _check(unseen, cap)
     # Each pair and each term is asked for once: sources may be slow services.
     distinct = Pairs.of(pairs)
     terms, n = distinct.terms, float(source.n)
@@ -80,12 +78,17 @@ def distances(
     fxy = ScoredPairs.of(source.joint(distinct)).of_pairs(distinct)
     fx, fy = single[distinct.a], single[distinct.b]
     warnings = [*_term_warnings(terms, single[distinct.item_codes], n), *_pair_warnings(distinct, fx, fy, fxy)]
-    d = _apply_bounds(ngd(fx, fy, _with_pseudo(fxy, unseen), n), unseen, cap)
+    # Warnings are about the counts as they are, so the zeros are replaced after them.
+    counted = np.where(fxy == 0, unseen["pseudo_count"], fxy) if isinstance(unseen, Mapping) else fxy
+    d = _apply_bounds(ngd(fx, fy, counted, n), unseen, cap)
     return Scored(ScoredPairs(distinct, d), warnings)
 
 
 def bound_scores(
-    scores: Mapping[Pair, float | None], *, unseen: Unseen = 1.0, cap: float | Literal["none"] = 1.0
+    scores: Mapping[Pair, float | None],
+    *,
+    unseen: float | Literal["none"] = 1.0,
+    cap: float | Literal["none"] = 1.0,
 ) -> Scored:
     """Return distances that were computed elsewhere, with the same `unseen` and `cap` as in `distances`.
 
@@ -94,9 +97,6 @@ def bound_scores(
     >>> bound_scores({("x", "y"): 1.7, ("x", "z"): float("inf")}, unseen="none").distances
     {('x', 'y'): 1.0, ('x', 'z'): None}
     """
-    _check(unseen, cap)
-    if isinstance(unseen, Mapping):
-        raise DecloakError("scores hold no counts", "unseen", "write a distance, or none")
     scored = ScoredPairs.of(scores)
     pairs, d = scored.pairs, scored.numbers
     warnings = [
@@ -110,42 +110,11 @@ def bound_scores(
     return Scored(ScoredPairs(pairs, _apply_bounds(np.where(d < 0, np.nan, d), unseen, cap)), warnings)
 
 
-def _with_pseudo(fxy: Floats, unseen: Unseen) -> Floats:
-    return np.where(fxy == 0, unseen["pseudo_count"], fxy) if isinstance(unseen, Mapping) else fxy
-
-
 def _apply_bounds(d: Floats, unseen: Unseen, cap: float | Literal["none"]) -> Floats:
     """Return the distances without infinite ones, and none above the cap."""
     if not isinstance(unseen, Mapping):
         d = np.where(np.isinf(d), np.nan if unseen == "none" else unseen, d)
     return d if cap == "none" else np.minimum(d, cap)
-
-
-def _check(unseen: Unseen, cap: float | Literal["none"]) -> None:
-    if isinstance(unseen, Mapping):
-        _check_pseudo_count(unseen)
-    elif unseen != "none" and not _is_distance(unseen):
-        hint = "write a number, none, or {pseudo_count: 0.5}"
-        raise DecloakError(f"{quote(unseen)} is not a distance", "unseen", hint)
-    if cap != "none" and not _is_distance(cap):
-        raise DecloakError(f"{quote(cap)} is not a distance", "cap", "write a number or none")
-    if isinstance(unseen, float | int) and isinstance(cap, float | int) and unseen > cap:
-        hint = "raise the cap, or set it to none"
-        raise DecloakError(f"{unseen} would be cut to the cap, {cap}", "unseen", hint)
-
-
-def _check_pseudo_count(unseen: Mapping[str, float]) -> None:
-    for key in unseen:
-        if key != "pseudo_count":
-            hint = suggest(key, ["pseudo_count"]) or "the one key is pseudo_count"
-            raise DecloakError(f"unknown key {quote(key)}", "unseen", hint)
-    count = unseen.get("pseudo_count")
-    if not _is_distance(count) or not 0 < count <= 1:
-        raise DecloakError(f"{quote(count)} is not a pseudo-count", "unseen", "write a number above 0, at most 1")
-
-
-def _is_distance(value: object) -> TypeGuard[float]:
-    return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _term_warnings(terms: Sequence[str], f: Floats, n: float) -> Iterator[str]:
