@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from decloak.anonymisers.kernels.coat import Coat
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
@@ -84,25 +83,23 @@ def show_member(choose: Choose, case: Case, release: Generalised) -> Damaged:
     return case, replace(release, transactions=_with(release.transactions, number, tuple(row)), members=members)
 
 
-def show_suppressed(choose: Choose, case: Case, release: Published | Coat) -> Damaged:
+def show_suppressed(choose: Choose, case: Case, release: Published) -> Damaged:
     """Show in one record an item that only one record has, and that the release suppresses."""
-    published = release.published if isinstance(release, Coat) else release
-    number = choose(range(len(published.transactions)))
-    rows = _with(published.transactions, number, (*published.transactions[number], RARE))
+    number = choose(range(len(release.transactions)))
+    rows = _with(release.transactions, number, (*release.transactions[number], RARE))
     original = _with(case.transactions, number, [*case.transactions[number], RARE])
-    return case._replace(transactions=list(original)), replace(published, transactions=rows)
+    return case._replace(transactions=list(original)), replace(release, transactions=rows)
 
 
-def break_utility(choose: Choose, case: Case, release: Published | Coat) -> Damaged:
+def break_utility(choose: Choose, case: Case, release: Published) -> Damaged:
     """Generalise an item together with one of no utility constraint."""
-    published = release.published if isinstance(release, Coat) else release
-    elements = [element for row in published.transactions for element in row]
+    elements = [element for row in release.transactions for element in row]
     if not elements:
         return None
     narrow = choose(elements)
     wide = tuple(sorted({RARE, *((narrow,) if isinstance(narrow, str) else narrow)}))
-    rows = tuple(tuple(wide if element == narrow else element for element in row) for row in published.transactions)
-    return case, replace(published, transactions=rows)
+    rows = tuple(tuple(wide if element == narrow else element for element in row) for row in release.transactions)
+    return case, replace(release, transactions=rows)
 
 
 def reveal_sensitive(choose: Choose, case: Case, release: Generalised) -> Damaged:

@@ -70,7 +70,7 @@ else:
 """What a scenario says under anonymise: any of them."""
 
 Data = Dataset | Iterable[Iterable[str]]
-Release = Published | Disassociated | Generalised | ItemsetTable | Coat
+Release = Published | Disassociated | Generalised | ItemsetTable
 
 
 ItemSets = Iterable[Sequence[str]]

@@ -17,10 +17,10 @@ pattern of p is the set of all the images that some record supports; p is satisf
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -48,11 +48,7 @@ from decloak.checks import check_whole
 from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.exact_ratio import ExactRatio
-from decloak.data.formats.lines import FilePath
-from decloak.data.forms import FormName
-from decloak.data.ordering import SortedRelease
 from decloak.data.published import Published
-from decloak.data.representation import LongRows, Represented, Summary
 from decloak.errors import DecloakError, quote
 
 __all__ = ["Coat", "CoatStep", "coat"]
@@ -182,53 +178,22 @@ class CoatStep(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Coat(Represented):
-    """The result of COAT: φ of every item (None: suppressed), the loss UL, and every step in order."""
+class Coat(Published):
+    """The result of COAT: the release, φ of every item (None: suppressed), the loss UL, and every step in order."""
 
-    form: ClassVar = FormName.SET_GENERALISED
+    phi: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    ul: ExactRatio = field(default=ExactRatio(0))
+    trace: tuple[CoatStep, ...] = ()
 
-    published: Published
-    phi: Mapping[str, tuple[str, ...] | None]
-    ul: ExactRatio
-    trace: tuple[CoatStep, ...]
-    method: str = field(default="coat", compare=False)
-    parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
-
-    def summary(self) -> Summary:
-        """Return the release in short."""
-        return self.published.summary()
-
-    def long_rows(self) -> LongRows:
-        """Return the rows of the published records."""
-        return self.published.long_rows()
+    @property
+    def published(self) -> Published:
+        """The release alone."""
+        return Published(self.transactions, self.labels, self.origin)
 
     @property
     def suppressed(self) -> tuple[str, ...]:
         """The suppressed items, in code point order."""
         return tuple(item for item, generalised in self.phi.items() if generalised is None)
-
-    @property
-    def transactions(self) -> Sequence[tuple[Element, ...]]:
-        """The published records, empty if all items of one were suppressed."""
-        return self.published.transactions
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The names of the rows."""
-        return self.published.ids
-
-    def sorted_by_content(self) -> SortedRelease[Self]:
-        """Return the release in an order that depends only on its content, with rows numbered from 1."""
-        published, places, alike = self.published.sorted_by_content()
-        return SortedRelease(replace(self, published=published), places, alike)
-
-    def renumbered(self) -> Self:
-        """Return the release with its rows numbered from 1."""
-        return replace(self, published=self.published.renumbered())
-
-    def write(self, path: FilePath, *, ids: bool = False) -> None:
-        """Write the published data to `path`, with `ids` if set; not φ, the loss or the steps."""
-        self.published.write(path, ids=ids)
 
 
 def coat(
@@ -256,7 +221,6 @@ def coat(
     closeness to other items by `near`, one or more mappings from pairs of items to numbers, and by the lift in
     `population`. Without both, it is the lift in `data`. `slack` is the largest loss of a partner, as a
     multiple of the least.
-    multiple of the least.
 
     >>> data = Dataset((("a", "d"), ("a", "b", "g"), ("c", "f"), ("e", "h")), ("1", "2", "3", "4"))
     >>> made = coat(data, [["a", "b"], ["e", "f"]], [["b", "d", "g"], ["c", "e", "f"]], k=2)
@@ -279,7 +243,8 @@ def coat(
         state = MergingApart(data.transactions, domain, allowed, fits=fits, partner=partner, slack=slack)
     trace = tuple(_protect(state, protected, k))
     phi = state.phi()
-    release = Coat(_published(data, phi), phi, ExactRatio(state.loss()), trace)
+    origin, loss = f"coat of {data.origin}", ExactRatio(state.loss())
+    release = Coat(_rows(data, phi), data.labels, origin, method="coat", phi=phi, ul=loss, trace=trace)
     _check_suppressed(release, len(domain), suppress)
     return release
 
@@ -302,15 +267,14 @@ def _check_suppressed(release: Coat, size: int, suppress: float) -> None:
         raise DecloakError(message, hint=hint)
 
 
-def _published(data: Dataset, phi: Mapping[str, tuple[str, ...] | None]) -> Published:
+def _rows(data: Dataset, phi: Mapping[str, tuple[str, ...] | None]) -> tuple[tuple[Element, ...], ...]:
     elements: dict[str, Element] = {
         item: generalised if len(generalised) > 1 else item for item, generalised in phi.items() if generalised
     }
-    rows = (
+    return tuple(
         tuple(dict.fromkeys(elements[item] for item in transaction if item in elements))
         for transaction in data.transactions
     )
-    return Published(tuple(rows), data.labels, f"coat of {data.origin}")
 
 
 class _Constraint(NamedTuple):
