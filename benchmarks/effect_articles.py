@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decloak.anonymisers.kernels.disassociation import ReleaseAndTruth, disassociate
+from decloak.anonymisers.kernels.disassociation import DisassociationResult, disassociate
 from decloak.data.assignment import Assignment
 from decloak.data.dataset import Dataset
 from decloak.data.formats.plain_files import read
@@ -62,7 +62,9 @@ def counted(path: Path) -> Scores:
     return distances(single, {(a, b): count for a, b, count in rows if b}, single.pop(""))
 
 
-def right_units(made: ReleaseAndTruth, records: Sequence[Collection[str]], given: Sequence[Assignment]) -> list[float]:
+def right_units(
+    made: DisassociationResult, records: Sequence[Collection[str]], given: Sequence[Assignment]
+) -> list[float]:
     """Return the shares of the units in `given` that were assigned to a record with them: by row and by class."""
     by_row = by_class = 0
     for number, chunk, unit, assigned in given:

@@ -22,7 +22,7 @@ from itertools import chain, combinations, product
 from pathlib import Path
 
 from bench_reassociate import records as generated
-from decloak.anonymisers.kernels.disassociation import ReleaseAndTruth, disassociate
+from decloak.anonymisers.kernels.disassociation import DisassociationResult, disassociate
 from decloak.data.disassociated import Disassociated
 from decloak.measure.accuracy import accuracy_of, added_items
 from decloak.measure.breakage import transaction_breakage_of
@@ -57,7 +57,7 @@ def attacks() -> dict[str, Reassociation]:
     return rules | {"consistent": replace(rules["assignment"], consistent=True)}
 
 
-def anonymised(records: Records) -> ReleaseAndTruth:
+def anonymised(records: Records) -> DisassociationResult:
     return disassociate(records, k=3, m=2, max_cluster=50)
 
 
@@ -85,7 +85,7 @@ def log_odds_ratio(fx: int, fy: int, both: int, n: int) -> float:
     return math.log((both + 0.5) * (n - fx - fy + both + 0.5) / ((fx - both + 0.5) * (fy - both + 0.5)))
 
 
-def measured(records: Records, made: ReleaseAndTruth, known: Records, seed: int) -> dict[str, Figures]:
+def measured(records: Records, made: DisassociationResult, known: Records, seed: int) -> dict[str, Figures]:
     """The figures of every attack, by its name."""
     scores = knowledge(known, made.release)
     found: dict[str, Figures] = {}

@@ -31,7 +31,7 @@ from unittest.mock import patch
 import numpy as np
 
 from decloak.anonymisers.kernels import disassociation
-from decloak.anonymisers.kernels.disassociation import make_release
+from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.arrays import Floats, Ints
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Cluster, Disassociated
@@ -147,7 +147,7 @@ class Owner:
         self.mine, self.way, self.chance = mine, way, random.Random(0)
         size = min(1000, len(mine.rows) // 4)
         self.settings: dict[str, Any] = {"k": K, "m": 2, "max_cluster": size, "cover": "cure", "totals": True}
-        first = make_release(mine, **self.settings)
+        first = disassociate(mine, **self.settings)
         self.release, self.clusters = first.release, [list(ids) for ids in first.truth]
 
     @property
@@ -169,7 +169,7 @@ class Owner:
                     self.clusters[at].remove(number)
                     self.chance.choice([one for place, one in enumerate(self.clusters) if place != at]).append(number)
         with patch.object(disassociation, "horizontal", lambda *_: [sorted(ids) for ids in self.clusters if ids]):
-            made = make_release(self.mine, **self.settings)
+            made = disassociate(self.mine, **self.settings)
         self.release, self.clusters = made.release, [list(ids) for ids in made.truth]
 
     def totals(self, moves: set[tuple[int, str]]) -> tuple[tuple[str, int], ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.anonymisers.kernels.cure import cured
-from decloak.anonymisers.kernels.disassociation import make_release
+from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.attacker.cover import cover_problems
@@ -80,7 +80,7 @@ def test_equals_the_naive_twin_a_thousand_times(records, k, m, options):
 @settings(max_examples=100)
 @given(NAMED, st.integers(2, 4), st.integers(1, 3), st.sampled_from(["cure", "suppress"]), st.randoms())
 def test_a_cured_release_has_no_cover_problem_and_adds_up_to_the_records(records, k, m, cover, chance):
-    made = make_release(records, k=k, m=m, max_cluster=8, cover=cover, totals=True)
+    made = disassociate(records, k=k, m=m, max_cluster=8, cover=cover, totals=True)
     assert cover_problems(made.release) == [] == check_release(made.release)
     cut = set(made.cut)
     for cluster, ids in zip(made.release.clusters, made.truth, strict=True):
@@ -163,7 +163,7 @@ def test_a_run_measures_what_is_left_and_publishes_what_it_says(call, tmp_path, 
     assert values["singled_out_2_original", "random"] == plain["singled_out_2_original", "random"]
     with closing(connect_readonly("s.db")) as connection:
         (loss,) = connection.execute("select loss from release where parameters like '%cure%'").fetchone()
-    made = make_release(decloak.read("data.txt", "basket"), k=3, m=2, max_cluster=40, cover="cure")
+    made = disassociate(decloak.read("data.txt", "basket"), k=3, m=2, max_cluster=40, cover="cure")
     assert made.cut
     assert json.loads(loss)["cut"] == pytest.approx(len(made.cut) / sum(map(len, records)))
     assert json.loads(loss)["moved"] == made.moved

@@ -91,7 +91,7 @@ def test_shared_chunks_keep_the_guarantee(pairs, mixed):
     records = [{"abc"[number], *extra} for number, pair in enumerate(pairs) for extra in pair]
     if mixed:
         records += [{"d", "x"}, {"d", "x"}]
-    release, truth = disassociate(records, k=2, m=2, max_cluster=2, refine=True)
+    release, truth, *_ = disassociate(records, k=2, m=2, max_cluster=2, refine=True)
     assert check_release(release, original=records, truth=truth) == []
     try:
         largest = largest_supports(release.clusters, 2, release.joints)

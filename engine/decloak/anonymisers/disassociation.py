@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.chunk_parts import disassociate_in_parts
-from decloak.anonymisers.kernels.disassociation import CoverCure, check_records, disassociate, make_release
-from decloak.anonymisers.method import Anonymiser, DisassociatingMethod, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.kernels.disassociation import CoverCure, check_records, disassociate
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
 from decloak.attacker.cover import cover_problems
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.guarantees import Disassociation
@@ -17,18 +17,12 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import PartedData
 from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
 from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors
 
 __all__ = ["DisassociationMethod"]
-
-
-OPTIONS = {"max_cluster", "refine", "cover", "totals"}
-
-
-def _make(data: Dataset, options: MethodOptions) -> Disassociated:
-    return disassociate(data, **options).release
 
 
 def _faults(data: Dataset, release: Disassociated, options: MethodOptions) -> Iterable[object]:
@@ -37,11 +31,15 @@ def _faults(data: Dataset, release: Disassociated, options: MethodOptions) -> It
         yield from cover_problems(release)
 
 
-class DisassociationMethod(DisassociatingMethod):
+class DisassociationMethod(Method):
     """Disassociation: clusters of records, published as chunks that hide which record had which items."""
 
+    form: ClassVar = FormName.DISASSOCIATED
     guarantee_type: ClassVar = Disassociation
-    anonymisers: ClassVar = (Anonymiser("disassociation", _make, _faults, {"k", "m"}, OPTIONS),)
+    anonymisers: ClassVar = (
+        Anonymiser("disassociation", lambda data, options: disassociate(data, **options).release, _faults, {"k", "m"},
+                   {"max_cluster", "refine", "cover", "totals"}),
+    )  # fmt: skip
 
     method: Literal["disassociation"]
     """The name of the method."""
@@ -81,7 +79,7 @@ class DisassociationMethod(DisassociatingMethod):
         """
         settings = self.model_dump(exclude={"method", "order", *self._unset_options})
         clock = Stopwatch()
-        made = make_release(data, **settings)
+        made = disassociate(data, **settings)
         settings["max_cluster"] = made.release.parameters["max_cluster"]
         self.anonymiser.checked(data, made.release, settings)
         loss = {"cut": len(made.cut) / max(1, len(data.rows.codes)), "moved": made.moved} if self.cover else {}

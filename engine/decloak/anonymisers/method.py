@@ -32,8 +32,8 @@ from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigSection
 
 __all__ = [
-    "Anonymiser", "DisassociatingMethod", "GeneralisingMethod", "Method", "MethodOptions", "NewRelease", "OrderedInput",
-    "Stopwatch", "StoredContent",
+    "Anonymiser", "GeneralisingMethod", "Method", "MethodOptions", "NewRelease", "OrderedInput", "Stopwatch",
+    "StoredContent",
 ]  # fmt: skip
 
 MethodOptions = Config
@@ -243,16 +243,6 @@ class GeneralisingMethod(Method):
 
     @abstractmethod
     def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Published]:
-        """Return a release of `data`, as `Method.make` does with `folder`, `seed` and `cache`."""
-
-
-class DisassociatingMethod(Method):
-    """A method that publishes clusters of sub-records."""
-
-    form: ClassVar = FormName.DISASSOCIATED
-
-    @abstractmethod
-    def make(self, data: Dataset, folder: Folder, seed: int, cache: Cache | None = None) -> NewRelease[Disassociated]:
         """Return a release of `data`, as `Method.make` does with `folder`, `seed` and `cache`."""
 
 

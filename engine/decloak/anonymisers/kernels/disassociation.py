@@ -19,8 +19,8 @@ from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointClust
 from decloak.errors import DecloakError, quote
 
 __all__ = [
-    "CoverCure", "DisassociationResult", "ReleaseAndTruth", "check_records", "default_max_cluster", "disassociate",
-    "make_leaves", "make_release", "published_cluster",
+    "CoverCure", "DisassociationResult", "check_records", "default_max_cluster", "disassociate", "make_leaves",
+    "published_cluster",
 ]  # fmt: skip
 
 LARGEST = 1_000
@@ -31,20 +31,11 @@ CoverCure = Literal["cure", "suppress"]
 """The cure of cover problems: with items moved to term chunks, or by suppression alone."""
 
 
-class ReleaseAndTruth(NamedTuple):
-    """A release, and its secret: `truth[c]` has the record number of each anchor row of cluster c.
-
-    The anchor rows are the sub-records of the first record chunk as published, then the records without one. Equal rows
-    are in the order of the records.
-    """
-
-    release: Disassociated
-    truth: tuple[tuple[int, ...], ...]
-
-
 class DisassociationResult(NamedTuple):
-    """A release, its ground truth, and the cost of its cure: single occurrences (record number and item), and moved
-    items.
+    """A release, its secret, and the cost of its cure: single occurrences (record number and item), and moved items.
+
+    `truth[c]` has the record number of each anchor row of cluster c. The anchor rows are the sub-records of the first
+    record chunk as published, then the records without one. Equal rows are in the order of the records.
     """
 
     release: Disassociated
@@ -63,39 +54,18 @@ def disassociate(
     strict: bool = False,
     cover: CoverCure | None = None,
     totals: bool = False,
-) -> ReleaseAndTruth:
+) -> DisassociationResult:
     """Publish the records of `data` in clusters and chunks so that no `m` items of a record point to fewer than `k`.
 
     `max_cluster` bounds the clusters before small ones are merged, see `default_max_cluster`; `strict` also splits one
     of exactly that size. `refine` adds shared chunks, `cover` cures cover problems, and `totals` publishes the supports
-    of items in k or more records. Return the release and its ground truth.
+    of items in k or more records. Return the release, its ground truth, and the cost of the cure.
 
-    >>> release, truth = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
+    >>> release, truth, *_ = disassociate([["milk", "tea"], ["milk", "salt"], ["milk"]], k=2, m=2, max_cluster=4)
     >>> release.clusters[0].record_chunks, release.clusters[0].term_chunk
     ((Chunk(items=('milk',), subrecords=(('milk',), ('milk',), ('milk',))),), ('salt', 'tea'))
     >>> truth
     ((0, 1, 2),)
-    """
-    made = make_release(
-        data, k=k, m=m, max_cluster=max_cluster, refine=refine, strict=strict, cover=cover, totals=totals
-    )
-    return ReleaseAndTruth(made.release, made.truth)
-
-
-def make_release(
-    data: Dataset | Iterable[Iterable[str]],
-    *,
-    k: int,
-    m: int,
-    max_cluster: int | None = None,
-    refine: bool = False,
-    strict: bool = False,
-    cover: CoverCure | None = None,
-    totals: bool = False,
-) -> DisassociationResult:
-    """Disassociate as `disassociate` does, with the same arguments; return also the cost of curing cover problems.
-
-    These are `data`, `k`, `m`, `max_cluster`, `refine`, `strict`, `cover` and `totals`.
     """
     data = Dataset.of(data)
     check_whole(2, k=k)
