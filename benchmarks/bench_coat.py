@@ -17,7 +17,7 @@ from pathlib import Path
 from bench_disassociation import Records, generate, load
 from decloak.anonymisers.kernels.coat import Coat, coat
 from decloak.anonymisers.kernels.constraints import all_items, nested_sets, random_items
-from decloak.counting.constraints import broken_privacy
+from decloak.counting.generalisation_guarantee import broken_privacy
 from decloak.data.dataset import Dataset
 from timing import cpu
 

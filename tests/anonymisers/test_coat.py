@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decloak.anonymisers.coat import CoatMethod
 from decloak.anonymisers.kernels.coat import coat
 from decloak.anonymisers.kernels.constraints import all_items, nested_sets, random_items
-from decloak.counting.constraints import broken_privacy
+from decloak.counting.generalisation_guarantee import broken_privacy
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.published import Published

@@ -14,7 +14,7 @@ from decloak.anonymisers.kernels.constraints import (
     random_items,
     related_sets,
 )
-from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.counting.generalisation_guarantee import broken_privacy, broken_utility
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from naive_coat import broken

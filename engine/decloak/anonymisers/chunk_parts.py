@@ -22,8 +22,7 @@ from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cl
 from decloak.anonymisers.kernels.horpart import divided, pooled_parts
 from decloak.anonymisers.parts import CHANGED, in_store, making_folder, randomness, read_rows, write_rows
 from decloak.arrays import Ints
-from decloak.counting.blocks import merge_blocks, positions, scan, sets_of
-from decloak.counting.cluster_blocks import some_clusters
+from decloak.counting.blocks import merge_blocks, positions, scan, sets_of, some_clusters
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block, Blocks, Part, PartedData

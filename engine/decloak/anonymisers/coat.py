@@ -20,7 +20,7 @@ from decloak.anonymisers.kernels.constraints import (
 )
 from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOptions, NewRelease, Stopwatch
 from decloak.checks import check_enough
-from decloak.counting.constraints import broken_privacy, broken_utility
+from decloak.counting.generalisation_guarantee import broken_privacy, broken_utility
 from decloak.counting.guarantees import CoatConstraints
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder

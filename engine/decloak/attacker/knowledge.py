@@ -10,14 +10,11 @@ import random
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
-import numpy as np
-
 from decloak.checks import check_km
-from decloak.counting.frequent import frequent
+from decloak.counting.itemsets import coded_items, itemset_supports
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import read
 from decloak.errors import DecloakError, quote
-from decloak.lazy import sparse
 
 __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderate", "strong_pairs", "weak"]
 
@@ -92,16 +89,10 @@ def frequent_itemsets(
     [('a', 'b')]
     """
     check_km(1, m)
-    items = sorted({item for record in records for item in record})
-    number = {item: place for place, item in enumerate(items)}
-    rows = [sorted({number[item] for item in record}) for record in records]
-    start = np.cumsum([0, *map(len, rows)])
-    columns = np.array([column for row in rows for column in row], np.int64)
-    # Supports of all itemsets of a size are sums over this matrix.
-    matrix = sparse.csr_array((np.ones(len(columns), np.int64), columns, start), (len(rows), len(items)))
-    low = max(1, math.ceil(support * len(rows) - 1e-9))  # a little less, for 0.07 of 100 records are 7
-    blocks = (block for block in frequent(matrix, low) if block.shape[1] == m)
-    there = sorted(tuple(items[column] for column in row) for block in blocks for row in block.tolist())
+    matrix, items = coded_items(records)
+    low = max(1, math.ceil(support * len(records) - 1e-9))  # a little less, for 0.07 of 100 records are 7
+    found = (itemset for block in itemset_supports(matrix, m, low=low) for itemset in block.itemsets.tolist())
+    there = sorted(tuple(items[column] for column in itemset) for itemset in found)
     return sorted(random.Random(seed).sample(there, min(count, len(there))))
 
 

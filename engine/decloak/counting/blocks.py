@@ -1,11 +1,13 @@
 """Counts over one block of records: pairs of nodes of a hierarchy, and queries about a few codes.
 
-Compiled loops count where numba is installed. Elsewhere products of matrices give the same numbers.
+Compiled loops count where numba is installed. Elsewhere products of matrices give the same numbers. Clusters in files
+are checked some at a time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -14,8 +16,11 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Ints, Mask, PairTable
 from decloak.checks import check_km
-from decloak.counting.guarantees import FirstViolations
-from decloak.data.formats.blocks import Blocks, PartedData
+from decloak.counting.guarantees import Disassociation, FirstViolations, Row
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block, Blocks, PartedData
+from decloak.data.formats.cluster_files import read_clusters
 from decloak.data.rows import CodedRows, narrow
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
@@ -29,6 +34,7 @@ __all__ = [
     "Sets",
     "add_pairs",
     "count_pairs",
+    "faults_in_parts",
     "merge_blocks",
     "merge_pairs",
     "not_countable",
@@ -37,6 +43,7 @@ __all__ = [
     "rare_in_parts",
     "scan",
     "sets_of",
+    "some_clusters",
     "split_blocks",
 ]
 
@@ -49,6 +56,8 @@ WIDE = 32_768
 """Largest number of items or nodes. Above `NODES`, a table has one byte for each pair: it counts up to 255 only."""
 PIECE = 1 << 12
 """Queries that matrices answer together."""
+BATCH = 1 << 16
+"""Records of the clusters that are checked together."""
 
 
 class Sets(NamedTuple):
@@ -273,3 +282,33 @@ class Queries:
             has = np.asarray(both.multiply(third).sum(axis=0)).ravel()
             count = np.where(self.lacks[some], np.asarray(both.sum(axis=0)).ravel() - has, has)
             self.left[some] = np.maximum(self.left[some] - count, 0)
+
+
+def some_clusters(block: Block) -> Iterator[Disassociated]:
+    """Yield the clusters of `block`, some at a time."""
+    some, records = list[Cluster](), 0
+    for cluster in read_clusters(block):
+        some.append(cluster)
+        records += cluster.size
+        if records >= BATCH:
+            yield Disassociated(tuple(some))
+            some, records = [], 0
+    if some:
+        yield Disassociated(tuple(some))
+
+
+def faults_in_parts(blocks: Blocks, k: int, m: int, most: int) -> FirstViolations:
+    """Return the first `most` violations of `k` and `m` by the clusters of `blocks`; clusters are counted by file."""
+    check_km(k, m)
+    rows, count, first = list[Row](), 0, dict[str, int]()
+    for block in blocks.blocks:
+        for release in some_clusters(block):
+            before = first.get(block.path, 0)
+            found = list(Disassociation(k, m).violations(release))
+            count += len(found)
+            where = f"{Path(block.path).name}, from cluster {before} on"
+            for kind, cluster, *others, message in found[: most - len(rows)]:
+                assert isinstance(cluster, int)
+                rows.append((kind, before + cluster, *others, f"{where}: {message}"))
+            first[block.path] = before + len(release.clusters)
+    return FirstViolations(rows, lambda: count)

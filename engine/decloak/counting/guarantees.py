@@ -12,9 +12,15 @@ from itertools import islice
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from decloak.checks import check_km, check_whole
-from decloak.counting.constraints import broken_privacy, broken_utility
 from decloak.counting.disassociation_guarantee import check_release
-from decloak.counting.generalisation_guarantee import alone, disguised, negative_violations, too_certain
+from decloak.counting.generalisation_guarantee import (
+    alone,
+    broken_privacy,
+    broken_utility,
+    disguised,
+    negative_violations,
+    too_certain,
+)
 from decloak.counting.inverse import enumerated
 from decloak.counting.violations import RareSets, small_cells
 from decloak.data.disassociated import Disassociated

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from decloak.checks import check_whole
 from decloak.counting.generalisation_guarantee import confident_rules, disguised
 from decloak.counting.guarantees import Guarantee, Row, number_of, shown_items
 from decloak.counting.violations import RareSets
@@ -47,7 +48,7 @@ class Uncertainty(_AboutSensitive):
 
     def __post_init__(self) -> None:
         _check_share("rho", self.rho)
-        _check_count("known", self.known)
+        check_whole(1, known=self.known)
 
     @property
     def statement(self) -> str:
@@ -73,8 +74,7 @@ class Coherence(_AboutSensitive):
 
     def __post_init__(self) -> None:
         _check_share("h", self.h)
-        _check_count("k", self.k)
-        _check_count("p", self.p)
+        check_whole(1, k=self.k, p=self.p)
 
     @property
     def statement(self) -> str:
@@ -98,8 +98,3 @@ def _exact(share: float) -> Fraction:
 def _check_share(name: str, share: float) -> None:
     if not 0 < share < 1:
         raise DecloakError(f"{name} is {share:g}", hint="give a share above 0 and below 1, such as 0.5")
-
-
-def _check_count(name: str, count: int) -> None:
-    if count < 1:
-        raise DecloakError(f"{name} is {count}", hint="give a whole number of at least 1")

@@ -255,8 +255,7 @@ def check_parts(
 
     `form` and `options` say how the file is read. It is an error if the check is not `alone`, or has no `k` and `m`.
     """
-    from decloak.counting.blocks import rare_in_parts
-    from decloak.counting.cluster_blocks import faults_in_parts
+    from decloak.counting.blocks import faults_in_parts, rare_in_parts
     from decloak.data.formats.blocks import Blocks, PartedData
 
     if not alone or k is None or m is None:
