@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import decloak
-from decloak.anonymisers.kernels.sets import by_sets
+from decloak.anonymisers.sets import by_sets
 from decloak.data.generators.baskets import baskets
 from decloak.store.distance_tables import read_distances, read_pair_scores
 from decloak.store.opening import open_store

@@ -225,7 +225,7 @@ def planned(tmp_path, monkeypatch):
 
 CHANGES = {
     "data.generators.clinic": (SETS, "all"),
-    "anonymisers.kernels.sets": (SETS, "all but original"),
+    "anonymisers.sets": (SETS, "all but original"),
     "anonymisers.kernels.disassociation": (SETS, ""),
     "relate.ngd": (SETS, "all but original release attacker"),
     "relate.wordnet_similarity": (SETS, ""),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import decloak
-from decloak.anonymisers.kernels.sets import by_sets
+from decloak.anonymisers.sets import by_sets
 
 ROOT = Path(__file__).parents[1]
 CLINIC = ROOT / "scenarios" / "quickstart"

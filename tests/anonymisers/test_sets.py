@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decloak.anonymisers.kernels.sets import random_sets
+from decloak.anonymisers.sets import random_sets
 
 
 @given(st.integers(2, 30), st.integers(2, 6), st.integers(0, 5))

@@ -99,11 +99,6 @@ def test_what_is_not_known_is_not_related_even_below_a_negative_threshold():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: random_items(ITEMS, 0, 1), "a share of '0' of the items; give a share above 0 and at most 1"),
-        (lambda: random_items(ITEMS, 1.1, 1), "a share of '1.1' of the items"),
-        (lambda: nested_sets(ITEMS, 0, 1), "0 random sets of sizes '[3, 4, 5, 6]'; give whole numbers of at least 1"),
-        (lambda: nested_sets(ITEMS, 1, 1, sizes=()), "1 random sets of sizes '[]'"),
-        (lambda: nested_sets(ITEMS, 1, 1, sizes=(0,)), "1 random sets of sizes '[0]'"),
         (lambda: nested_sets(ITEMS, 1, 1, sizes=(10,)), "random sets of 10 out of 9 items; give smaller sizes"),
         (lambda: item_names(None, "items"), "items: 'None' is not a list of items"),
         (lambda: item_names([["a"]], "items"), "items: the item '['a']' is not a string"),

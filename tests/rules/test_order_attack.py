@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
-from decloak.anonymisers.kernels.sets import random_sets
+from decloak.anonymisers.sets import random_sets
 from decloak.data.generators.baskets import baskets
 from decloak.data.published import Published
 from decloak.errors import Faults

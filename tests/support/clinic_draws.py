@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.anonymisers.kernels.sets import by_sets, random_sets
+from decloak.anonymisers.sets import by_sets, random_sets
 from decloak.attacker.tables import needed_pairs, tables
 from decloak.data.generators.clinic import generate
 from decloak.measure.accuracy import accuracy_by_cluster

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.kernels.frequent_sets import publishable_sets
-from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch, item_matrix
 from decloak.checks import check_enough
 from decloak.counting.guarantees import ZEROS, CellSupports
 from decloak.counting.itemsets import coded_items, itemset_supports, sizes
@@ -27,10 +26,7 @@ def _make(data: Dataset, options: MethodOptions) -> ItemsetTable:
     CellSupports(k, zeros)  # which refuses other values
     if isinstance(m, int) and m > LARGEST:
         raise DecloakError(f"m is {m}", hint=f"give at most {LARGEST}")
-    place = {item: number for number, item in enumerate(data.items)}
-    columns = np.array([place.get(name, 0) for name in data.rows.names], np.int64)
-    records = data.rows.matrix(columns, max(1, len(place)))
-    published = publishable_sets(records, k, m, zeros=zeros == "allow")
+    published = publishable_sets(item_matrix(data), k, m, zeros=zeros == "allow")
     itemsets = [tuple(data.items[item] for item in row) for grown in published for row in grown.itemsets.tolist()]
     supports = [support for grown in published for support in grown.supports.tolist()]
     return ItemsetTable(len(data.rows), tuple(itemsets), tuple(supports), k, m, data.origin)

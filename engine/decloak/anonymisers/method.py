@@ -28,12 +28,13 @@ from decloak.data.ordering import RECORDED, Order, RowIndices, SortedRelease, sh
 from decloak.data.published import Published
 from decloak.digest import Config
 from decloak.errors import DecloakError, quote, suggest
+from decloak.lazy import sparse
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigSection
 
 __all__ = [
     "Anonymiser", "GeneralisingMethod", "Method", "MethodOptions", "NewRelease", "OrderedInput", "Stopwatch",
-    "StoredContent",
+    "StoredContent", "item_matrix",
 ]  # fmt: skip
 
 MethodOptions = Config
@@ -117,6 +118,13 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, Iterator | list | tuple) else value
 
 
+def item_matrix(data: Dataset) -> "sparse.csr_array":
+    """Return a matrix of the records of `data` × its items, 1 where a record has the item."""
+    place = {item: number for number, item in enumerate(data.items)}
+    columns = np.array([place.get(name, 0) for name in data.rows.names], np.int64)  # no record has what has no place
+    return data.rows.matrix(columns, max(1, len(place)))
+
+
 class OrderedInput(NamedTuple):
     """Input records in the order the method sees them, with their original row indices."""
 
@@ -175,8 +183,11 @@ class Method(ConfigSection):
     """The guarantee of every release, with settings of the same names; None if a release alone cannot show it."""
 
     @classmethod
-    def guarantee_for(cls, parameters: Config) -> type[AnyGuarantee] | None:
-        """Return the guarantee of a release with these `parameters`."""
+    def guarantee_for(cls, parameters: Config) -> type[AnyGuarantee]:
+        """Return the guarantee of a release with these `parameters`; raise an error if none shows one."""
+        if cls.guarantee_type is None:
+            message = f"no release of the method {cls.anonymisers[0].name} shows a guarantee"
+            raise DecloakError(message, hint="measure its exposure instead")
         return cls.guarantee_type
 
     @property
@@ -185,9 +196,6 @@ class Method(ConfigSection):
         impossible.
         """
         guarantee_type = self.guarantee_for(dict(self))
-        if guarantee_type is None:
-            message = f"no release of the method {self.method} shows a guarantee"
-            raise DecloakError(message, hint="measure its exposure instead")
         return guarantee_type(**{entry.name: getattr(self, entry.name) for entry in fields(guarantee_type)})
 
     def publishable_names(self, data: Dataset, folder: Folder) -> Collection[str]:

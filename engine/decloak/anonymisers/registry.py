@@ -247,9 +247,6 @@ def guarantee_of(method: str, parameters: Config) -> AnyGuarantee:
     if method not in PARTS:
         raise DecloakError(f"the guarantee of the method {quote(method)} is unknown", hint="give --k and --m")
     guarantee_type = PARTS[method].guarantee_for(parameters)
-    if guarantee_type is None:
-        message = f"no release of the method {method} shows a guarantee"
-        raise DecloakError(message, hint="measure its exposure instead")
     stated = {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.type is int}
     stated |= {entry.name: parameters[entry.name] for entry in fields(guarantee_type) if entry.name in parameters}
     if listed := [entry.name for entry in fields(guarantee_type) if entry.type is not int and entry.default is MISSING]:

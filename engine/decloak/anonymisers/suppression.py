@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.kernels.suppression import suppress_cells, suppress_items
-from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.method import Anonymiser, GeneralisingMethod, MethodOptions, NewRelease, Stopwatch, item_matrix
 from decloak.checks import check_enough
 from decloak.counting.guarantees import KmAnonymity
 from decloak.data.dataset import Dataset
@@ -29,9 +28,7 @@ def _make(data: Dataset, options: MethodOptions) -> Published:
     if search is None:
         hint = f"give suppress as {' or '.join(SEARCHES)}"
         raise DecloakError(f"suppress is {quote(options['suppress'])}", hint=hint)
-    place = {item: number for number, item in enumerate(data.items)}
-    columns = np.array([place.get(name, 0) for name in data.rows.names], np.int64)
-    records = search(data.rows.matrix(columns, max(1, len(place))), options["k"], options["m"])
+    records = search(item_matrix(data), options["k"], options["m"])
     return Published(CodedRows(records.indptr, records.indices, data.items), data.labels, data.origin)
 
 

@@ -2,11 +2,10 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from decloak.anonymisers.kernels.mixture import draw_private, draw_records, fit_mixture
-from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch
+from decloak.anonymisers.method import Anonymiser, Method, MethodOptions, NewRelease, Stopwatch, item_matrix
 from decloak.checks import check_whole
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
@@ -29,9 +28,7 @@ SEEDED = (
 def _make(data: Dataset, options: MethodOptions) -> Synthetic:
     """Return synthetic records for `data`, as many as it has, or nearly as many with epsilon."""
     epsilon, seed = options.get("epsilon"), options.get("seed")
-    place = {item: number for number, item in enumerate(data.items)}
-    columns = np.array([place.get(name, 0) for name in data.rows.names], np.int64)
-    records = data.rows.matrix(columns, max(1, len(place)))
+    records = item_matrix(data)
     if epsilon is None:
         parts = options.get("parts", PARTS)
         check_whole(1, parts=parts)

@@ -17,7 +17,7 @@ from decloak.data.content import Element
 from decloak.data.disassociated import Disassociated
 from decloak.data.pairs import AttackTable, Context, Pair, Pairs, ScoredPairs, first_occurrences
 from decloak.data.published import Published
-from decloak.data.rows import CodedRows, Coding
+from decloak.data.rows import CodedRows, Coding, runs
 
 __all__ = ["anchor_pairs", "context", "mean_scores", "needed_pairs", "tables"]
 
@@ -70,8 +70,7 @@ def _nearest_plain(rows: CodedRows[Element], plain: Mask, where: Ints, n: int | 
     place, row = np.flatnonzero(plain), rows.row_of_code[where]
     low, high = (np.searchsorted(place, rows.start[row + end]) for end in (0, 1))
     if n is None:
-        begin = np.cumsum(high - low) - (high - low)
-        return high - low, place[np.arange((high - low).sum()) + np.repeat(low - begin, high - low)]
+        return high - low, place[runs(low, high)[0]]
     sizes = np.minimum(high - low, n)
     right = np.searchsorted(place, where)
     left, chosen = right - 1, np.empty((len(where), int(sizes.max(initial=0))), np.int64)

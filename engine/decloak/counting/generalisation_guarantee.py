@@ -26,7 +26,7 @@ from decloak.data.content import Element
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
-from decloak.data.rows import BLOCK, CodedRows
+from decloak.data.rows import BLOCK, CodedRows, runs
 from decloak.errors import quote
 from decloak.lazy import sparse
 
@@ -122,10 +122,8 @@ def _doubtful(
         block = slice(first, first + BLOCK)
         held, published = original[block], release[block]
         there = distinct(published.row_of_code * len(number) + published.codes)
-        counts = np.diff(start)[held.codes]
-        occurrence = np.repeat(np.arange(len(held.codes)), counts)
-        place = np.arange(len(occurrence)) - np.repeat(np.cumsum(counts) - counts, counts)
-        over_each = held.row_of_code[occurrence] * len(number) + labels[start[held.codes[occurrence]] + place]
+        entries, occurrence = runs(start[held.codes], start[held.codes + 1])
+        over_each = held.row_of_code[occurrence] * len(number) + labels[entries]
         justified = np.append(there, -1)[np.searchsorted(there, over_each)] == over_each
         once = np.bincount(occurrence[justified], minlength=len(held.codes)) == 1
         if not once.all() or not np.array_equal(distinct(over_each[justified]), there):

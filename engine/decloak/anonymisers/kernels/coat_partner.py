@@ -25,7 +25,7 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.dataset import Dataset
 from decloak.data.pairs import Pair, ScoredPairs
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, runs
 from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 
@@ -120,11 +120,8 @@ class Merging:
         """Return the generalised items of `records`, including suppressed ones, and for each the index of its
         record.
         """
-        # Entries of all records at once, without a loop over the records.
-        lengths = self.start[records + 1] - self.start[records]
-        index = np.repeat(np.arange(len(records)), lengths)
-        ends = np.cumsum(lengths)
-        held = self.image[np.arange(len(index)) + (self.start[records] - ends + lengths)[index]]
+        entries, index = runs(self.start[records], self.start[records + 1])
+        held = self.image[entries]
         return held[held != NOWHERE], index[held != NOWHERE]
 
     def supporting_records(self, images: Ints) -> tuple[Ints, Ints]:

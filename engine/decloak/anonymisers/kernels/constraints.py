@@ -117,8 +117,6 @@ def random_items(items: Collection[str], share: float, seed: int) -> Constraints
     >>> random_items("abcd", 0.5, seed=1)
     (('b',), ('c',))
     """
-    if not 0 < share <= 1:
-        raise DecloakError(f"a share of {quote(share)} of the items", hint="give a share above 0 and at most 1")
     ordered = sorted(items)
     drawn = random.Random(seed).sample(ordered, max(1, round(share * len(ordered))) if ordered else 0)
     return tuple((item,) for item in sorted(drawn))
@@ -135,9 +133,6 @@ def nested_sets(items: Collection[str], count: int, seed: int, sizes: Sequence[i
     (('b', 'e'), ('b', 'e', 'a'))
     """
     ordered = sorted(items)
-    if count < 1 or not sizes or min(sizes) < 1:
-        hint = "give whole numbers of at least 1"
-        raise DecloakError(f"{count} random sets of sizes {quote(list(sizes))}", hint=hint)
     if max(sizes) > len(ordered):
         raise DecloakError(f"random sets of {max(sizes)} out of {len(ordered)} items", hint="give smaller sizes")
     rng = random.Random(seed)

@@ -9,7 +9,7 @@ release, which has its own counting.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,10 +39,8 @@ class _Occurrences(NamedTuple):
     place: Ints
 
 
-class RareItemsets(Protocol):
-    """The interface of `rare_itemsets`."""
-
-    def __call__(self, records: Records, size: int, firsts: int, k: int, alive: Mask) -> Iterator[Ints]: ...
+RareItemsets = Callable[[Records, int, int, int, Mask], Iterator[Ints]]
+"""The type of `rare_itemsets`."""
 
 
 def counter(accelerated: bool | None, entries: int) -> RareItemsets:

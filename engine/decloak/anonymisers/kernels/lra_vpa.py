@@ -18,6 +18,7 @@ from math import comb
 import numpy as np
 
 from decloak.anonymisers.kernels.count_tree import aa
+from decloak.anonymisers.kernels.frequent_sets import select_entries
 from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.release import Local
 from decloak.arrays import Ints
@@ -50,7 +51,10 @@ def vpa(
     check_whole(1, parts=parts, processes=processes)
     check_whole(0, level=level)
     check_feasible(records, k)
-    shares = [_of_items(records, first, end) for first, end in runs_of_classes(tree, parts, level)]
+    shares = [
+        select_entries(records, (records.indices >= first) & (records.indices < end))
+        for first, end in runs_of_classes(tree, parts, level)
+    ]
     # What fewer than k records hold anything of, no rule cures: it is left to the walk over all items.
     tasks = [(tree, share, k, m, None, built) for share in shares if np.count_nonzero(np.diff(share.indptr)) >= k]
     walks = map_tasks(aa, tasks, processes)
@@ -75,13 +79,6 @@ def runs_of_classes(tree: Hierarchy, parts: int, level: int) -> list[tuple[int, 
     parts = min(parts, ends[-1])
     stops = [0, *sorted({ends[bisect_left(ends, -(-part * ends[-1] // parts))] for part in range(1, parts + 1)})]
     return list(pairwise(stops))
-
-
-def _of_items(records: sparse.csr_array, first: int, end: int) -> sparse.csr_array:
-    """Return the records restricted to the leaf positions from first to end - 1."""
-    kept = (records.indices >= first) & (records.indices < end)
-    start = np.concatenate(([0], np.cumsum(kept)))[records.indptr]
-    return sparse.csr_array((records.data[kept], records.indices[kept], start), records.shape)
 
 
 def lra(
@@ -127,19 +124,13 @@ def gray_order(records: sparse.csr_array) -> Ints:
     >>> gray_order(sparse.csr_array([[1, 0], [1, 1], [0, 1], [0, 0]])).tolist()
     [3, 2, 1, 0]
     """
-    keys = [_gray_key(items, records.shape[1]) for items in _item_lists(records)]
+    indices, keys = records.indices.tolist(), []
+    for start, end in pairwise(records.indptr.tolist()):
+        key = [*indices[start:end], records.shape[1]]
+        # Each item turns the rest of a Gray code round, so every second position counts backwards.
+        key[::2] = [-position for position in key[::2]]
+        keys.append(key)
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-
-
-def _gray_key(items: list[int], leaves: int) -> list[int]:
-    key = [*items, leaves]
-    key[::2] = [-position for position in key[::2]]
-    return key
-
-
-def _item_lists(records: sparse.csr_array) -> Iterator[list[int]]:
-    indices = records.indices.tolist()
-    return (indices[start:end] for start, end in pairwise(records.indptr.tolist()))
 
 
 def _borders(records: sparse.csr_array, m: int, parts: int, flexibility: int) -> Iterator[int]:
