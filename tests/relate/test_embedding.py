@@ -20,7 +20,7 @@ from decloak.errors import DecloakError
 from decloak.relate import vectors_file
 from decloak.relate.similar import Similar, similarities, similarity_to_distance
 from decloak.relate.vectors_file import blocks, is_vectors_file
-from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors, cache_folder, vector_table, vectors_of
+from decloak.relate.word_vectors import Embedding, FileVectors, PackagedVectors, cache_folder, vectors_of
 from naive_embedding import naive_cosine, naive_vector
 
 VECTORS = {
@@ -134,7 +134,7 @@ FAULTS = {
 @pytest.mark.parametrize(("content", "expected"), FAULTS.values(), ids=FAULTS)
 def test_a_faulty_file_is_refused_in_one_line_with_the_place(tmp_path, content, expected):
     with pytest.raises(DecloakError) as caught:
-        vector_table(written(tmp_path, content), tmp_path / "cache")
+        FileVectors.read(written(tmp_path, content), tmp_path / "cache")
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.glob("cache/*"))
@@ -157,16 +157,16 @@ def test_a_name_that_is_no_file_is_refused(tmp_path):
     }
     for path, message in said.items():
         with pytest.raises(DecloakError, match=message):
-            vector_table(path)
+            FileVectors.read(path)
 
 
 def test_a_pipe_in_place_of_a_cache_is_replaced(tmp_path):
     path = written(tmp_path, b"flu 1 2\n")
-    vector_table(path, tmp_path / "cache")
+    FileVectors.read(path, tmp_path / "cache")
     (cache,) = (tmp_path / "cache").iterdir()
     cache.unlink()
     os.mkfifo(cache)
-    assert vector_table(path, tmp_path / "cache").row(b"flu") == 0
+    assert FileVectors.read(path, tmp_path / "cache").row(b"flu") == 0
     assert cache.is_file()
 
 
@@ -197,27 +197,27 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_the_second_start_reads_the_cache_and_not_the_file(tmp_path, large):
-    first = vector_table(large, tmp_path / "cache")
+    first = FileVectors.read(large, tmp_path / "cache")
     before = large.stat()
     large.write_bytes(large.read_bytes().replace(b"word9999 9999 1", b"word9999 1111 1"))
     os.utime(large, ns=(before.st_atime_ns, before.st_mtime_ns))
-    second = vector_table(large, tmp_path / "cache")
+    second = FileVectors.read(large, tmp_path / "cache")
     assert first.vectors[first.row(b"word9999")].tolist() == [9999, 1]
     assert second.vectors[second.row(b"word9999")].tolist() == [9999, 1]
 
 
 def test_a_file_that_has_changed_is_read_again_and_leaves_one_cache(tmp_path, large):
-    vector_table(large, tmp_path / "cache")
+    FileVectors.read(large, tmp_path / "cache")
     time = large.stat().st_mtime_ns
     large.write_bytes(large.read_bytes().replace(b"word9999 9999 1", b"word9999 1111 1"))
     os.utime(large, ns=(time, time + 1_000_000))
-    table = vector_table(large, tmp_path / "cache")
+    table = FileVectors.read(large, tmp_path / "cache")
     assert table.vectors[table.row(b"word9999")].tolist() == [1111, 1]
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def test_a_cache_is_for_its_owner_only(tmp_path, large):
-    vector_table(large, tmp_path / "deep" / "cache")
+    FileVectors.read(large, tmp_path / "deep" / "cache")
     (cache,) = (tmp_path / "deep" / "cache").iterdir()
     assert stat.S_IMODE(cache.stat().st_mode) == 0o600
     assert stat.S_IMODE(cache.parent.stat().st_mode) == 0o700
@@ -239,23 +239,23 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_cache_is_made_anew_without_a_word(tmp_path, large, damage):
-    vector_table(large, tmp_path / "cache")
+    FileVectors.read(large, tmp_path / "cache")
     (cache,) = (tmp_path / "cache").iterdir()
     whole = cache.read_bytes()
     cache.write_bytes(damage(whole))
-    table = vector_table(large, tmp_path / "cache")
+    table = FileVectors.read(large, tmp_path / "cache")
     assert table.vectors[table.row(b"word77")].tolist() == [77, 1]
     assert cache.read_bytes() == whole
 
 
 def test_where_no_cache_can_be_written_the_file_is_read_all_the_same(tmp_path, large):
-    table = vector_table(large, written(tmp_path, b"", "a file") / "cache")
+    table = FileVectors.read(large, written(tmp_path, b"", "a file") / "cache")
     assert table.vectors[table.row(b"word77")].tolist() == [77, 1]
 
 
 def test_the_cache_is_where_the_user_keeps_caches(tmp_path, large, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
-    vector_table(large)
+    FileVectors.read(large)
     assert len(list((tmp_path / "mine" / "decloak").iterdir())) == 1
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -269,7 +269,7 @@ def test_every_word_has_its_first_vector_and_no_other_word_any(names):
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), b"%d 1\n" % len(names) + content)
         with patch.object(vectors_file, "_is_binary", return_value=True):
-            table = vector_table(path, Path(folder))
+            table = FileVectors.read(path, Path(folder))
     for name in names:
         assert table.vectors[table.row(name), 0] == names.index(name)
     assert all(table.row(name + end) is None for name in names for end in (b"\xff?", b"\0?") if name + end not in names)

@@ -120,13 +120,16 @@ def test_scores_are_those_of_the_naive_reading(tree):
         assert found == (pytest.approx(max(expected)) if expected else None)
 
 
-def test_similarities_are_of_every_two_items_it_knows(wordnet):
-    assert wordnet.similarities(["dog", "cat", "zz", "cat", "tool"]) == {
+def test_scores_are_of_the_pairs_it_knows(wordnet):
+    assert wordnet.scores(combinations(["cat", "dog", "tool", "zz"], 2)).scores == {
         ("cat", "dog"): pytest.approx(2 / 3),
         ("cat", "tool"): pytest.approx(4 / 5),
         ("dog", "tool"): pytest.approx(2 / 5),
+        ("cat", "zz"): None,
+        ("dog", "zz"): None,
+        ("tool", "zz"): None,
     }
-    assert wordnet.similarities([]) == {}
+    assert wordnet.scores([]).scores == {}
 
 
 # Terms
@@ -293,4 +296,4 @@ def test_the_real_wordnet_agrees_with_human_judgements_as_published(tmp_path, sh
     assert pearsonr(*both).statistic == pytest.approx(0.784, abs=0.0005)
     assert wordnet.scores([("car", "automobile")]).scores == {("car", "automobile"): 1}
     nouns = wordnet.foreign_words(["dog"], 500, seed=1)
-    assert len(wordnet.similarities(nouns)) == len(list(combinations(nouns, 2)))
+    assert None not in wordnet.scores(combinations(nouns, 2)).scores.values()

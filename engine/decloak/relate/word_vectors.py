@@ -51,7 +51,6 @@ __all__ = [
     "FileVectors",
     "PackagedVectors",
     "cache_folder",
-    "vector_table",
     "vectors_of",
 ]
 
@@ -93,23 +92,6 @@ HEAD = 1 << 16
 """Bytes of a file that, with its size and time, identify its version."""
 
 
-class VectorTable(NamedTuple):
-    """Word vectors by row, and the words in byte order: the end of each in the text, and its row."""
-
-    vectors: NDArray[np.float32]
-    ends: Ints
-    rows: Ints
-    text: memoryview
-
-    def row(self, word: bytes) -> int | None:
-        """Return the row of `word`, the first one for a repeated word, or None."""
-        index = bisect_left(range(len(self.ends)), word, key=self._word)
-        return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
-
-    def _word(self, index: int) -> bytes:
-        return bytes(self.text[int(self.ends[index - 1]) if index else 0 : int(self.ends[index])])
-
-
 def cache_folder() -> Path | None:
     """Return the folder for caches by the XDG convention, None if the user has no home."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -120,25 +102,6 @@ def cache_folder() -> Path | None:
     return home / "decloak"
 
 
-def vector_table(path: FilePath, folder: Path | None = None) -> VectorTable:
-    """Return the word vectors of the file at `path`, from the cache in `folder` (default: the user's own), which it may
-    write.
-    """
-    source = _source(path)
-    folder = folder or cache_folder()
-    if folder is not None:
-        with suppress(OSError):
-            cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
-            cached = _map_cache(cache, source) or _write_cache(cache, path, source)
-            if cached:
-                return cached
-    memory = io.BytesIO()
-    _write_table(memory, path, source)
-    table = _table(memory.getbuffer(), source)
-    assert table is not None
-    return table
-
-
 def _source(path: FilePath) -> bytes:
     """Return a digest that changes when the file changes."""
     with reading(path) as read:
@@ -146,7 +109,7 @@ def _source(path: FilePath) -> bytes:
         return hashlib.sha256(b"%d %d " % (stat.st_size, stat.st_mtime_ns) + read(HEAD)).digest()
 
 
-def _write_cache(cache: Path, path: FilePath, source: bytes) -> VectorTable | None:
+def _write_cache(cache: Path, path: FilePath, source: bytes) -> "FileVectors | None":
     """Write a cache file; another process never sees an incomplete one."""
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # A pipe or a socket of this name would block the process.
@@ -179,7 +142,7 @@ def _write_table(file: BinaryIO, path: FilePath, source: bytes) -> None:
     file.write(HEADER.pack(MAGIC, source, len(words), dim, len(once), len(text), zlib.crc32(vocabulary)))
 
 
-def _map_cache(cache: Path, source: bytes) -> VectorTable | None:
+def _map_cache(cache: Path, source: bytes) -> "FileVectors | None":
     if not cache.is_file():
         return None
     try:
@@ -189,7 +152,7 @@ def _map_cache(cache: Path, source: bytes) -> VectorTable | None:
         return None
 
 
-def _table(data: memoryview, source: bytes) -> VectorTable | None:
+def _table(data: memoryview, source: bytes) -> "FileVectors | None":
     """Return the table in some data; None unless the data are complete and of this source."""
     if len(data) < HEADER.size:
         return None
@@ -200,7 +163,7 @@ def _table(data: memoryview, source: bytes) -> VectorTable | None:
     begin = HEADER.size + 4 * count * dim
     if len(data) != begin + 16 * words + size or zlib.crc32(data[begin:]) != check:
         return None
-    return VectorTable(
+    return FileVectors(
         np.frombuffer(data, "<f4", count * dim, HEADER.size).reshape(count, dim),
         np.frombuffer(data, "<i8", words, begin),
         np.frombuffer(data, "<i8", words, begin + 8 * words),
@@ -265,24 +228,49 @@ class _Lookup(NamedTuple):
     how: str
 
 
-@dataclass(frozen=True)
-class FileVectors:
-    """The word vectors of a file."""
+class FileVectors(NamedTuple):
+    """The word vectors of a file by row, and the words in byte order: the end of each in the text, and its row."""
 
-    table: VectorTable
+    vectors: NDArray[np.float32]
+    ends: Ints
+    rows: Ints
+    text: memoryview
 
     @classmethod
-    def read(cls, path: FilePath, cache: Path | None = None) -> Self:
-        """Read the vectors at `path`, GloVe or word2vec, text or binary, or from the folder `cache`; return them."""
-        return cls(vector_table(path, cache))
+    def read(cls, path: FilePath, folder: Path | None = None) -> "FileVectors":
+        """Return the vectors of the file at `path`, GloVe or word2vec, text or binary.
+
+        They come from the cache in `folder` (default: the user's own), which it may write.
+        """
+        source = _source(path)
+        folder = folder or cache_folder()
+        if folder is not None:
+            with suppress(OSError):
+                cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
+                cached = _map_cache(cache, source) or _write_cache(cache, path, source)
+                if cached:
+                    return cached
+        memory = io.BytesIO()
+        _write_table(memory, path, source)
+        table = _table(memory.getbuffer(), source)
+        assert table is not None
+        return table
+
+    def row(self, word: bytes) -> int | None:
+        """Return the row of `word`, the first one for a repeated word, or None."""
+        index = bisect_left(range(len(self.ends)), word, key=self._word)
+        return int(self.rows[index]) if index < len(self.ends) and self._word(index) == word else None
+
+    def _word(self, index: int) -> bytes:
+        return bytes(self.text[int(self.ends[index - 1]) if index else 0 : int(self.ends[index])])
 
     def embed(self, terms: Sequence[str]) -> Embedded:
         """Return the vectors of `terms`: of the whole term, or the mean of its words."""
         lookups = [self._find(term) for term in terms]
-        vectors = np.zeros((len(terms), self.table.vectors.shape[1]))
+        vectors = np.zeros((len(terms), self.vectors.shape[1]))
         for vector, lookup in zip(vectors, lookups, strict=True):
             if lookup.rows:
-                vector[:] = self.table.vectors[lookup.rows].mean(axis=0, dtype=np.float64)
+                vector[:] = self.vectors[lookup.rows].mean(axis=0, dtype=np.float64)
         return Embedded(vectors, self._warnings(terms, lookups, vectors))
 
     def _find(self, term: str) -> _Lookup:
@@ -304,7 +292,7 @@ class FileVectors:
         return [row]
 
     def _first(self, spellings: Iterable[str]) -> int | None:
-        rows = (self.table.row(spelling.encode(errors="surrogatepass")) for spelling in spellings)
+        rows = (self.row(spelling.encode(errors="surrogatepass")) for spelling in spellings)
         return next((row for row in rows if row is not None), None)
 
     def _warnings(self, terms: Sequence[str], lookups: Sequence[_Lookup], vectors: Floats) -> list[str]:
@@ -316,7 +304,7 @@ class FileVectors:
             t for t, lookup, vector in zip(terms, lookups, vectors, strict=True) if lookup.rows and not vector.any()
         ]
         lines += share_note(nowhere, len(terms), "with a vector of zeros, so no score")
-        again = len(self.table.vectors) - len(self.table.ends)
+        again = len(self.vectors) - len(self.ends)
         return [*lines, f"the word vectors have {again} words again: the first vector counts"] if again else lines
 
 

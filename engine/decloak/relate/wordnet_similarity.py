@@ -14,7 +14,6 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -119,11 +118,6 @@ class WordNet:
         lookups = {term: self._find(term) for term in terms}
         meanings = {term: lookup.synsets for term, lookup in lookups.items() if lookup.synsets}
         return Similar(self._compared(distinct, meanings), list(_warnings(lookups)))
-
-    def similarities(self, items: Iterable[str]) -> dict[Pair, float]:
-        """Return the similarity of every two different `items` that WordNet knows, by pair in code point order."""
-        scores = self.scores(combinations(sorted(set(items)), 2)).scores
-        return {pair: score for pair, score in scores.items() if score is not None}
 
     def foreign_words(self, items: Iterable[str], count: int, seed: int) -> list[str]:
         """Return `count` random nouns that are none of the `items`: single words in code point order, no plurals of
