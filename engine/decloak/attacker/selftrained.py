@@ -178,18 +178,11 @@ def _learn(
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
     draws = plain_item_tables(published, shapes, rng, nearest, _copies_per_table(shapes))
     training = [occurrences for draw in draws for occurrences, _ in draw]
-    meant = np.concatenate([np.zeros(0), *(kind.ravel() for draw in draws for _, kind in draw)])
+    kinds = [kind for draw in draws for _, kind in draw]
+    meant = np.concatenate([np.zeros(0), *map(np.ravel, kinds)])
     # Draws and tables alternate between the halves, so that both have all shapes of tables.
-    half = np.concatenate(
-        [
-            np.zeros(0),
-            *(
-                np.full(kind.size, (number + at) % 2)
-                for number, draw in enumerate(draws)
-                for at, (_, kind) in enumerate(draw)
-            ),
-        ]
-    )
+    halves = [(number + at) % 2 for number, draw in enumerate(draws) for at in range(len(draw))]
+    half = np.repeat(np.array(halves, float), np.array([kind.size for kind in kinds], np.int64))
     # A classifier from few cells of one class would be noise that looks like knowledge.
     if min(meant.sum(), len(meant) - meant.sum()) < FEWEST_CELLS or len(np.unique(half)) < 2:
         return Learned([np.full(shape[::-1], np.nan) for shape in shapes])
@@ -206,7 +199,6 @@ def _learn(
         p = _learn_permuted_labels(np.concatenate(known), meant, half, asked, np.repeat(*_row_numbers(shapes)), rng)
         return Learned(_split_cells(p, [shape[::-1] for shape in shapes]))
     calibrated = learn_calibrated(np.concatenate(known), 1 - meant, half)
-    kinds = [kind for draw in draws for _, kind in draw]
     held_out = _split_cells(calibrated.held_out, [kind.shape for kind in kinds])
     return Learned(
         _split_cells(calibrated.probability(asked), [shape[::-1] for shape in shapes]),

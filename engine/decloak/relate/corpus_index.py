@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -83,17 +82,15 @@ class Corpus:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: FilePath) -> Self:
-        """Open the index at `path` that `decloak corpus build` made; return it."""
+    @contextmanager
+    def open(cls, path: FilePath) -> Iterator[Self]:
+        """Open the index at `path` that `decloak corpus build` made; yield it."""
         path = Path(path)
-        connection = _connect(path)
-        try:
+        with closing(_connect(path)) as connection:
             with _readable(path):
                 _check_kind(path, connection)
-                return cls(path, connection, _facts(connection))
-        except BaseException:
-            connection.close()
-            raise
+                facts = _facts(connection)
+            yield cls(path, connection, facts)
 
     @property
     def n(self) -> int:
@@ -130,17 +127,6 @@ class Corpus:
             answers = counts[low : low + PAIRS].tolist()
             batch = zip(distinct[low : low + PAIRS], answers, strict=True)
             yield {pair: None if count < 0 else count for pair, count in batch}
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _joint(self, matches: Sequence[str], ends: Ints) -> Ints:
         counts = np.zeros(ends.shape[1], dtype=np.int64)
@@ -327,14 +313,19 @@ def _rows(sources: Iterable[Documents], seen: "hashlib._Hash", progress: BuildPr
 
 
 def _facts_now(sources: Iterable[Documents], stem: bool, texts: str) -> IndexFacts:
-    parts = tuple(map(_part, sources))
+    parts = tuple(
+        IndexedPart(
+            # A file name may have bytes that are no text, which SQLite would refuse.
+            os.fsencode(source.path).decode(errors="replace"),
+            str(source.reading),
+            source.count,
+            source.left_out.total(),
+            source.sha256.hexdigest(),
+        )
+        for source in sources
+    )
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return IndexFacts(sum(part.documents for part in parts), stem, texts, created, __version__, parts)
-
-
-def _part(source: Documents) -> IndexedPart:
-    name = os.fsencode(source.path).decode(errors="replace")
-    return IndexedPart(name, str(source.reading), source.count, source.left_out.total(), source.sha256.hexdigest())
 
 
 @contextmanager
