@@ -337,7 +337,7 @@ def test_small_clusters_of_long_records_are_not_gone_through():
     names = tuple(f"i{number:03}" for number in range(100))
     release = Disassociated((Cluster(2, (Chunk(names, (names, names)),), ()),), k=2, m=5)
     begin = time.process_time()
-    assert enumerated(release) == []
+    assert enumerated(release, k=2, m=5) == []
     assert time.process_time() - begin < 2
 
 

@@ -248,7 +248,7 @@ def test_errors_of_unpublished_triples(shared_data, name, cells, expected):
         published = publishable_sets(records, 11, 3, zeros=False)
     else:
         grown = grown_sets(records, 11, 3, lambda one: one.supports >= 11)
-        published = [Grown(one.itemsets[one.supports >= 11], one.supports[one.supports >= 11]) for one in grown]
+        published = [Grown(one.itemsets[one.supports >= 11], one.supports[one.supports >= 11]) for one, _ in grown]
     assert errors_of_triples(records, published) == pytest.approx(expected, abs=0.02)
 
 

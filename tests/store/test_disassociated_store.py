@@ -369,5 +369,5 @@ def test_check_lists_what_is_wrong_and_what_links_too_surely(clinic, capsys):
 
 def test_enumeration_finds_what_no_reconstruction_gives_to_k_records():
     apart = Cluster(2, (Chunk(("a",), (("a",),)), Chunk(("b",), (("b",),))), ())
-    kinds = {one.itemset for one in enumerated(Disassociated((apart,), k=2, m=2))}
+    kinds = {one.itemset for one in enumerated(Disassociated((apart,)), k=2, m=2)}
     assert kinds == {("a",), ("b",)}  # a and b never meet: no row may stay empty

@@ -98,10 +98,12 @@ def needed_pairs(published: Published, n: int | None) -> Pairs:
 def anchor_pairs(release: Disassociated) -> Pairs:
     """Return every pair of an anchor's item and an item of a later chunk of the same cluster of `release`, once."""
     cuts = (
-        (cluster.record_chunks[0].items, (*chain.from_iterable(c.items for c in cluster.record_chunks[1:]), *terms))
+        (
+            cluster.record_chunks[0].items,
+            (*chain.from_iterable(chunk.items for chunk in cluster.record_chunks[1:]), *cluster.term_chunk),
+        )
         for cluster in release.clusters
         if cluster.record_chunks
-        for terms in (cluster.term_chunk,)
     )
     return _pairs_of_sides(release.items, cuts)
 

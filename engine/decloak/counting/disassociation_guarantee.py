@@ -16,7 +16,6 @@ A joint cluster is inside another if it shares clusters with it and has fewer, o
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import comb
 from typing import NamedTuple
 
@@ -32,8 +31,7 @@ TERMS = "T"
 """The number of the term chunk."""
 
 
-@dataclass(frozen=True)
-class ReleaseFault:
+class ReleaseFault(NamedTuple):
     """A fault of a release, and its position.
 
     `cluster` is the number of the cluster, or of the joint cluster for kind "shared ..."; None is the whole release.
@@ -84,7 +82,7 @@ def structure(release: Disassociated) -> Iterator[ReleaseFault]:
     """Yield the structural faults of `release`, whatever its guarantee."""
     for number, cluster in enumerate(release.clusters):
         for position, chunk in enumerate(cluster.record_chunks):
-            yield from _chunk(number, position, chunk, cluster.size, "")
+            yield from _chunk(_ChunkPosition("", number, position, chunk), cluster.size)
         places: list[tuple[int | str, Sequence[str]]]
         places = [*enumerate(chunk.items for chunk in cluster.record_chunks), (TERMS, cluster.term_chunk)]
         yield from _overlaps(number, places, "")
@@ -96,7 +94,7 @@ def structure(release: Disassociated) -> Iterator[ReleaseFault]:
             continue
         size = sum(release.clusters[cluster].size for cluster in set(joint.clusters))
         for position, chunk in enumerate(joint.shared_chunks):
-            yield from _chunk(number, position, chunk, size, "shared ")
+            yield from _chunk(_ChunkPosition("shared ", number, position, chunk), size)
             yield from _unplaceable_subrecords(release, inner[number], number, position)
         yield from _overlaps(number, list(enumerate(chunk.items for chunk in joint.shared_chunks)), "shared ")
 
@@ -112,8 +110,8 @@ def _members(number: int, joint: JointCluster, clusters: int) -> ReleaseFault | 
     return ReleaseFault("shared clusters", number, None, (), None, message)
 
 
-def _chunk(number: int, position: int, chunk: Chunk, size: int, shared: str) -> Iterator[ReleaseFault]:
-    where = f"{shared}chunk {position} of {'joint ' if shared else ''}cluster {number}"
+def _chunk(located: "_ChunkPosition", size: int) -> Iterator[ReleaseFault]:
+    (shared, number, position, chunk), where = located, located.words
     if len(chunk.subrecords) > size:
         message = f"{where} has {len(chunk.subrecords)} sub-records of {size} records"
         yield ReleaseFault(f"{shared}size", number, position, (), len(chunk.subrecords), message)

@@ -7,7 +7,7 @@ code with the methods.
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -315,11 +315,7 @@ class Disassociation(_OfItemsets[Disassociated]):
     )
 
     def violations(self, release: Disassociated) -> Iterable[Row]:
-        stated = replace(release, k=self.k, m=self.m)
-        faults = (*check_release(stated), *enumerated(stated))
-        return [
-            (fault.kind, fault.cluster, fault.chunk, fault.itemset, fault.support, fault.message) for fault in faults
-        ]
+        return [*check_release(release, k=self.k, m=self.m), *enumerated(release, self.k, self.m)]
 
     def inapplicable_reason(self, release: Disassociated) -> str | None:
         return None if any(cluster.items for cluster in release.clusters) or release.joints else NOTHING

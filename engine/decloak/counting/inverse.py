@@ -123,10 +123,8 @@ def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[
     return sorted((itemset, most) for itemset, most in largest_supports([cluster], m).items() if most < k)
 
 
-def enumerated(release: Disassociated) -> list[ReleaseFault]:
-    """Return the violations in the small clusters of `release` outside joint ones, found by enumeration."""
-    assert release.k is not None
-    assert release.m is not None
+def enumerated(release: Disassociated, k: int, m: int) -> list[ReleaseFault]:
+    """Return the violations of `k` and `m` in the small clusters of `release` outside joint ones, by enumeration."""
     joined = {number for joint in release.joints for number in joint.clusters}
     violations = []
     for number, cluster in enumerate(release.clusters):
@@ -134,10 +132,10 @@ def enumerated(release: Disassociated) -> list[ReleaseFault]:
         if number in joined or placements > FEW_PLACEMENTS:
             continue
         most = len(cluster.items)  # items that a row may have
-        itemsets = sum(comb(most, size) for size in range(1, min(release.m, most) + 1))
+        itemsets = sum(comb(most, size) for size in range(1, min(m, most) + 1))
         if placements * cluster.size * itemsets > FEW_ITEMSETS:
             continue
-        for itemset, support in guarantee_by_enumeration(cluster, k=release.k, m=release.m):
+        for itemset, support in guarantee_by_enumeration(cluster, k=k, m=m):
             message = f"in nothing that cluster {number} may have been do k records hold {', '.join(itemset)}"
             violations.append(ReleaseFault("enumeration", number, None, itemset, support, message))
     return violations

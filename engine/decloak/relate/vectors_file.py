@@ -113,9 +113,14 @@ def _is_binary(start: bytes, dim: int) -> bool:
 
 def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> Iterator[VectorBlock]:
     dim, first, number = (header.dim, 2, 2) if header else (0, 1, 1)
-    more = True
+    more = b"more"
     while more:
-        lines, rest, more = _lines(rest, read(BYTES))
+        more = read(BYTES)
+        *lines, rest = (rest + more).split(b"\n")
+        if not more:  # the end of the file ends a line too, and blank lines may follow
+            lines, rest = [*lines, rest], b""
+            while lines and not lines[-1].strip():
+                lines.pop()
         long = next((index for index, line in enumerate([*lines, rest]) if len(line) > LONGEST_LINE), None)
         if long is not None:
             raise _file_error(path, number + long, f"line of more than {LONGEST_LINE:,} bytes", "expected word vectors")
@@ -125,19 +130,6 @@ def _text(read: Read, rest: bytes, path: FilePath, header: _Header | None) -> It
         number += len(lines)
     if header and number - first != header.words:
         raise _truncated(path, header, number - first)
-
-
-def _lines(rest: bytes, more: bytes) -> tuple[list[bytes], bytes, bool]:
-    """Return whole lines, the incomplete one, and whether there is more; the end of the file ends a line too."""
-    *lines, rest = (rest + more).split(b"\n")
-    return (lines, rest, True) if more else (_without_blank_end([*lines, rest]), b"", False)
-
-
-def _without_blank_end(lines: list[bytes]) -> list[bytes]:
-    size = len(lines)
-    while size and not lines[size - 1].strip():
-        size -= 1
-    return lines[:size]
 
 
 def _dim(line: bytes, path: FilePath) -> int:

@@ -36,29 +36,33 @@ class Grown(NamedTuple):
 
 def grown_sets(
     records: sparse.csr_array, k: int, m: int, chosen: Callable[[Grown], Mask] | None = None
-) -> Iterator[Grown]:
+) -> Iterator[tuple[Grown, Mask]]:
     """Yield for each size up to `m` the itemsets whose proper subsets are all in at least `k` of the `records`.
 
-    With `chosen`, only itemsets of its mask grow further. They have to be in at least `k` records.
+    With each size comes a mask of those that grow further: by `chosen`, which may select from those in at least `k`
+    records, or all of these.
 
-    >>> [grown.itemsets.tolist() for grown in grown_sets(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 2)]
+    >>> [grown.itemsets.tolist() for grown, _ in grown_sets(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 2)]
     [[[0], [1], [2]], [[0, 1]]]
     """
+    select = chosen or (lambda grown: grown.supports >= k)
     matrix = sparse.csr_array((np.ones(records.nnz, np.int32), records.indices, records.indptr), records.shape)
     columns = sparse.csr_array(matrix.T)
     support = np.diff(columns.indptr)
     used = np.flatnonzero(support)
     grown = Grown(used[:, None], support[used].astype(np.int64))
-    yield grown
+    kept = select(grown)
+    yield grown, kept
     frequent = support >= k
     matrix = select_entries(matrix, frequent[matrix.indices])
     for size in range(2, m + 1):
-        base = grown.itemsets[grown.supports >= k if chosen is None else chosen(grown)]
+        base = grown.itemsets[kept]
         keys = set_keys(base, records.shape[1])
         parts = [_extended(matrix, columns, part, keys) for part in _pieces(base, support, records.shape[1])]
         itemsets = np.concatenate([np.zeros((0, size), np.int64), *(part.itemsets for part in parts)])
         grown = Grown(itemsets, np.concatenate([np.zeros(0, np.int64), *(part.supports for part in parts)]))
-        yield grown
+        kept = select(grown)
+        yield grown, kept
 
 
 def set_keys(itemsets: Ints, items: int) -> Ints:
@@ -115,7 +119,8 @@ def publishable_sets(records: sparse.csr_array, k: int, m: int, *, zeros: bool) 
     """
     check_km(k, m)
     table = _Table(records.shape[0], records.shape[1], k, zeros)
-    return list(table.published(grown_sets(records, k, longest(records, m), table.chosen)))
+    sizes = grown_sets(records, k, longest(records, m), table.chosen)
+    return [Grown(grown.itemsets[kept], grown.supports[kept]) for grown, kept in sizes]
 
 
 class _Table:
@@ -123,24 +128,12 @@ class _Table:
 
     def __init__(self, records: int, items: int, k: int, zeros: bool) -> None:
         self._items, self._k, self._zeros = items, k, zeros
-        self._chosen: dict[int, Mask] = {}
         self._keys: list[Ints] = [np.zeros(1, np.int64)]
         self._supports: list[Ints] = [np.array([records])]
 
-    def published(self, sizes: Iterator[Grown]) -> Iterator[Grown]:
-        """Yield the published itemsets among those of each size."""
-        for grown in sizes:
-            chosen = self.chosen(grown)
-            yield Grown(grown.itemsets[chosen], grown.supports[chosen])
-
     def chosen(self, grown: Grown) -> Mask:
-        """Return a mask of the itemsets to publish among those of one size, whose proper subsets are published."""
+        """Return a mask of the itemsets to publish among those of the next size, whose proper subsets are published."""
         size = grown.itemsets.shape[1]
-        if size not in self._chosen:
-            self._chosen[size] = self._choose(grown, size)
-        return self._chosen[size]
-
-    def _choose(self, grown: Grown, size: int) -> Mask:
         supports = {tuple(range(size)): grown.supports}
         for places in chain.from_iterable(combinations(range(size), less) for less in range(size)):
             keys = set_keys(grown.itemsets[:, list(places)], self._items)

@@ -37,7 +37,7 @@ def suppress_items(records: sparse.csr_array, k: int, m: int) -> sparse.csr_arra
     """
     check_km(k, m)
     support = np.bincount(records.indices, minlength=records.shape[1])
-    sets = [grown.itemsets[grown.supports < k] for grown in grown_sets(records, k, longest(records, m))]
+    sets = [grown.itemsets[grown.supports < k] for grown, _ in grown_sets(records, k, longest(records, m))]
     kept = np.ones(records.shape[1], np.bool_)
     member = np.concatenate([np.zeros(0, np.int64), *(itemsets.ravel() for itemsets in sets)])
     sizes = np.concatenate([np.zeros(0, np.int64), *(np.full(len(one), one.shape[1]) for one in sets)])
