@@ -180,9 +180,11 @@ def add_pairs(sets: Sets, leaf: Ints, parent: Ints, table: PairTable, supports: 
     at = (np.concatenate(code), np.concatenate(node))
     above = sparse.csr_array((np.ones(len(at[0]), np.int32), at), (len(leaf), len(parent)))
     held = sets.matrix(len(leaf)) @ above
+    # Several items of a set below a node are one occurrence of it.
     held.data[:] = 1
     supports += held.sum(axis=0)
     pairs = sparse.triu(held.T @ held).tocoo()
+    # A byte would overflow before it is compared with its largest number.
     most = np.iinfo(table.dtype).max
     table[pairs.row, pairs.col] = np.minimum(table[pairs.row, pairs.col].astype(np.int64) + pairs.data, most)
 
@@ -200,6 +202,7 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     alone = np.flatnonzero((supports > 0) & (supports < k))
     pairs = _rare_pairs(table if m == 2 else table[:0], k)
     minimal = (supports[pairs] >= k).all(axis=1)
+    # The diagonal of the table has the support of each item.
     sets = [(code, code) for code in alone.tolist()[:most]]
     sets += [tuple(pair) for part in (pairs[minimal], pairs[~minimal]) for pair in part[:most].tolist()]
     rows: list[tuple[object, ...]] = [
@@ -257,6 +260,7 @@ class Queries:
     def __init__(self, sets: Ints, lacks: Mask, left: Ints, codes: int) -> None:
         self.sets, self.lacks, self.left, self.codes = sets, lacks, left, codes
         open_ones = np.flatnonzero(left > 0)
+        # Queries with the same first code are a chain: a record looks at those of its codes alone.
         order = open_ones[np.argsort(sets[open_ones, 0], kind="stable")]
         self._following = np.full(len(sets), -1, np.int64)
         same = sets[order[1:], 0] == sets[order[:-1], 0]

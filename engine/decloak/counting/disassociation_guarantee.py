@@ -268,6 +268,7 @@ def _smallest_rare(chunk: Chunk, k: int, m: int, steps: _Steps) -> _Rare | None:
     for number, subrecord in enumerate(chunk.subrecords):
         for item in subrecord:
             rows[item] = rows.get(item, 0) | 1 << number
+    # Items in the same sub-records violate together: the first by name stands for all.
     kinds = {row_bits: item for item, row_bits in sorted(rows.items(), reverse=True)}
     found: dict[int, tuple[str, ...]] = {row_bits: (item,) for row_bits, item in kinds.items()}
     last = found

@@ -57,6 +57,7 @@ def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]
             among = (weights[grown.holding.indices], grown.holding.indices, grown.holding.indptr)
             counted = sparse.csr_array(among, grown.holding.shape) @ matrix
             row = np.repeat(np.arange(counted.shape[0]), np.diff(counted.indptr))
+            # Only later items extend an itemset, so that each is found once.
             keep = (counted.data >= low) & (counted.indices > grown.itemsets[row, -1])
             row, column = row[keep], counted.indices[keep]
             if len(row):

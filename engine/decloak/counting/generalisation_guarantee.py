@@ -115,6 +115,7 @@ def _doubtful(
     over = [[number[label] for label in sorted(above.get(item, ())) if label in number] for item in original.names]
     start = np.cumsum([0, *map(len, over)])
     labels = np.array([label for codes in over for label in codes], np.int64)
+    # The keys below need one number for each label.
     if len(number) < len(release.names):  # a label with two numbers
         yield slice(0, len(original))
         return

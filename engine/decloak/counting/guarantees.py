@@ -176,6 +176,7 @@ class NegativeKnowledge(KmAnonymity):
     def first(self, release: Generalised, most: int) -> FirstViolations:
         """Return the first `most` violations in `release`, found one by one."""
         rows = list(islice(self.violations(release), most))
+        # There may be more than were asked for, too many to count.
         return FirstViolations(rows, lambda: len(rows) if len(rows) < most else None)
 
 

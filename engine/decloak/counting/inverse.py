@@ -59,6 +59,7 @@ def reconstructions(clusters: Sequence[Cluster], joints: Sequence[JointCluster] 
 def _of_cluster(cluster: Cluster, rows: range) -> Iterator[Choice]:
     for number, chunk in enumerate(cluster.record_chunks):
         if number == 0:
+            # Records beyond the sub-records of the first chunk have nothing of it.
             for row, subrecord in zip(rows, chunk.subrecords, strict=False):
                 yield ((subrecord, (row,), range(1, 2)),)
         else:

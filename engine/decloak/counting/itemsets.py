@@ -125,6 +125,7 @@ def kinds_of(records: sparse.csr_array) -> Ints:
         longer = np.flatnonzero(lengths > position)
         key = kind[longer] * records.shape[1] + records.indices[begin[longer] + position]
         different, kind_of = np.unique(key, return_inverse=True)
+        # New numbers, because a row that ended before keeps its own.
         kind[longer] = kinds + kind_of
         kinds += len(different)
     return kind
@@ -343,6 +344,7 @@ def _counted(search: _Search, occurrences: _Occurrences) -> ItemsetBlock:
     if search.high is not None:
         keep &= product.data <= search.high
     itemsets = np.column_stack((occurrences.itemsets[row[keep]], product.indices[keep]))
+    # scipy leaves the columns of a product in no order.
     order = np.argsort(row[keep] * product.shape[1] + itemsets[:, -1])
     return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))
 

@@ -29,6 +29,7 @@ def signature_sums(start: Ints, codes: Ints | NDArray[np.int32], items: Signatur
 
     The records are `codes`, those of a record from its `start` to the next one.
     """
+    # The number of 0 is 0, and would add nothing to a sum: each signature is one more.
     of_codes = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed(items + np.uint64(1))[codes], dtype=np.uint64)))
     of_records = of_codes[start[1:]] - of_codes[start[:-1]]
     sums: Signatures = np.zeros(len(items), np.uint64)

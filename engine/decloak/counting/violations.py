@@ -111,6 +111,7 @@ def _first_frequent_prefix(part: Records, weights: Ints, size: int, k: int, lead
     for block in itemset_supports(part, size, weights=weights, leading=leading, low=k):
         settled += np.bincount(block.itemsets[:, 0], minlength=leading)
     later = range(part.shape[1] - 1, -1, -1)
+    # All records have an itemset as often as a sample at least: one with k in the sample needs no count.
     return max((item + 1 for item in range(leading) if settled[item] < comb(later[item], size - 1)), default=0)
 
 
@@ -226,7 +227,7 @@ class RareSets:
             last = size == self.sizes[-1]
             violating = []
             for block in self.blocks(size):
-                # What violates passes on to every larger itemset that occurs: to look one item back is enough.
+                # Every larger itemset that occurs with a violation violates too: to look one item back is enough.
                 inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
                 yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
                 if not last:
@@ -247,6 +248,7 @@ class _FirstItemsets:
             self.blocks.append(ItemsetBlock(marked.itemsets[these], marked.supports[these]))
         elif these.any() and self.most:
             if self.blocks and len(self.blocks[0].supports) == self.most:
+                # An itemset that begins after the last one taken cannot come before it.
                 these = these & (marked.itemsets[:, 0] <= self.blocks[0].itemsets[-1, 0])
             new = ItemsetBlock(marked.itemsets[these], marked.supports[these])
             self.blocks = [_ordered([*self.blocks, new], self.most)]

@@ -134,6 +134,5 @@ def _z_scores(d: Floats) -> Floats:
     d = np.where(np.isfinite(d), d, np.nan)
     finite = d[np.isfinite(d)]
     deviation = float(finite.std()) if len(finite) else 0.0
-    # Equal distances have no information: all are at the mean, whatever their rounding error.
     # Equal distances give no information: all are at the mean, whatever rounding makes of their deviation.
     return (d - finite.mean()) / deviation if deviation > 1e-12 else d * 0.0

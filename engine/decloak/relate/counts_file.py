@@ -147,7 +147,6 @@ Counts = tuple[int, dict[str, int | None], dict[tuple[str, str], int | None]]
 
 
 def _read_counts_json(path: FilePath) -> Counts:
-    # One value over all lines, so a line may be as long as a whole file: most programs write JSON so.
     # Most programs write JSON as one long line, so a line may be as long as a whole file.
     text = "\n".join(line.text for line in read_lines(path, longest=_JSON_LONGEST))
     value = json_value(Line(os.fspath(path), 1, text), _JSON_SHAPE)

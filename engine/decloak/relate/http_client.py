@@ -75,8 +75,8 @@ class Client:
         self._retries = retries
         self._clock = clock
         self._free = clock.now()
-        # The standard opener follows redirects: a key would then go to an address without permission.
-        self._opener = OpenerDirector()  # with no handler of redirects, of error codes, of other schemes
+        # The standard opener follows redirects and reads other schemes: a key would go where nobody allowed it.
+        self._opener = OpenerDirector()
         for handler in (ProxyHandler(), _GuardedHTTP(), _GuardedHTTPS()):
             self._opener.add_handler(handler)
 
@@ -115,7 +115,7 @@ class Client:
         request = Request(url, data=body, headers=headers)
         self._limit_rate()
         # A proxy resolves the name once more, where decloak cannot check the address.
-        if urlsplit(url).scheme in getproxies():  # the proxy resolves the name once more, which decloak cannot check
+        if urlsplit(url).scheme in getproxies():
             check_resolved_addresses(urlsplit(url).hostname or "")
         try:
             with self._opener.open(request, timeout=self._timeout) as response:

@@ -125,7 +125,6 @@ def _scaled(values: Floats) -> Floats:
 
 
 def _correlation_interval(r: float, variance: float, n: int) -> Correlation:
-    # What differs from 1 by the rounding of a sum is 1: beside it the interval would have a width from nowhere.
     # A value that differs from 1 only by the rounding of a sum is 1; otherwise the interval would have a width from
     # rounding.
     r = min(1.0, max(-1.0, round(r, 12)))

@@ -103,7 +103,6 @@ def open_connection(
     """
     host, port = address
     check_host_safe(host)
-    # The name is resolved once: a second answer of DNS could lead elsewhere.
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for *_, where in addresses:
         _check(ip_address(str(where[0])), host)

@@ -114,7 +114,7 @@ def _write_cache(cache: Path, path: FilePath, source: bytes) -> "FileVectors | N
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # A pipe or a socket of this name would block the process.
     if cache.exists() and not cache.is_file():
-        cache.unlink()  # a pipe, say: it would be written to as it is, and waited for
+        cache.unlink()
     with atomic_paths(cache) as (part,):
         part.touch(mode=0o600)  # for its owner alone, as the vectors may be
         with part.open("wb") as file:
@@ -130,7 +130,6 @@ def _write_table(file: BinaryIO, path: FilePath, source: bytes) -> None:
         file.write(np.ascontiguousarray(block.vectors, dtype="<f4").tobytes())
         words += block.words
         dim = block.vectors.shape[1]
-    # Sorting is stable: of a word that comes twice the first row stands first, and that one is kept.
     # The sort is stable: the first row of a word that occurs twice comes first, and is kept.
     order = sorted(range(len(words)), key=words.__getitem__)
     once = order[:1] + [after for before, after in pairwise(order) if words[before] != words[after]]
@@ -283,7 +282,6 @@ class FileVectors(NamedTuple):
 
     def _parts(self, word: str) -> list[int | None]:
         row = self._first((word.lower(), word))
-        # Only where the word as written is not there: some vectors have it with its 's.
         # The word as written comes first: some vectors have it with its 's.
         if row is None and word[-2:].lower() in ("'s", "’s"):
             return self._parts(word[:-2])

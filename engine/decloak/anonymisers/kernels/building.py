@@ -64,6 +64,7 @@ def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:
     """
     items = sorted(data.items, key=natural)
     check_items(items, "cooccurrence")
+    # A tree of one level numbers the items in this order.
     records = Hierarchy.balanced(items, max(2, len(items))).code(data.transactions).astype(np.float64)
     together = (records.T @ records).toarray()
     norm = np.sqrt(np.diag(together))
@@ -102,6 +103,7 @@ def _learned(items: Sequence[str], distance: Floats, fanout: int, origin: str) -
     if len(items) < 3:
         return Hierarchy.balanced(items, fanout, f"{origin}, fanout {fanout}")
     rows, columns = np.triu_indices(len(items), 1)
+    # Rounding takes the cosine of equal columns beyond 1.
     condensed = np.maximum(distance[rows, columns], 0)
     tree = linkage(condensed, "average")
     if len(items) <= FEW:

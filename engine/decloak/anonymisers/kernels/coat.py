@@ -105,12 +105,14 @@ def _still_rare(state: Merging, seen: ConstraintSupport, least: int, partners: I
     """
     beside = _other_images(state, seen, least, partners)
     bit_of = {int(image): 1 << bit for bit, image in enumerate(seen.images)}
+    # A partner that is no image of the constraint is in none of the sets.
     bits = np.array([*(bit_of.get(g, 0) for g in partners[beside.near].tolist()), 0])
     total = np.zeros(len(bits), np.int64)
     work = 0
     for columns, counts in beside.blocks():
         for sets, rare in rare_sets(beside.patterns, counts, k, place):
             without = sets[:, None] & bits[columns] == 0
+            # A set is rare with g ∪ g' by the records of either, and without it by all records.
             total[columns] += (rare[:, :-1] & without).sum(axis=0) + (rare[:, -1:] & without).sum(axis=0)
             work += len(sets) * counts.size
             if work > MOST_WORK:

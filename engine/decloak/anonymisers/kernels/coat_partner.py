@@ -69,6 +69,7 @@ class Merging:
         self.utility = np.full(n, NOWHERE)
         for index, constraint in enumerate(utility):
             self.utility[[number[item] for item in constraint]] = index
+        # Zeros between calls: a new array for each step would take time by all records.
         self._holds = np.zeros(len(records), np.int64)
 
     def names(self, g: int) -> tuple[str, ...]:
@@ -197,12 +198,14 @@ class MergingApart(Merging):
         apart = near_least & (together == 0)
         partners = partners[apart if apart.any() else near_least]
         wins = self.wins(g, partners)
+        # Rounded, so that the order of a sum decides no tie.
         return int(partners[np.round(abs(wins - 0.5) if self.partner == "even" else wins, 9).argmin()])
 
     def _near_least(self, counts: Ints, supports: Ints) -> Mask:
         """Return True for the partners whose loss is at most `slack` times the least."""
         sizes = np.unique(counts).tolist()
         most = self.slack * min(loss(size, int(supports[counts == size].min())) for size in sizes)
+        # Losses of many items are beyond any array: each is turned into the largest support that it allows.
         allowed = {size: min(self.size, int(most / loss(size, 1))) for size in sizes}
         return np.asarray(supports <= np.array([allowed[count] for count in counts.tolist()]))
 
@@ -211,6 +214,7 @@ class MergingApart(Merging):
         mine = self.places[g]
         added = self.total[partners[:, None], self.record[mine]]
         twice = (1 + np.sign(self.best[mine] * self.count[partners, None] - added)).sum(axis=1)
+        # Occurrences that a union has taken in show nothing more.
         shown = np.flatnonzero(self.image >= 0)
         one = 1 + np.sign(self.best[shown] * self.count[g] - self.total[g, self.record[shown]])
         twice += np.bincount(self.image[shown], one, len(self.total)).astype(np.int64)[partners]

@@ -214,6 +214,7 @@ def rare_sets(patterns: Ints, counts: Ints, k: int, place: str) -> Iterator[tupl
     A column has the number of records of each pattern. `place` is for errors.
     """
     smaller = ~(1 << np.arange(int(patterns.max(initial=0)).bit_length()))
+    # The empty set is met from the start: all records support it.
     met, new = np.array([0]), patterns
     while len(new):
         met = np.concatenate((met, new))

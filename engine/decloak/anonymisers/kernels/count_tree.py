@@ -111,6 +111,7 @@ class CountTree:
                 yield itemset
         elif len(itemset) + 1 == size:
             counts = np.bincount(columns, minlength=len(self._nodes))
+            # As `Raised.dead`, for all nodes at once.
             alive = raised.cover[self._first] >= self._nodes
             self.nodes += int(np.count_nonzero((counts > 0) & alive))
             for column in np.flatnonzero((counts > 0) & (counts < k) & alive).tolist():
@@ -202,6 +203,7 @@ class _Search:
         """
         nodes = np.argsort(self._rank)
         dead = self._raised.cover[self._tree.first[nodes]] < nodes
+        # The root is in every record, so it belongs to no rare itemset.
         usable = nodes[~dead & (nodes > 0)]
         counted = CountTree(self._tree, self._holding, usable)
         for itemset in counted.breaches(self._raised, k, size):
@@ -250,6 +252,7 @@ def raise_for_absent(tree: Hierarchy, records: sparse.csr_array, k: int, m: int,
                 raise DecloakError(message, hint=f"leave them out, or use k: {empty}")
             for node in new:
                 raised.commit(node)
+        # A raised cut may have made a pattern of fewer labels rare: then all sizes are looked at again.
         size = size + 1 if np.array_equal(before, raised.cut) else 1
     return raised.cut
 

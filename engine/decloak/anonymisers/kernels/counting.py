@@ -75,6 +75,7 @@ def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask)
             after = _labels_after(records, occurrences, label, size - 1, alive)
             for block in rare_itemsets(after, size - 1, len(alive), k, alive):
                 yield np.column_stack((np.full(len(block), label), block))
+                # The label may have died while the caller had the block.
                 if not alive[label]:
                     break
 
@@ -106,6 +107,7 @@ def pairs(records: Records, firsts: int, k: int, alive: Mask, block: int = BLOCK
     """
     matrix = matrix_of(records, len(alive)).astype(np.int32)
     transposed = matrix.tocsc().T
+    # One factor alone is weighted, or each weight would count twice.
     weights = records.weight[transposed.indices]
     weighted = sparse.csr_array((weights, transposed.indices, transposed.indptr), transposed.shape)
     present = np.flatnonzero(np.diff(transposed.indptr))
@@ -123,6 +125,7 @@ def _below(counts: sparse.csr_array, first: Ints, k: int, alive: Mask) -> Ints:
     row = np.repeat(first, np.diff(counts.indptr))
     kept = (counts.data < k) & (counts.indices > row)
     kept[kept] = alive[counts.indices[kept]]
+    # scipy leaves the columns of a product in no order.
     itemsets: Ints = np.column_stack((row[kept], counts.indices[kept]))
     return itemsets[np.argsort(itemsets[:, 0] * len(alive) + itemsets[:, 1])]
 
@@ -143,6 +146,7 @@ def node_supports(tree: Hierarchy, records: sparse.csr_array) -> Ints:
     counts = np.zeros(len(tree.labels), np.int64)
     counts[tree.leaf] = tree.occurrences(records)
     inside = np.ones(len(records.indices), bool)
+    # The first item of a record has no neighbour before it.
     inside[records.indptr[:-1][np.diff(records.indptr) > 0]] = False
     right = np.flatnonzero(inside)
     lowest = _lowest_common(tree)

@@ -49,6 +49,7 @@ def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask)
     record, before = np.arange(len(records.weight), dtype=np.int32), records.start[:-1].astype(np.int32) - 1
     _group(records, alive, record, before, groups, 0)
     support, cells = np.zeros(labels**tail, np.int32), np.empty(labels**tail, np.int32)
+    # The group that fills a batch may go beyond it, by all of its cells.
     itemsets = np.empty((BATCH + len(cells), size), np.int32)
     depth = 0
     while depth >= 0:
@@ -94,6 +95,7 @@ def _search(
     `support` is 0 everywhere, before and after.
     """
     labels, last = len(alive), len(chosen) - 1
+    # A label that was chosen may have died since the last batch.
     for above in range(depth):
         if not alive[chosen[above]]:
             depth = above

@@ -83,6 +83,7 @@ def cured(
     """
     cluster = _Cluster(chunks, terms, item_rows, k, m)
     price = (k if term_price is None else term_price) if moves else None
+    # A bound, which no cluster reaches: each step takes at least one occurrence out of the record chunks.
     for step in range(sum(map(len, chunks)) * (size + 1) + 1):
         cluster.tidy()
         problem = cluster.first_problem()
@@ -91,6 +92,7 @@ def cured(
         elif cluster.terms or no_empty_record(cluster.chunks, cluster.shown, size, k, m):
             break
         else:
+            # A term may be in any record, so that none need be empty: the rarest item becomes one.
             cluster.leave(cluster.ordered([item for chunk in cluster.chunks for item in chunk])[-1], to_terms=True)
     return Cured(cluster.chunks, cluster.terms, cluster.shown, cluster.moved, cluster.suppressed)
 
@@ -199,6 +201,7 @@ def _suppressing(cluster: _Cluster, problem: _Problem) -> Iterator[_Change]:
     """Yield the cures that suppress single occurrences; dear ones only where none costs one occurrence."""
     items, together = cluster.covering(problem, {})
     earlier, k = problem.earlier, cluster.k
+    # An item in just k rows would become rare.
     spare = [item for item in items if cluster.s(item) > k]
     first, second = _lowest(together, 1), _lowest(together, 2)
     singles = ({y: cluster.shown[y] & ~first} for y in spare)

@@ -79,6 +79,7 @@ class _Search:
             # The cure of another itemset has cured this one too.
             if any(map(self.raised.dead, itemset)):
                 continue
+            # Where no choice of nodes is diverse, a step up changes which sets there are.
             new = cure(self.raised, self._rank, itemset, 1, self._is_diverse) or (self._step(itemset),)
             for node in new:
                 self.raised.commit(node)
@@ -150,6 +151,7 @@ def _violating(holding: Records, hidden: Records, nodes: Ints, size: int, l: int
     item.
     """
     l = min(l, hidden.shape[0] + 1)  # noqa: E741 (no different; the products of a larger one would not fit)
+    # The set of no nodes: here all records have the new node already.
     if size == 0:
         return np.empty((int(hidden.sum(axis=0).max(initial=0) * l > hidden.shape[0]), 0), np.int64)
     columns = sparse.csr_array(holding[:, nodes])

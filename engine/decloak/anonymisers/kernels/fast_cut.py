@@ -190,6 +190,7 @@ def _support(records: Records, end: Ints, k: int) -> Support:
     def support(nodes: tuple[int, ...]) -> int:
         common = reduce(np.bitwise_and, map(bits, nodes))
         nonzero = np.flatnonzero(common)
+        # Each of these words has at least one record: no need to count its bits.
         if len(nonzero) >= k:
             return len(nonzero)
         bit = np.flatnonzero(np.unpackbits(common[nonzero].view(np.uint8)))
@@ -221,6 +222,7 @@ def refine(
     while waiting:
         _, node = heappop(waiting)
         children = tree.children[node]
+        # A child that is rare alone needs no walk.
         if any(0 < supports[child] < k for child in children):
             continue
         # The records show the children of one cut; they are made anew only for a node that came up since.

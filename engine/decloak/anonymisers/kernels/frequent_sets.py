@@ -128,6 +128,7 @@ class _Table:
 
     def __init__(self, records: int, items: int, k: int, zeros: bool) -> None:
         self._items, self._k, self._zeros = items, k, zeros
+        # The empty itemset comes first: all records have it.
         self._keys: list[Ints] = [np.zeros(1, np.int64)]
         self._supports: list[Ints] = [np.array([records])]
 
@@ -138,6 +139,7 @@ class _Table:
         for places in chain.from_iterable(combinations(range(size), less) for less in range(size)):
             keys = set_keys(grown.itemsets[:, list(places)], self._items)
             at = np.searchsorted(self._keys[len(places)], keys)
+            # Without itemsets there is nothing to look up, and no size to look in.
             supports[places] = self._supports[len(places)][at] if len(keys) else grown.supports
         fine = grown.supports >= self._k
         for there in supports:

@@ -18,6 +18,7 @@ def divide(start: Ints, codes: NDArray[np.int32], items: int, largest: int) -> t
     records = len(start) - 1
     order, moved, ends, parts = np.arange(records), np.empty(records, np.int64), np.empty(records, np.int64), 0
     count, first, filled = np.zeros(items, np.int64), np.zeros(items, np.int64), np.zeros(items, np.int64)
+    # A stamp of its own for each node saves clearing the array.
     seen, stamp = np.full(items, -1, np.int64), 0
     # The items that the records of a node all have: a chain of items, each with the place of the one before.
     item_of, before = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
@@ -93,6 +94,7 @@ def divide(start: Ints, codes: NDArray[np.int32], items: int, largest: int) -> t
         order[begin:end] = moved[begin:end]
         for item in touched:
             count[item] = 0
+        # The stack is taken from its end, and the first child comes first.
         for at in range(len(children) - 1, -1, -1):
             stack.append(children[at])  # noqa: PERF401 (numba lists extend by lists only)
     return order, ends[:parts]

@@ -72,6 +72,7 @@ def _probabilities(common: Floats, parts: int, shares: Iterator[tuple[sparse.csr
         held += block.T @ share
         sizes += share.sum(axis=0)
     probabilities = (held + PRIOR * common[:, None]) / (sizes + PRIOR)
+    # No probability is 0 or 1: its logarithm would be infinite.
     return Mixture(sizes / max(1e-300, sizes.sum()), np.clip(probabilities, LOWEST, HIGHEST))
 
 
@@ -80,6 +81,7 @@ def _shares(mixture: Mixture, block: sparse.csr_array) -> Floats:
     absent = np.log1p(-mixture.probabilities)
     likelihood: Floats = block @ (np.log(mixture.probabilities) - absent)
     likelihood += absent.sum(axis=0) + np.log(np.maximum(mixture.weights, 1e-300))
+    # Only ratios count, and the exponential of a large number would overflow.
     likelihood -= likelihood.max(axis=1, keepdims=True)
     np.exp(likelihood, out=likelihood)
     likelihood /= likelihood.sum(axis=1, keepdims=True)
@@ -94,6 +96,7 @@ def draw_records(mixture: Mixture, count: int, seed: int) -> sparse.csr_array:
     rows: list[Ints] = [np.zeros(0, np.int64)]
     items: list[Ints] = [np.zeros(0, np.int64)]
     for part, size in enumerate(sizes.tolist()):
+        # First how many records of the part have the item, then which: as if each were drawn, in far fewer draws.
         held = rng.binomial(size, mixture.probabilities[:, part])
         for item in np.flatnonzero(held).tolist():
             rows.append(start[part] + rng.choice(size, held[item], replace=False))
@@ -148,6 +151,7 @@ def _noisy_counts(records: sparse.csr_array, epsilon: float, rng: np.random.Gene
     count = max(1, records.shape[0] + int(_laplace(rng, (), 1 / (SHARES["records"] * epsilon))))
     lengths = np.bincount(np.minimum(np.diff(records.indptr), LONGEST), minlength=LONGEST + 1)
     within = np.cumsum(lengths + _laplace(rng, lengths.shape, 1 / (SHARES["lengths"] * epsilon))) >= LONG * count
+    # With much noise, no length may seem to be enough.
     most = max(1, int(np.argmax(within))) if within.any() else LONGEST
     cut = _shortened(records, most, rng)
     items = cut.sum(axis=0) + _laplace(rng, (records.shape[1],), most / (SHARES["items"] * epsilon))

@@ -125,6 +125,7 @@ def _bounded(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]
         left = everything & ~broken
         if not left:
             return cut
+        # One offending itemset is enough: each anonymous cut above raises one of its nodes.
         for node in offending[(left & -left).bit_length() - 1]:
             if node not in parent:  # the root, which every record has
                 continue

@@ -109,6 +109,7 @@ def cure(raised: Raised, rank: Ints, itemset: Sequence[int], k: int, support: Su
     order in `rank`. If not even the root has k records, the result is empty.
     """
     for equal_price in _cheapest_first(raised, itemset):
+        # Choices of one price are tried in tree order, whatever the order of the set.
         for _, new, result in sorted((sorted(rank[list(new)].tolist()), new, result) for new, result in equal_price):
             if new and support(result) >= k:
                 return new

@@ -67,6 +67,7 @@ def holding(records: Records, columns: sparse.csc_array, begin: int, end: int) -
 def renamed(records: Records, name: Ints, labels: int) -> Records:
     """Return `records` with `name[x]` for every one of `labels` labels x, the names of each record ascending."""
     named = matrix_of(records._replace(codes=name.astype(np.int32)[records.codes]), labels)
+    # Turned over twice, a matrix has its entries in order, without a comparison.
     return records._replace(codes=named.tocsc().tocsr().indices)
 
 
@@ -93,6 +94,7 @@ def merged(records: Records, keys: NDArray[np.uint64] | None = None) -> Records:
 
 def _keys(records: Records) -> NDArray[np.uint64]:
     """Return the sum of a well-mixed number for every label."""
+    # Sums of the labels themselves would be equal for many different records.
     mixed = (np.arange(records.codes.max(initial=0) + 1, dtype=np.uint64) + 1) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)

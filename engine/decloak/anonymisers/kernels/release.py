@@ -49,6 +49,7 @@ def _nodes(tree: Hierarchy, records: sparse.csr_array, recoding: Local) -> Ints:
     nodes = np.empty(records.nnz, np.int64)
     for cut, start, end in zip(recoding.cuts, ends, ends[1:], strict=False):
         entries = order[start:end]
+        # The nodes of a cut follow one another: the last that begins at or before a leaf is above it.
         nodes[entries] = cut[np.searchsorted(tree.first[cut], records.indices[entries], side="right") - 1]
     return nodes
 

@@ -108,6 +108,7 @@ def _round(records: sparse.csr_array, k: int, size: int) -> Mask:
 def _clear(sets: Ints, item: Ints, support: Ints, kept: Mask) -> None:
     """Take items out of one record until it holds none of `sets`, which are places of its items."""
     places, member = np.unique(sets, return_inverse=True)
+    # numpy 2.0 gives this array in the shape of the sets, other versions flat.
     member = member.reshape(sets.shape)
     while len(member):
         rare = np.bincount(member.ravel(), minlength=len(places))

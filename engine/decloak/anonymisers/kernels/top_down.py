@@ -73,6 +73,7 @@ class _Search:
         self._record = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
         self._item = records.indices.astype(np.int64)
         self._weight = np.where(tree.leaves > 1, tree.leaves, 0)
+        # In order of parent and first leaf, so that one search finds the child above an item.
         self._child = np.lexsort((tree.first[1:], tree.parent[1:])) + 1
         self._begin = tree.parent[self._child] * len(tree.items) + tree.first[self._child]
         self._node, self._below, self._gain = (np.zeros(len(self._item), np.int64) for _ in range(3))
@@ -145,6 +146,7 @@ class _Search:
             spare = np.maximum(size - self._k, 0)
             if spare.sum() >= lacking:
                 group[_choose_staying(group, spare, gains, lacking)] = -1
+            # No group can spare records enough: the one that loses least stays as a whole.
             elif (group >= 0).any():
                 least = np.bincount(group[group >= 0], gains[group >= 0], len(size))
                 group[group == np.where(size < self._k, np.inf, least).argmin()] = -1
