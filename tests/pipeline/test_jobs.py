@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import signal
 import sqlite3
@@ -14,15 +15,19 @@ from pathlib import Path
 
 import pytest
 
+from decloak.data.document_counter import Query, unordered_pair
 from decloak.data.formats.folder import Folder
+from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError, NoRelease
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.scheduler import Schedule, Task, TaskResult
 from decloak.pipeline.validate import plans
-from decloak.pipeline.workspace import StageResult, Workspace
+from decloak.pipeline.workspace import BufferedCounts, StageResult, Workspace
+from decloak.relate.corpus_index import build
 from decloak.scenario.document import load
 from decloak.store import inserting
+from decloak.store.counts import StoredCounts
 from decloak.store.opening import Store, open_store
 from processes import PATIENCE, children_of, is_running, wait_until
 from slowly import slow_but
@@ -63,6 +68,15 @@ vary: {anonymise.method: [cut, aa, da]}
 """
 ONE = COAT.replace("vary: {anonymise.k: [3, 4, 6]}\n", "").replace("repeat: {times: 2, seed: 1}\n", "")
 """A scenario of a single variant, whose attacks are worked on apart."""
+CORPUS = """\
+scenario: counts of documents
+data: {generate: clinic, transactions: 40, seed: 7}
+anonymise: {method: sets, size: 3}
+relate: {measure: ngd, source: corpus, file: index}
+attack: [mda]
+measure: [recovery]
+vary: {anonymise.size: [3, 4]}
+"""
 AT_ONCE = "import decloak.pipeline.scheduler as c, sys; c.TRIAL = -1; from decloak.cli import main; main(sys.argv[1:])"
 """Processes from the beginning, where one would find that there is too little to do."""
 
@@ -122,6 +136,35 @@ def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, jobs,
     other = run(path, tmp_path / "several.db", jobs, "--json")
     assert other.stdout.replace("several.db", "one.db") == first.stdout
     assert rows(tmp_path / "several.db") == content
+
+
+@pytest.mark.slow
+def test_counts_of_documents_that_workers_made_are_in_the_store(tmp_path):
+    (tmp_path / "texts.txt").write_text("cough and asthma\ncough and fever\n", encoding="utf-8")
+    build([Documents(tmp_path / "texts.txt", TextOptions(lines=True))], tmp_path / "index")
+    path = written(tmp_path, CORPUS)
+    for name, jobs in (("one.db", 1), ("several.db", 2)):
+        done = run(path, tmp_path / name, jobs, "--brief")
+        assert done.returncode == 0, done.stderr
+    content = rows(tmp_path / "one.db")
+    assert content["counted"]
+    assert rows(tmp_path / "several.db") == content
+
+
+def test_counts_of_a_worker_reach_the_store_when_its_results_are_written(tmp_path):
+    a, b = Query("cough"), Query("sore throat", words=True)
+    with open_store(tmp_path / "store.db") as store:
+        counts = BufferedCounts(StoredCounts(store))
+        counts.keep_n("index", 9)
+        counts.keep_counts("index", {a: 4, b: None})
+        counts.keep_pairs("index", {unordered_pair(a, b): 1})
+        calls, stored = pickle.loads(pickle.dumps(counts.drain())), StoredCounts(store)
+        assert (stored.known_n("index"), counts.drain()) == (None, [])
+        for keep in calls:
+            keep(stored)
+        assert stored.known_n("index") == 9
+        assert stored.known("index", [a, b]) == {a: 4, b: None}
+        assert stored.known_pairs("index", [unordered_pair(a, b)]) == {unordered_pair(a, b): 1}
 
 
 WITHOUT = COAT.replace("[3, 4, 6]", "[61, 3, 62, 63, 4]") + "expect: ['recall(ra) >= 0']\n"

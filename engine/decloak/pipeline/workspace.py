@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from decloak import ending
@@ -25,14 +26,14 @@ from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
 from decloak.store.timing import KnownTimes, Timing, dataset_number
 
-__all__ = ["CountCall", "NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
+__all__ = ["NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
 
 Write = Callable[[sqlite3.Connection], int]
 """A function that writes a computed stage inside a transaction and returns its number."""
 Report = Callable[[Plan, str], None]
 """A function that is called with the stage of a plan before its computation, and with its progress."""
-CountCall = tuple[str, tuple[object, ...]]
-"""A call that keeps counts: the name of the method of `StoredCounts`, and its arguments."""
+KeepCounts = Callable[[StoredCounts], None]
+"""A call that keeps counts in the store; it is pickled, so it is a method of `StoredCounts` with arguments."""
 
 
 class StageResult(NamedTuple):
@@ -41,7 +42,7 @@ class StageResult(NamedTuple):
     stage: StageKey
     write: Write
     timing: Timing | None = None
-    counts: Sequence[CountCall] = ()
+    counts: Sequence[KeepCounts] = ()
 
 
 LONG = 30.0
@@ -106,8 +107,8 @@ class Workspace:
         """Write a computed stage in one transaction, unless another run has written it in the meantime."""
         if find(self.store, *result.stage) is not None:
             return
-        for name, arguments in result.counts:
-            getattr(StoredCounts(self.store), name)(*arguments)
+        for keep in result.counts:
+            keep(StoredCounts(self.store))
         with self.store.stage() as connection:
             if find(self.store, *result.stage) is None:
                 clock, number = Stopwatch(), result.write(connection)
@@ -204,7 +205,7 @@ class BufferedCounts(MemoryCache):
     def __init__(self, stored: Cache) -> None:
         super().__init__()
         self._stored = stored
-        self._calls: list[CountCall] = []
+        self._calls: list[KeepCounts] = []
 
     def known_n(self, origin: str) -> int | None:
         """Return the number of documents behind the counts of `origin`, None if it is not known."""
@@ -222,19 +223,19 @@ class BufferedCounts(MemoryCache):
     def keep_n(self, origin: str, n: int) -> None:
         """Keep the number of documents behind the counts of `origin`."""
         super().keep_n(origin, n)
-        self._calls.append(("keep_n", (origin, n)))
+        self._calls.append(partial(StoredCounts.keep_n, origin=origin, n=n))
 
     def keep_counts(self, origin: str, counts: Mapping[Query, int | None]) -> None:
         """Keep the counts of queries."""
         super().keep_counts(origin, counts)
-        self._calls.append(("keep", (origin, dict(counts))))
+        self._calls.append(partial(StoredCounts.keep_counts, origin=origin, counts=dict(counts)))
 
     def keep_pairs(self, origin: str, counts: Mapping[QueryPair, int | None]) -> None:
         """Keep the counts of pairs."""
         super().keep_pairs(origin, counts)
-        self._calls.append(("keep_pairs", (origin, dict(counts))))
+        self._calls.append(partial(StoredCounts.keep_pairs, origin=origin, counts=dict(counts)))
 
-    def drain(self) -> list[CountCall]:
+    def drain(self) -> list[KeepCounts]:
         """Return the calls since the last `drain`, for the writing process to repeat."""
         calls, self._calls = self._calls, []
         return calls
