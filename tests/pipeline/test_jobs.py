@@ -294,7 +294,7 @@ def schedule(tmp_path) -> Iterator[tuple[Schedule, Store, list[Plan]]]:
 
 
 def has_release(store: Store, plan: Plan) -> bool:
-    return inserting.find(store, "release", plan.release) is not None
+    return inserting.find(store.connection, "release", plan.release) is not None
 
 
 def test_a_result_waits_for_its_turn(schedule):

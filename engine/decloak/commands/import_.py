@@ -117,7 +117,7 @@ def _import_release(file: FilePath, options: Options, as_said: bool, store: Path
         check_ids(file, release.transactions, options.ids)
     key = digest(["import", release.origin, tuple(release.transactions), tuple(release.labels)])
     with open_store(store) as opened:
-        if find(opened, "release", key) is None:
+        if find(opened.connection, "release", key) is None:
             with opened.stage() as connection:
                 write_release(connection, key, release, "unknown", {})
     count, items = len(release.transactions), len(release.generalised)
@@ -137,7 +137,7 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
     key = digest(["import", data.origin, form, data.digest])
     with told_of_originals(store):
         with open_store(store) as opened:
-            if find(opened, "dataset", key) is None:
+            if find(opened.connection, "dataset", key) is None:
                 with opened.stage() as connection:
                     write_dataset(connection, key, data, "original", form, warning)
         say(f"{counted(len(data.transactions), 'record')} of {counted(len(data.items), 'item')} from {file} in {store}")

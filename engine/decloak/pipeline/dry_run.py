@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.permission import IsStored, NamedFile, OutgoingRequest, named_files, outgoing_requests
-from decloak.pipeline.plan import Plan
+from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.validate import plans, selected
 from decloak.relate.sending import is_host_allowed
 from decloak.scenario.document import load
 from decloak.store.counts import kept_counts
-from decloak.store.inserting import finished
+from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly
 from decloak.store.timing import KnownTimes, dataset_number
 
@@ -85,7 +85,7 @@ def dry_run(
 def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Expected]]:
     """Give functions that look up stages in `store`, and their expected times; both find nothing without a store."""
     if not Path(store).exists():
-        yield lambda stage, key: False, lambda kind, name, plan: None
+        yield lambda stage: False, lambda kind, name, plan: None
         return
     with closing(connect_readonly(store)) as connection:
         times = KnownTimes(connection)
@@ -93,7 +93,7 @@ def _open_if_there(store: str | Path) -> Iterator[tuple[IsStored, Expected]]:
         def expected(kind: str, name: str, plan: Plan) -> float | None:
             return times.expected(kind, name, dataset_number(connection, plan.original, plan.release))
 
-        yield lambda stage, key: finished(connection, stage, key) is not None, expected
+        yield lambda stage: find(connection, *stage) is not None, expected
 
 
 def _estimate(planned: Sequence[Plan], kept: IsStored, expected: Expected) -> Estimate:
@@ -101,11 +101,9 @@ def _estimate(planned: Sequence[Plan], kept: IsStored, expected: Expected) -> Es
     missing = {
         stage: (plan, plan.titles[stage][1])
         for plan in planned
-        if not kept("run", plan.run)
+        if not kept(StageKey("run", plan.run))
         for stage in plan.stages
-        if stage.kind in _LONG
-        and not (stage.kind == "release" and plan.scenario.anonymise is None)
-        and not kept(*stage)
+        if stage.kind in _LONG and not (stage.kind == "release" and plan.scenario.anonymise is None) and not kept(stage)
     }
     found = {stage: (name, expected(stage.kind, name, plan)) for stage, (plan, name) in missing.items()}
     known = [seconds for _, seconds in found.values() if seconds is not None]
@@ -115,26 +113,28 @@ def _estimate(planned: Sequence[Plan], kept: IsStored, expected: Expected) -> Es
 
 def _count_stages(planned: Sequence[Plan], kept: IsStored) -> Iterator[StageCount]:
     """Return the stages by name, in the order of the first variant that has them; shared stages count once."""
-    keys: dict[str, dict[tuple[str, str], bool]] = {}
+    keys: dict[str, dict[StageKey, bool]] = {}
     for plan in planned:
-        done = kept("run", plan.run)
-        for name, table, key in _stages(plan):
+        done = kept(StageKey("run", plan.run))
+        for name, stage in _stages(plan):
             of_name = keys.setdefault(name, {})
-            of_name[table, key] = of_name.get((table, key)) or done or kept(table, key)
+            of_name[stage] = of_name.get(stage) or done or kept(stage)
     for name, of_name in keys.items():
         there = sum(of_name.values())
         yield StageCount(name, len(of_name) - there, there)
 
 
-def _stages(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield the title of each stage, the table of the store that lists it, and its key."""
+def _stages(plan: Plan) -> Iterator[tuple[str, StageKey]]:
+    """Yield the title of each stage, and the stage."""
     single = (
         ("original", "dataset", plan.original), ("release", "release", plan.release),
         ("relatedness", "relatedness", plan.relatedness), ("scoring", "scoring", plan.scoring),
         ("attacker", "attacker", plan.attacker),
     )  # fmt: skip
-    yield from ((name, table, key) for name, table, key in single if key is not None)
+    yield from ((name, StageKey(table, key)) for name, table, key in single if key is not None)
     for planned in plan.attacks:
         label = planned.label or planned.rule.name
-        yield f"attack {label}", "attack", planned.digest
-        yield from ((f"{family.name} of {label}", "measurement", key) for family, key, _ in planned.measures)
+        attack, *measured = planned.stages
+        yield f"attack {label}", attack
+        for (family, *_), stage in zip(planned.measures, measured, strict=True):
+            yield f"{family.name} of {label}", stage

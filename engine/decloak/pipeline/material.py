@@ -13,7 +13,7 @@ from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.workspace import Workspace
 from decloak.relate.relatedness import Related, Supplies
 from decloak.releases.stored import PartedStored, StoredRelease
-from decloak.store import distance_tables, inserting
+from decloak.store import distance_tables
 from decloak.store.reading import read_dataset
 from decloak.store.records import dataset_of
 from decloak.store.relations import Scope
@@ -50,9 +50,9 @@ class Material:
         """Return the original records, from the store where reading their file takes long."""
         key, data = self.plan.original, self.scenario.data
         if not (data.reads_early or data.in_parts) and key is not None:
-            number = inserting.find(self.workspace.store, "dataset", key)
-            if number is not None:
-                return read_dataset(self.workspace.connection, number)
+            stage = StageKey("dataset", key)
+            if self.workspace.has(stage):
+                return read_dataset(self.workspace.connection, self.workspace.number(stage))
         return self.inputs.published_part(
             self.scenario, self.plan.variant.seed, lambda done, of: self.report(f"reading: {done:,} of {of:,}")
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from decloak.errors import DecloakError, quote
 from decloak.pipeline.inputs import Inputs
-from decloak.pipeline.plan import Plan
+from decloak.pipeline.plan import Plan, StageKey
 from decloak.relate.relatedness import Relatedness
 from decloak.relate.sending import is_host_allowed
 from decloak.rules.model import is_path
@@ -65,8 +65,8 @@ def outside_notes(files: Iterable[NamedFile]) -> list[str]:
     ]
 
 
-IsStored = Callable[[str, str], bool]
-"""Tests whether a store has a stage, given its name and its key."""
+IsStored = Callable[[StageKey], bool]
+"""Tests whether a store has a stage."""
 
 
 class OutgoingRequest(NamedTuple):
@@ -98,7 +98,7 @@ def _unfinished_measures(plan: Plan, kept: IsStored) -> Iterator[Relatedness]:
     stages = ((scenario.anonymise, "release", plan.release), (scenario.relate, "relatedness", plan.relatedness))
     for part, stage, key in stages:
         asking = [inner for inner in part.nested() if isinstance(inner, Relatedness) and inner.sends_to] if part else []
-        if asking and key is not None and not kept(stage, key) and not kept("run", plan.run):
+        if asking and key is not None and not kept(StageKey(stage, key)) and not kept(StageKey("run", plan.run)):
             yield from asking
 
 

@@ -27,7 +27,6 @@ from decloak.pipeline.plan import Plan, PlannedAttack, StageKey
 from decloak.pipeline.workspace import StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
 from decloak.store import distance_tables, writing
-from decloak.store.inserting import find
 from decloak.store.timing import Timing
 
 __all__ = ["Pipeline", "RunResult"]
@@ -68,13 +67,13 @@ class Pipeline:
     def run(self) -> RunResult:
         """Compute every stage that is missing, and return the run."""
         stage = StageKey("run", self.plan.run)
-        fresh = find(self.workspace.store, *stage) is None
+        fresh = not self.workspace.has(stage)
         if fresh:
             self.prepare()
             for planned in self.plan.attacks:
                 self.attack(planned)
                 self.measurement(planned)
-            fresh = find(self.workspace.store, *stage) is None  # another run may have been faster
+            fresh = not self.workspace.has(stage)  # another run may have been faster
             self.workspace.write(StageResult(stage, self._write_run))
         return RunResult(self.workspace.number(stage), fresh)
 

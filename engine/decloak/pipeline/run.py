@@ -30,7 +30,6 @@ from decloak.scenario.expect import Expectation
 from decloak.scenario.variant import identical_repetitions, pool_variants
 from decloak.store.counts import kept_counts
 from decloak.store.documentation import unwritten_figures, write_criteria, write_figures
-from decloak.store.inserting import find
 from decloak.store.opening import Store, open_store
 from decloak.store.results import PooledFigure, attacks_of, last_requests, notes_of, pooled_figures
 from decloak.store.sandbox_guard import one_process
@@ -181,17 +180,17 @@ def run_document(
     checked = set[str]()
     if not Path(store).exists():  # before the store is made, so that a fault leaves no empty one behind
         checked.add(_first_possible(planned, inputs).release)
-        allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda *_: False)), allow_send)
+        allowed_hosts(place, tuple(outgoing_requests(planned, inputs, lambda _: False)), allow_send)
     parted = any(plan.scenario.data.in_parts for plan in planned)
     if parted and memory is not None:
         message = "a run over records in parts keeps no more than a block of each process in memory"
         raise DecloakError(message, "--memory", "leave it out, or use fewer --jobs")
     with _processes(jobs if parted and dask is None else 1), open_store(store) as opened:
+        workspace = Workspace(opened, inputs)
         # Stages that the store already has need no service, so fewer hosts are asked for than the plans name.
-        requests = tuple(outgoing_requests(planned, inputs, lambda stage, key: find(opened, stage, key) is not None))
+        requests = tuple(outgoing_requests(planned, inputs, workspace.has))
         with allow_hosts(allowed_hosts(place, requests, allow_send)), cluster_at(dask, allow_send) as cluster:
-            # Services are asked by one at a time.
-            workspace = Workspace(opened, inputs, None if requests else cluster)
+            workspace.cluster = None if requests else cluster  # services are asked by one at a time
             workspace.checked |= checked
             runs, missing = _executed(planned, workspace, listener, 1 if requests or parted else jobs, memory)
         _note_run(opened, [variant.run for variant in runs])

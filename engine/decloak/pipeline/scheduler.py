@@ -27,7 +27,6 @@ from decloak.pipeline.plan import Plan, StageKey
 from decloak.pipeline.progress import ProgressReporter
 from decloak.pipeline.workspace import NotWritten, StageResult, WorkerWorkspace, Workspace
 from decloak.relate.relatedness import Relatedness
-from decloak.store.inserting import find
 from decloak.store.sandbox_guard import forget_processes
 
 __all__ = ["Schedule", "Task", "TaskResult", "run_in_workers", "run_plans"]
@@ -78,7 +77,7 @@ def run_in_workers(
     elif memory is not None:
         tasks = sum(len(plan.attacks) for plan in plans) if len(plans) < 2 * jobs else len(plans)
         jobs, most = _share_memory(memory, min(jobs, tasks), workspace)
-    first = next(plan for plan in plans if find(workspace.store, "run", plan.run) is None)
+    first = _unfinished(plans, workspace)[0]
     with suppress(NoRelease):  # its worker meets the error again, at its turn
         _load_shared(first, workspace, everything=len(plans) == 1 and memory is None)
     schedule = Schedule(plans, workspace, split=len(plans) < 2 * jobs)
@@ -171,19 +170,14 @@ class Schedule:
 
     def __init__(self, plans: Sequence[Plan], workspace: Workspace, *, split: bool) -> None:
         self._plans, self._workspace, self._split = plans, workspace, split
-        self._missing = [set() if self._has_run(plan) else set(filter(self._lacks, plan.stages)) for plan in plans]
-        ordered = dict.fromkeys(stage for plan in plans if not self._has_run(plan) for stage in plan.stages)
+        of_plans = [[] if workspace.has(StageKey("run", plan.run)) else plan.stages for plan in plans]
+        self._missing = [{stage for stage in stages if not workspace.has(stage)} for stages in of_plans]
+        ordered = dict.fromkeys(stage for stages in of_plans for stage in stages)
         lanes = _COUNTING_LANES if any(map(_keeps_counts, plans)) else _LANES
         self._lanes = [deque(stage for stage in ordered if stage.kind in lane) for lane in lanes]
         self._waiting: dict[StageKey, StageResult] = {}
         self._running: list[Task] = []
         self._errors: dict[tuple[int, tuple[int, ...]], Exception] = {}
-
-    def _has_run(self, plan: Plan) -> bool:
-        return not self._lacks(StageKey("run", plan.run))
-
-    def _lacks(self, stage: StageKey) -> bool:
-        return find(self._workspace.store, *stage) is None
 
     def next_task(self) -> Task | None:
         """Return a task for a worker, None if all that is left depends on tasks that run."""
@@ -219,7 +213,7 @@ class Schedule:
         if result.error is not None:
             self._errors[task.plan, task.attacks] = result.error
         self._write_in_order()
-        there = {stage for stage in task.stages if not self._lacks(stage)}  # another run may have written some
+        there = set(filter(self._workspace.has, task.stages))  # another run may have written some
         for missing in self._missing:
             missing -= there
         if not (result.results or result.error or there):
@@ -238,7 +232,7 @@ class Schedule:
         """Return whether the store lacks a stage and a plan without an error needs it."""
         failed = {plan for plan, _ in self._errors}
         needed = any(stage in missing for index, missing in enumerate(self._missing) if index not in failed)
-        return needed and self._lacks(stage)
+        return needed and not self._workspace.has(stage)
 
     def is_finished(self, index: int) -> bool:
         """Return whether nothing is left to do of a plan, or an error ends it that no running task comes before."""
@@ -343,7 +337,7 @@ def _run(plan: Plan, workspace: Workspace) -> RunResult | NoRelease:
 
 def _unfinished(plans: Sequence[Plan], workspace: Workspace) -> list[Plan]:
     """Return the plans whose runs the store does not have."""
-    return [plan for plan in plans if find(workspace.store, "run", plan.run) is None]
+    return [plan for plan in plans if not workspace.has(StageKey("run", plan.run))]
 
 
 def _check_bounded(workspace: Workspace) -> None:
@@ -383,6 +377,6 @@ class _Trial:
     def _can_be_shared(self, title: str) -> bool:
         """Return whether several plans are left, or several attacks of one plan whose other stages are there."""
         left = _unfinished(self._plans, self._workspace)
-        attacks = {planned.digest for plan in left for planned in plan.attacks}
-        missing = [key for key in attacks if find(self._workspace.store, "attack", key) is None]
+        attacks = {planned.stages[0] for plan in left for planned in plan.attacks}
+        missing = [stage for stage in attacks if not self._workspace.has(stage)]
         return len(missing) > 1 and (len(left) > 1 or title.startswith("attack "))

@@ -85,7 +85,7 @@ class Workspace:
     def begin(self, plan: Plan, stage: StageKey) -> bool:
         """Report that `stage` of `plan` is computed now; return False if the store has it already."""
         ending.check()
-        if find(self.store, *stage) is not None:
+        if self.has(stage):
             return False
         self.at_work = self._announced(plan, stage)
         self.report(plan, self.at_work)
@@ -105,21 +105,25 @@ class Workspace:
 
     def write(self, result: StageResult) -> None:
         """Write a computed stage in one transaction, unless another run has written it in the meantime."""
-        if find(self.store, *result.stage) is not None:
+        if self.has(result.stage):
             return
         for keep in result.counts:
             keep(StoredCounts(self.store))
         with self.store.stage() as connection:
-            if find(self.store, *result.stage) is None:
+            if not self.has(result.stage):
                 clock, number = Stopwatch(), result.write(connection)
                 if result.timing is not None:
                     timing = result.timing.with_more(clock.seconds)
                     self.times.note(connection, result.stage.kind, number, timing)
                     self.took[result.stage] = timing.seconds
 
+    def has(self, stage: StageKey) -> bool:
+        """Return whether the store has a stage."""
+        return find(self.connection, *stage) is not None
+
     def number(self, stage: StageKey) -> int:
         """Return the number of a stage in the store."""
-        number = find(self.store, *stage)
+        number = find(self.connection, *stage)
         if number is None:
             raise NotWritten(stage)
         return number
@@ -137,7 +141,7 @@ class Workspace:
 
     def check(self, plan: Plan) -> None:
         """Raise the first fault in the files of `plan`, before anything of it is written."""
-        if plan.release not in self.checked and find(self.store, "release", plan.release) is None:
+        if plan.release not in self.checked and not self.has(StageKey("release", plan.release)):
             self.inputs.check(plan.scenario, plan.variant.seed, plan.variant.location)
         self.checked.add(plan.release)
 
@@ -185,7 +189,7 @@ class WorkerWorkspace(Workspace):
         """Report that `stage` of `plan` is computed now; return False if there is a result of it."""
         if stage in self._results:
             return False
-        if stage not in self.claimed and find(self.store, *stage) is None:
+        if stage not in self.claimed and not self.has(stage):
             raise NotWritten(stage)
         return super().begin(plan, stage)
 

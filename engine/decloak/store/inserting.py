@@ -4,11 +4,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Protocol
 
 __all__ = [
     "find",
-    "finished",
     "insert",
     "insert_numbered",
     "insert_rows",
@@ -27,18 +25,7 @@ def quoted(name: str) -> str:
 _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker", "measurement", "run", "rule"}
 
 
-class OpenStore(Protocol):
-    """An open store: migrations use this module, so it cannot name the class."""
-
-    connection: sqlite3.Connection
-
-
-def find(store: OpenStore, stage: str, digest: str) -> int | None:
-    """Return the number of the stage with the key `digest` in `store`, or None before it is complete."""
-    return finished(store.connection, stage, digest)
-
-
-def finished(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
+def find(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
     """Return the number of the stage with the key `digest`, or None before it is complete."""
     assert stage in _STAGES
     row = connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
