@@ -102,7 +102,7 @@ class Sent:
         self.tasks: list[tuple[object, ...]] = []
 
     def call(self, function, *arguments):
-        self.tasks.append(arguments)
+        self.tasks.append((function, *arguments))
         return function(*arguments)
 
     def results(self, function, tasks):
@@ -138,7 +138,7 @@ def test_neither_ids_nor_the_store_nor_the_truth_is_sent_with_an_attack(tmp_path
         content = cloudpickle.dumps(task)
         assert b"id of" not in content
         assert b"s.db" not in content
-    attacks = [dict(task[1]) for task in sent.tasks if not isinstance(task[1], Dataset)]
+    attacks = [dict(task[2]) for task in sent.tasks if not isinstance(task[1], Dataset)]
     assert sorted(sorted(values) for values in attacks) == [["distances"], ["distances"], ["transactions"]]
 
 

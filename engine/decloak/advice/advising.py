@@ -41,7 +41,7 @@ from decloak.errors import DecloakError, quote
 from decloak.measure.kernels.estimate.counts import errors_differ
 from decloak.measure.utility import UtilitySettings, errors_of_release
 from decloak.pipeline.inputs import Inputs as RunInputs
-from decloak.pipeline.run import run_document
+from decloak.pipeline.run import run
 from decloak.releases.registry import form_of
 from decloak.scenario.criteria import Accepted, Ranged, accepted, worst_figures
 from decloak.scenario.document import load
@@ -256,7 +256,7 @@ class Bench:
         overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
         document = load(self.scenario, overrides)
         self.inputs = self.inputs or RunInputs(document.folder)
-        done = run_document(document, self.inputs, store=self.store, jobs=self.jobs, controls=False)
+        done = run(document, inputs=self.inputs, store=self.store, jobs=self.jobs, controls=False)
         self.seconds[candidate.kind] = time.process_time() - begun
         form = FORMS.get(candidate.kind, FormName.GENERALISED)
         figures = worst_figures(done.variants[0].figures, form, None if self.everyone else TARGETS)

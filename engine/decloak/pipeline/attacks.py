@@ -13,15 +13,15 @@ from decloak.data.knowledge_levels import Control, KnowledgeLevel, level_name
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.lazy import once
-from decloak.parallel import ClusterError
-from decloak.pipeline import remote
+from decloak.parallel import Cluster, ClusterError
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import PlannedAttack, StageKey
 from decloak.pipeline.workspace import Write
 from decloak.releases.stored import PartedStored
 from decloak.rules.coverage import Confidence, Coverage
 from decloak.rules.load import untrusted_name
-from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
+from decloak.rules.model import Settings
+from decloak.rules.operators.attacker_view import AttackerView, PortableInputs, ReleaseCache
 from decloak.rules.operators.operator import NotRun, Result, Rule, Writer
 from decloak.store import findings
 from decloak.store.assigned import write_probabilities
@@ -199,7 +199,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
         return _Outcome(result, clock.seconds, Confidence.unavailable(IN_PARTS), None)
     try:
         with material.reporting_compilation():
-            result, took = remote.attack_on_cluster(rule, view, settings, material.workspace)
+            result, took = _attack(rule, view, settings, material.workspace.cluster)
             result = result.with_store_ids(rule, database)
             confidence = rule.operator.confidence(rule, result, view, settings)
             # A negative control is no attack, so its coverage is not measured.
@@ -211,6 +211,28 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
         result = NotRun(rule.derives, (), reason, (reason,))
         return _Outcome(result, clock.seconds, Confidence.unavailable(reason), None)
     return _Outcome(result, took, confidence, coverage)
+
+
+def _attack(
+    rule: Rule, view: AttackerView, settings: Settings, cluster: Cluster | None
+) -> tuple[Result, Mapping[str, float]]:
+    """Return what `rule` finds, and how long that took.
+
+    The cluster gets what is published, as values. An attack that asks the store by SQL runs here.
+    """
+    values = None if cluster is None else rule.operator.portable_inputs(rule, view)
+    if cluster is None or values is None:
+        return _timed(rule, view, settings)
+    return cluster.call(_timed_by_values, rule, values, settings)
+
+
+def _timed(rule: Rule, view: AttackerView, settings: Settings) -> tuple[Result, Mapping[str, float]]:
+    clock = Stopwatch()
+    return rule.operator.run(rule, view, settings), clock.seconds
+
+
+def _timed_by_values(rule: Rule, values: PortableInputs, settings: Settings) -> tuple[Result, Mapping[str, float]]:
+    return _timed(rule, AttackerView.from_inputs(values), settings)
 
 
 def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, object]:

@@ -15,15 +15,16 @@ from typing import NamedTuple
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.anonymisers.parts import catalogue
 from decloak.data.assignment import AssignmentList
+from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part, PartedData
 from decloak.data.ordering import sorted_warning
+from decloak.data.rows import RowLabels
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.parallel import tasks_on
-from decloak.pipeline import remote
 from decloak.pipeline.attacks import AttackerViews, run_attack
 from decloak.pipeline.material import Material
-from decloak.pipeline.plan import Plan, PlannedAttack, StageKey
+from decloak.pipeline.plan import Plan, PlannedAttack, StageKey, is_related
 from decloak.pipeline.workspace import StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
 from decloak.store import distance_tables, writing
@@ -125,14 +126,29 @@ class Pipeline:
         return partial(self.form.write, digest=key, prepared=made, original=original)
 
     def _anonymise(self, method: Method) -> NewRelease[StoredContent]:
-        data, seed = self.material.dataset, self.plan.variant.seed
         with self.material.reporting_compilation():
-            made = remote.publish_on_cluster(
-                method, data, seed, self.workspace, (self.plan.original or "", self.plan.release)
-            )
+            made = self._publish(method)
         # The origin names the data and the method. The file of the data may be named after a person.
-        release = replace(made.release, origin=f"{made.method} of {data.origin}")
+        release = replace(made.release, origin=f"{made.method} of {self.material.dataset.origin}")
         return replace(made, release=release, notes=(*self.workspace.inputs.copies(self.scenario.data), *made.notes))
+
+    def _publish(self, method: Method) -> NewRelease[StoredContent]:
+        """Return what `method` makes of the data, on the cluster if there is one. It gets values, never the store."""
+        data, seed, workspace = self.material.dataset, self.plan.variant.seed, self.workspace
+        folder, cluster = workspace.inputs.folder, workspace.cluster
+        if isinstance(data, PartedData):
+            with tasks_on(cluster):
+                path = workspace.store.path.resolve()
+                return method.publish_parts(data, folder, seed, path, self.plan.original or "", self.plan.release)
+        if is_related(method):
+            cluster = None  # the store keeps its counts
+        if cluster is not None and not method.splits_work:
+            content = folder.with_files(method.file_names())
+            if content is not None:
+                records = Dataset(data.rows, RowLabels(len(data.rows)))  # ids may name people
+                return cluster.call(method.publish, records, content, seed)
+        with tasks_on(cluster):
+            return method.publish(data, folder, seed, workspace.counts)
 
     def relatedness(self) -> None:
         """Have the scores of pairs of items in the store, if the scenario relates items."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from decloak.anonymisers.method import Method
 from decloak.data.formats.folder import Folder
 from decloak.data.formats.plain_files import FORMATS
 from decloak.data.knowledge_levels import KnowledgeLevel
@@ -65,9 +66,8 @@ class StageCode:
         method = self._scenario.anonymise
         made_by = _modules_of(method) if method else [type(self._scenario.data).read_release.__module__]
         stored_by = [name for name in imports_of(self._form) if name.startswith("decloak.store")]
-        related = method is not None and any(isinstance(part, Relatedness) for part in method.nested())
-        without = [_KNOWLEDGE, _TABLES, *([] if related else ["decloak.relate"])]
-        return self._of("inputs", "remote", modules=[*made_by, *stored_by], without=without)
+        without = [_KNOWLEDGE, _TABLES, *([] if is_related(method) else ["decloak.relate"])]
+        return self._of("inputs", modules=[*made_by, *stored_by], without=without)
 
     def relatedness(self) -> str:
         """Return the fingerprint of the code that chooses pairs of items, scores them and stores the scores."""
@@ -91,7 +91,7 @@ class StageCode:
         through = [name for step in steps for name in imports_of(step) if not name.startswith("decloak.pipeline")]
         modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
         # A pack of another version is refused: which version it is changes no finding.
-        return self._of("attacks", "remote", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
+        return self._of("attacks", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
 
     def measurement(self, family: Family) -> str:
         """Return the fingerprint of the code that measures one family of figures, and stores them."""
@@ -108,6 +108,11 @@ class StageCode:
         if all(map(_is_ours, (*modules, *self._formats))):
             return found
         return digest([found, sorted({(plugin.package, plugin.version) for plugin in installed()})])
+
+
+def is_related(method: Method | None) -> bool:
+    """Return True if `method` scores pairs of items; the store keeps the counts that it asks for."""
+    return method is not None and any(isinstance(part, Relatedness) for part in method.nested())
 
 
 def _is_ours(module: str) -> bool:

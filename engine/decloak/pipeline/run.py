@@ -36,7 +36,7 @@ from decloak.store.sandbox_guard import one_process
 from decloak.store.writing import write_requests
 from decloak.yaml.tree import Location
 
-__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run", "run_document"]
+__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run"]
 
 
 CONTROL = "control"
@@ -123,7 +123,7 @@ class Run:
 
 @one_process()
 def run(
-    scenario: str | Path | Mapping[str, object],
+    scenario: str | Path | Mapping[str, object] | Document,
     *,
     data: Dataset | None = None,
     store: str | Path = "store.db",
@@ -134,6 +134,8 @@ def run(
     jobs: int = 1,
     memory: int | None = None,
     dask: str | None = None,
+    inputs: Inputs | None = None,
+    controls: bool = True,
 ) -> Run:
     """Run `scenario`, a file or a mapping, with the results in `store`, and return them. decloak reuses stored results.
 
@@ -144,34 +146,13 @@ def run(
     - `jobs`: the number of processes, on Linux and for programs with one thread. Results do not depend on it.
     - `memory`: the memory limit of all processes in bytes.
     - `dask`: the address of a scheduler whose workers run heavy stages. `allow_send` must name another machine.
+    - `inputs`: files in memory. Runs with the same inputs read their files once.
+    - `controls`: False leaves out the negative controls of attacks that learn. They change no other figure.
     """
     if dask is not None:
         check_address(dask, allow_send)
-    document = load(scenario, overrides, data)
-    return run_document(
-        document, Inputs(document.folder), store=store, progress=progress, allow_send=allow_send, only=only, jobs=jobs,
-        memory=memory, dask=dask,
-    )  # fmt: skip
-
-
-@one_process()
-def run_document(
-    document: Document,
-    inputs: Inputs,
-    *,
-    store: str | Path,
-    progress: Progress | None = None,
-    allow_send: Sequence[str] = (),
-    only: str | None = None,
-    jobs: int = 1,
-    memory: int | None = None,
-    dask: str | None = None,
-    controls: bool = True,
-) -> Run:
-    """Run a scenario that was read, as `run` does. Runs with the same `inputs` read their files once.
-
-    Without `controls`, the negative controls of attacks that learn are left out: they change no other figure.
-    """
+    document = scenario if isinstance(scenario, Document) else load(scenario, overrides, data)
+    inputs = inputs or Inputs(document.folder)
     if any(case.scenario.offline for case in document.cases):
         inputs.kept_counts = kept_counts(store)
     planned = selected(plans(document, inputs, controls=controls), only)

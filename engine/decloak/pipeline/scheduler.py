@@ -23,10 +23,9 @@ from decloak.errors import DecloakError, NoRelease, quote
 from decloak.memory import resident_bytes, size_of
 from decloak.parallel import can_fork, cluster_threads
 from decloak.pipeline.pipeline import Pipeline, RunResult
-from decloak.pipeline.plan import Plan, StageKey
+from decloak.pipeline.plan import Plan, StageKey, is_related
 from decloak.pipeline.progress import ProgressReporter
 from decloak.pipeline.workspace import NotWritten, StageResult, WorkerWorkspace, Workspace
-from decloak.relate.relatedness import Relatedness
 from decloak.store.sandbox_guard import forget_processes
 
 __all__ = ["Schedule", "Task", "TaskResult", "run_in_workers", "run_plans"]
@@ -173,7 +172,7 @@ class Schedule:
         of_plans = [[] if workspace.has(StageKey("run", plan.run)) else plan.stages for plan in plans]
         self._missing = [{stage for stage in stages if not workspace.has(stage)} for stages in of_plans]
         ordered = dict.fromkeys(stage for stages in of_plans for stage in stages)
-        lanes = _COUNTING_LANES if any(map(_keeps_counts, plans)) else _LANES
+        lanes = _COUNTING_LANES if any(is_related(plan.scenario.anonymise) for plan in plans) else _LANES
         self._lanes = [deque(stage for stage in ordered if stage.kind in lane) for lane in lanes]
         self._waiting: dict[StageKey, StageResult] = {}
         self._running: list[Task] = []
@@ -253,12 +252,6 @@ class Schedule:
         if isinstance(error, NoRelease):
             return error
         raise error
-
-
-def _keeps_counts(plan: Plan) -> bool:
-    """Return whether making the release counts documents, which the store keeps."""
-    method = plan.scenario.anonymise
-    return method is not None and any(isinstance(part, Relatedness) for part in method.nested())
 
 
 _here = threading.local()
