@@ -8,9 +8,10 @@ from itertools import accumulate, chain, groupby, islice, repeat
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.formats.blocks import Part
 from decloak.data.rows import CodedRows
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers, next_number
+from decloak.store.inserting import insert_numbered, insert_rows, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists, read_object
 from decloak.store.records import write_parts, write_records
+from decloak.store.releases import insert_release
 
 __all__ = ["read_clusters", "write_clusters", "write_totals"]
 
@@ -34,17 +35,11 @@ def write_clusters(
     `parameters` and `notes` describe the making of the release. If its clusters are in files, `parts` is their
     catalogue.
     """
-    dataset = insert(
-        connection, "dataset", digest=digest, kind="published", origin=release.origin, format="disassociated"
-    )
     settings = {"k": release.k, "m": release.m, **parameters}
     if release.cover is not None:
         settings["cover"] = release.cover
-    number = insert(
-        connection, "release",
-        digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings), notes=json.dumps(list(notes)),
-        loss=json.dumps(dict(loss or {})),
-    )  # fmt: skip
+    data = (release.origin, "disassociated")
+    dataset, number = insert_release(connection, digest, data, method, settings, notes, loss)
     items = item_numbers(connection, _names(release))
     begins = accumulate((cluster.size for cluster in release.clusters), initial=next_number(connection, "record"))
     sizes = ((number, position, cluster.size, first)

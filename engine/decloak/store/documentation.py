@@ -99,8 +99,7 @@ def questions() -> tuple[DocumentedQuestion, ...]:
 
 def schema_statements(kind: Literal["TABLE", "VIEW", "INDEX"]) -> list[tuple[str, str]]:
     """Return the statements that make tables, views or indexes, by name, in the order of schema.sql."""
-    matches = re.finditer(rf"^CREATE {kind} (\w+).*?(?=;$)", schema_text(), re.MULTILINE | re.DOTALL)
-    return [(match[1], match[0]) for match in matches]
+    return [(name, sql) for name, (of, sql) in _schema_objects().items() if of == kind.lower()]
 
 
 def schema_tables(words: Mapping[str, str] | None = None) -> tuple[SchemaTable, ...]:

@@ -3,13 +3,15 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from decloak.errors import DecloakError
 from decloak.figures import all_metrics
+from decloak.store.documentation import schema_statements, unwritten_figures, write_figures
 from decloak.store.inserting import quoted
+from decloak.store.seals import seal_new
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -19,17 +21,23 @@ __all__ = ["MIGRATIONS", "Migration"]
 Migration = Callable[["Database"], None]
 
 
-def _change_nothing(database: "Database") -> None:
-    """Leave `database` as it is: step 9 reads stores of every version before it."""
+def _make_table(database: "Database", name: str) -> None:
+    """Make the table `name` of schema.sql in `database`, unless it has one."""
+    database.conn.execute(dict(schema_statements("TABLE"))[name].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+
+
+def _remake_views(database: "Database", names: Iterable[str]) -> None:
+    """Make the views `names` of `database` again, as schema.sql has them now."""
+    views = dict(schema_statements("VIEW"))
+    for name in names:
+        database.conn.execute(f"drop view if exists {name}")
+        database.conn.execute(views[name])
 
 
 def _keep_requests(database: "Database") -> None:
     """Give each request the number of its run in `database`, because their order was not recorded."""
-    from decloak.store.documentation import schema_statements
-
-    connection = database.conn
-    connection.execute(dict(schema_statements("TABLE"))["request"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
-    connection.execute("insert or ignore into request (id, run) select id, id from run")
+    _make_table(database, "request")
+    database.conn.execute("insert or ignore into request (id, run) select id, id from run")
 
 
 def _write_lists(database: "Database") -> None:
@@ -77,19 +85,13 @@ def _make_tables(database: "Database") -> None:
 
     Their views are made again.
     """
-    from decloak.store.documentation import schema_statements
-
-    tables, views = dict(schema_statements("TABLE")), dict(schema_statements("VIEW"))
-    for table, view in (("published_itemset", "published_itemset_item"), ("part", "records_in_files")):
-        database.conn.execute(tables[table].replace("TABLE", "TABLE IF NOT EXISTS", 1))
-        database.conn.execute(f"drop view if exists {view}")
-        database.conn.execute(views[view])
+    _make_table(database, "published_itemset")
+    _make_table(database, "part")
+    _remake_views(database, ("published_itemset_item", "records_in_files"))
 
 
 def _add_tables(database: "Database", kind: str) -> None:
     """Make the missing tables of `database`, and note checksums of the stages of a `kind` that include them."""
-    from decloak.store.seals import seal_new
-
     _make_tables(database)
     database.conn.execute("delete from seal where kind = ?", (kind,))
     seal_new(database.conn)
@@ -97,46 +99,24 @@ def _add_tables(database: "Database", kind: str) -> None:
 
 def _seal_stages(database: "Database") -> None:
     """Rename the figures of `database`, and note checksums of its stages as they are then."""
-    from decloak.store.documentation import schema_statements
-    from decloak.store.seals import seal_new
-
     _rename_figures(database)
     _make_tables(database)  # checksums read them
-    statement = dict(schema_statements("TABLE"))["seal"]
-    database.conn.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    _make_table(database, "seal")
     seal_new(database.conn)
 
 
 def _write_dictionary(database: "Database") -> None:
     """Write the dictionary of figures into `database`, and separate pooled figures from figures of tables."""
-    from decloak.store.documentation import schema_statements, unwritten_figures, write_figures
-
     connection: sqlite3.Connection = database.conn
-    connection.execute(dict(schema_statements("TABLE"))["figure"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
-    for view in ("result", "result_by_table"):
-        connection.execute(f"drop view if exists {view}")
-        connection.execute(dict(schema_statements("VIEW"))[view])
+    _make_table(database, "figure")
+    _remake_views(database, ("result", "result_by_table"))
     if connection.execute("select exists (select 1 from run)").fetchone()[0]:  # a published store has no figures
         write_figures(connection, unwritten_figures(connection, all_metrics()))
 
 
-def _seal_findings(database: "Database") -> None:
-    """Note checksums in `database` that include what rules derived, and those of items and numbers."""
-    from decloak.store.seals import seal_new
-
-    _make_tables(database)  # checksums read them
-    database.conn.execute("delete from seal where kind = 'attack'")
-    seal_new(database.conn)
-
-
 def _answer_questions(database: "Database") -> None:
     """Add the views to `database` that answer the questions of people by names; rename keys of its rule texts."""
-    from decloak.store.documentation import schema_statements
-
-    views = dict(schema_statements("VIEW"))
-    for name in QUESTION_VIEWS:
-        database.conn.execute(f"drop view if exists {name}")
-        database.conn.execute(views[name])
+    _remake_views(database, QUESTION_VIEWS)
     for old, new in RULE_KEYS.items():
         database.conn.execute("update rule set text = replace(text, char(10) || ?, char(10) || ?)", (old, new))
 
@@ -181,9 +161,6 @@ def _rebuild(connection: sqlite3.Connection, table: str, statement: str, now: Se
 
 def _rename_columns(database: "Database") -> None:
     """Rename the columns of `database` that needed quotes; add columns of rules, and the table of criteria."""
-    from decloak.store.documentation import schema_statements
-    from decloak.store.seals import seal_new
-
     connection: sqlite3.Connection = database.conn
     names = "select name, sql from sqlite_master where type = '{}' and (name glob '{}' or name glob '{}')"
     of_rules = connection.execute(names.format("view", "why_*", "start_*")).fetchall()
@@ -201,7 +178,7 @@ def _rename_columns(database: "Database") -> None:
         _rebuild(connection, "rule", tables["rule"], ("id", "digest", "name", "form", "text"))
     for number, form, text in connection.execute("select id, form, text from rule").fetchall():
         _describe_rule(connection, number, _renamed_in_rule(text, form))
-    connection.execute(tables["criterion"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    _make_table(database, "criterion")
     for statement in (*own.values(), *(_renamed_in_view(sql) for _, sql in of_rules)):
         connection.execute(statement)
     connection.execute("delete from seal where kind in ('rule', 'attack')")
@@ -226,10 +203,8 @@ def _describe_rule(connection: sqlite3.Connection, number: int, text: str) -> No
 
 def _keep_times(database: "Database") -> None:
     """Make the table of times in `database`, with the times of releases and attacks that it has in their rows."""
-    from decloak.store.documentation import schema_statements
-
     connection: sqlite3.Connection = database.conn
-    connection.execute(dict(schema_statements("TABLE"))["stage_time"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
+    _make_table(database, "stage_time")
     data = "coalesce(o.original, r.dataset) from release r left join truth_release o on o.release = r.id"
     attacks = "join attack a on a.release = r.id join rule u on u.id = a.rule"
     for kind, row, told, joined in (
@@ -244,12 +219,12 @@ def _keep_times(database: "Database") -> None:
 
 
 MIGRATIONS: Mapping[int, Migration] = {
-    **dict.fromkeys(range(2, 8), _change_nothing),
+    **dict.fromkeys(range(2, 8), lambda _: None),  # step 9 reads stores of every version before it
     8: _keep_requests,
     9: _write_lists,
     10: _seal_stages,
     11: _write_dictionary,
-    12: _seal_findings,
+    12: partial(_add_tables, kind="attack"),
     13: partial(_add_tables, kind="release"),
     14: _answer_questions,
     15: partial(_add_tables, kind="dataset"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from decloak.data.formats.lines import SQLITE, FilePath, location, open_file
 from decloak.errors import DecloakError, quote
 from decloak.files import check_is_file
-from decloak.store.documentation import check_schema, distrust
+from decloak.store.documentation import check_schema, distrust, schema_text
 from decloak.store.migrations import MIGRATIONS, Migration
 from decloak.store.seals import REMEDY, broken_seals, forget_gone, seal_new
 
@@ -263,9 +263,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     _check_place(path)
     if path.exists():
         check_is_file(path)  # SQLite would wait for the other end of a pipe
-    elif not readonly:
-        _make_private(path, path)
-    mode = "ro" if readonly else "rwc"
+    mode = "ro" if readonly else "rw"
     url = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         connection = sqlite3.connect(url, uri=True, isolation_level=None, timeout=PATIENCE)
@@ -284,8 +282,6 @@ def _make_private(path: Path, store: Path) -> None:
 
     `store` is the file that errors name.
     """
-    if path.exists():
-        return
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
@@ -305,8 +301,6 @@ def _version(connection: sqlite3.Connection, path: Path) -> int | None:
 
 
 def _create(store: Store, version: int) -> None:
-    from decloak.store.documentation import schema_text
-
     # One script, so one transaction: a store is there whole or not at all. executescript commits what is
     # open before it starts, so the script brings its own begin.
     try:

@@ -46,17 +46,8 @@ def write_release(
 
     If the records are in files, `parts` is their catalogue.
     """
-    dataset = insert(connection, "dataset", digest=digest, kind="published", origin=data.origin, format="published")
-    release = insert(
-        connection,
-        "release",
-        digest=digest,
-        dataset=dataset,
-        method=method,
-        parameters=json.dumps(parameters),
-        hierarchy=hierarchy,
-        loss=json.dumps(loss or {}),
-        notes=json.dumps(list(notes)),
+    dataset, release = insert_release(
+        connection, digest, (data.origin, "published"), method, parameters, notes, loss, hierarchy
     )
     generalised = _write_generalised(connection, release, data)
     items = item_numbers(connection, [element for element in by_frequency(data.rows) if isinstance(element, str)])
@@ -67,6 +58,30 @@ def write_release(
     write_records(connection, dataset, data.rows, data.labels, number)
     write_parts(connection, dataset, parts)
     return release
+
+
+def insert_release(
+    connection: sqlite3.Connection,
+    digest: str,
+    data: tuple[str, str],
+    method: str,
+    parameters: Mapping[str, object],
+    notes: Sequence[str],
+    loss: Mapping[str, object] | None,
+    hierarchy: int | None = None,
+) -> tuple[int, int]:
+    """Insert the rows of a data set and of its release, and return the numbers of both.
+
+    `data` are the origin and the format of the data set.
+    """
+    origin, form = data
+    dataset = insert(connection, "dataset", digest=digest, kind="published", origin=origin, format=form)
+    release = insert(
+        connection, "release",
+        digest=digest, dataset=dataset, method=method, parameters=json.dumps(parameters), hierarchy=hierarchy,
+        loss=json.dumps(loss or {}), notes=json.dumps(list(notes)),
+    )  # fmt: skip
+    return dataset, release
 
 
 def _write_generalised(connection: sqlite3.Connection, release: int, data: Published) -> dict[frozenset[str], int]:
@@ -141,15 +156,8 @@ def write_itemset_table(
 
     `digest` is the key of the stage. `method`, `parameters`, `notes` and `loss` describe the release.
     """
-    dataset = insert(
-        connection, "dataset", digest=digest, kind="published", origin=table.origin, format=str(table.form)
-    )
     settings = {"k": table.k, "m": table.m, **parameters}
-    release = insert(
-        connection, "release",
-        digest=digest, dataset=dataset, method=method, parameters=json.dumps(settings), notes=json.dumps(list(notes)),
-        loss=json.dumps(dict(loss)),
-    )  # fmt: skip
+    _, release = insert_release(connection, digest, (table.origin, str(table.form)), method, settings, notes, loss)
     items = item_numbers(connection, (item for itemset in table.itemsets for item in itemset))
     lists = json_lists([[], *([items[item] for item in itemset] for itemset in table.itemsets)])
     rows = zip(range(len(lists)), lists, (table.records, *table.supports), strict=True)

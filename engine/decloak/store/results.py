@@ -87,10 +87,7 @@ def holds_originals(path: Path) -> bool:
 def list_runs(connection: sqlite3.Connection) -> list[RunRow]:
     """List every run, the newest last."""
     return connection.execute(
-        "select r.id, r.scenario, r.variant, r.repetition, r.started, group_concat(a.label, ', ' order by a.position) "
-        "from run r left join run_attack a on a.run = r.id group by r.id order by r.id"
-        if sqlite3.sqlite_version_info >= (3, 44)
-        else "select r.id, r.scenario, r.variant, r.repetition, r.started, (select group_concat(label, ', ') from "
+        "select r.id, r.scenario, r.variant, r.repetition, r.started, (select group_concat(label, ', ') from "
         "(select label from run_attack where run = r.id order by position)) from run r order by r.id"
     ).fetchall()
 

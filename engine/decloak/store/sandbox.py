@@ -30,7 +30,6 @@ __all__ = [
     "THIS_ROUND",
     "Derived",
     "Sandbox",
-    "attackers_file",
     "derive",
     "explained",
     "fixpoint",
@@ -96,7 +95,9 @@ class Sandbox:
     @classmethod
     def of(cls, path: str | Path, relations: Iterable[str]) -> "Sandbox":
         """Open a file that is an attacker's database; the rule may read these relations of it."""
-        return cls(attackers_file(path), relations)
+        # Meanwhile no process writes to it: SQLite need not lock it.
+        url = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+        return cls(sqlite3.connect(url, uri=True, isolation_level=None), relations)
 
     @classmethod
     def empty(cls, relations: Mapping[str, Sequence[str]]) -> "Sandbox":
@@ -287,11 +288,6 @@ class Sandbox:
     def _refuse(self, reason: str) -> int:
         self._refusal = self._refusal or reason
         return sqlite3.SQLITE_DENY
-
-
-def attackers_file(path: str | Path) -> sqlite3.Connection:
-    """Open a file that is an attacker's database for reading; meanwhile no process writes to it."""
-    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
 def _names_in(connection: sqlite3.Connection) -> frozenset[str]:

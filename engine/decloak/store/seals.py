@@ -13,6 +13,7 @@ from functools import cache
 from itertools import repeat
 
 from decloak.errors import DecloakError
+from decloak.store.documentation import schema_text
 from decloak.store.inserting import quoted
 
 __all__ = ["REMEDY", "broken_seals", "forget_gone", "seal_new", "stage_tables"]
@@ -32,8 +33,6 @@ Chains = Mapping[str, Sequence[str]]
 @cache
 def stage_tables() -> Chains:
     """Return the queries that read all rows of a stage, by the table of the stage, as the schema relates the tables."""
-    from decloak.store.documentation import schema_text
-
     connection = sqlite3.connect(":memory:")
     connection.executescript(schema_text())
     tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table' order by 1")]
