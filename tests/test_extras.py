@@ -10,11 +10,11 @@ import pytest
 
 from decloak import extras
 from decloak.anonymisers.kernels.counting import counter
+from decloak.commands.serve import site
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.frames import make_frame
 from decloak.data.text import phrases
 from decloak.errors import DecloakError
-from decloak.library.serving import site
 from decloak.pipeline.cluster import DaskCluster
 from decloak.relate import word_vectors, wordnet_similarity
 from decloak.report import charts, page

@@ -68,17 +68,13 @@ def graph_command(
     from decloak.store.opening import connect_readonly
 
     known = _known(knows)
-    one_part = any(part is not None for part in (cluster, finding, known))
-    if one_part and around is not None:
-        raise DecloakError("a graph shows one part", hint="give one of --around, --cluster, --finding and --knows")
-    if one_part:
+    if around is None:
         graph = inspecting.graph(store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=run)
+    elif any(part is not None for part in (cluster, finding, known)):
+        raise DecloakError("a graph shows one part", hint="give one of --around, --cluster, --finding and --knows")
     else:
         with closing(connect_readonly(store)) as connection:
-            if around is None:
-                graph = graphs.whole(connection, originals)
-            else:
-                graph = graphs.around(connection, around, hops, originals)
+            graph = graphs.around(connection, around, hops, originals)
     text = graphs.serialise(graph, form)
     if originals:
         say(f"note: {graphs.WITH_ORIGINALS}", err=True)

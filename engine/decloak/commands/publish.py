@@ -8,8 +8,6 @@ import click
 
 from decloak.commands.options import store_option, tell_runs
 from decloak.data.formats.lines import location
-from decloak.data.formats.writing import check_new
-from decloak.errors import DecloakError
 from decloak.report.terminal import say
 
 if TYPE_CHECKING:
@@ -41,28 +39,17 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     decloak gives the records new numbers and an order that depends on the published content alone. Before FILE appears,
     decloak reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
     """
-    from decloak.data.formats.manifest_file import manifest_path
-    from decloak.releases.file_formats import codebook_path
     from decloak.releases.form import Publishing
     from decloak.releases.publishing import publish_release
     from decloak.store import results
     from decloak.store.opening import connect_readonly
 
-    codebook = codebook_path(file) if file.suffix.lower() == ".csv" else None
-    paths = [path for path in (file, cut, codebook, manifest_path(file)) if path is not None]
-    for path in paths:
-        check_new(path)
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise DecloakError("the release and its labels go to the same file", str(cut), "choose another name for one")
     with closing(connect_readonly(store)) as connection:
         release = results.find_release(connection, run)
         handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
-        of_run = (
-            []
-            if run.startswith("release:")
-            else [*_one_of_several(connection, run), *_warn_of_held_out_records(connection, run)]
-        )
+        of_run = []
         if not run.startswith("release:"):
+            of_run = [*_one_of_several(connection, run), *_warn_of_held_out_records(connection, run)]
             tell_runs(connection, run)
     for warning in (*handed_out.warnings, *of_run):
         say(warning if warning.startswith("WARNING:") else f"note: {warning}", err=True)

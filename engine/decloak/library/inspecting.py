@@ -6,9 +6,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decloak.data.formats.lines import location
-from decloak.data.formats.manifest_file import manifest_path
-from decloak.data.formats.writing import check_new
 from decloak.data.representation import Table
 from decloak.errors import DecloakError, quote
 from decloak.library.results import Run
@@ -32,11 +29,14 @@ Stored = Run | str | Path
 """The results of a run, or the path of a store."""
 
 
+def _store_of(run: Stored) -> str | Path:
+    return run.store if isinstance(run, Run) else run
+
+
 @contextmanager
 def _found(run: Stored, variant: str | int | None) -> Iterator[tuple[sqlite3.Connection, int]]:
     """Open the store of `run`; yield it and the number of the run of `variant`, the last one of a whole store."""
-    store = run.store if isinstance(run, Run) else run
-    with closing(connect_readonly(store)) as connection:
+    with closing(connect_readonly(_store_of(run))) as connection:
         if isinstance(run, Run):
             yield connection, run.number(variant)
         else:
@@ -62,16 +62,9 @@ def publish(
     Before the file appears, decloak reads it back and compares it with the original data. If the file leads to them,
     decloak writes nothing.
     """
-    path, labels = Path(file), None if cut is None else Path(cut)
-    paths = [one for one in (path, labels, manifest_path(path)) if one is not None]
-    for one in paths:
-        check_new(one)
-    if len({one.resolve() for one in paths}) < len(paths):
-        message = "the release and its labels go to the same file"
-        raise DecloakError(message, location(paths[1]), "choose another name for one")
+    wish = Publishing(original_ids, text, None if cut is None else Path(cut))
     with _found(run, variant) as (connection, number):
-        release = results.release_of(connection, number)
-        return publish_release(connection, release, path, Publishing(original_ids, text, labels))
+        return publish_release(connection, results.release_of(connection, number), Path(file), wish)
 
 
 def compare(run: Stored, *variants: str | int) -> Table:
@@ -80,13 +73,12 @@ def compare(run: Stored, *variants: str | int) -> Table:
     `run` are results, or a store. Without `variants`, all variants of the results are compared. A change has a 95%
     interval over the repetitions with equal seeds.
     """
-    store = run.store if isinstance(run, Run) else run
     names = [str(name) for name in variants]
     if not names and isinstance(run, Run):
         names = list(dict.fromkeys(ran.name for ran in run.variants))
     if len(names) < 2:
         raise DecloakError("one run is nothing to compare", hint="name two or more variants")
-    with closing(connect_readonly(store)) as connection:
+    with closing(connect_readonly(_store_of(run))) as connection:
         numbers = [results.find_run(connection, name) for name in names]
         study = Study.of(connection, compared_runs(connection, list(zip(names, names, numbers, strict=True))))
         comparison, cards = RunComparison(study), exposure_cards(connection, study)
@@ -152,12 +144,13 @@ def graph(
     if len(parts) > 1 or (parts and originals):
         message = "a graph shows one part, or everything, with or without the originals"
         raise DecloakError(message, hint="give one of cluster, finding, knows and originals")
+    if not parts:
+        with closing(connect_readonly(_store_of(run))) as connection:
+            return graphs.make_writable(graphs.whole(connection, originals))
     with _found(run, variant) as (connection, number):
         if finding is not None:
             return graphs.make_writable(graph_of_finding(connection, number, finding))
         release = results.release_of(connection, number)
         if cluster is not None:
             return graphs.make_writable(graphs.cluster(connection, release, cluster))
-        if knows is not None:
-            return graphs.make_writable(graphs.candidates(connection, release, knows))
-        return graphs.make_writable(graphs.whole(connection, originals))
+        return graphs.make_writable(graphs.candidates(connection, release, knows or {}))

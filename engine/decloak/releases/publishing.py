@@ -20,7 +20,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import join, records
 from decloak.data.formats.lines import location, read_lines
 from decloak.data.formats.manifest_file import Manifest, digest_of_file, manifest_path
-from decloak.data.formats.writing import atomic_paths, report_write_errors, write_lines
+from decloak.data.formats.writing import atomic_paths, check_new, report_write_errors, write_lines
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.ordering import RECORDED
 from decloak.errors import DecloakError, at_location, quote
@@ -62,6 +62,7 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
 
     `connection` reads the store, and `wish` has the options. Raise an error if a file would reveal too much.
     """
+    _check_goals(file, wish.cut)
     form = form_of(connection, number)
     held: StoredRelease = form.load(connection, number)
     if isinstance(held, PartedStored):
@@ -99,6 +100,17 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         for link in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
             raise DecloakError(f"not published: {link.message}", hint=link.remedy)
     return PublishedFiles(tuple(goals), manifest.warnings)
+
+
+def _check_goals(file: Path, cut: Path | None) -> None:
+    """Raise an error if a file of the release is there already, or if two of them are one."""
+    codebook = codebook_path(file) if file.suffix.lower() == ".csv" else None
+    goals = [path for path in (file, cut, codebook, manifest_path(file)) if path is not None]
+    for path in goals:
+        check_new(path)
+    if len({path.resolve() for path in goals}) < len(goals):
+        message = "the release and its labels go to the same file"
+        raise DecloakError(message, location(cut or file), "choose another name for one")
 
 
 def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publishing) -> PublishedFiles:

@@ -13,9 +13,9 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 import decloak
+from decloak.commands.serve import TIME_LIMIT, VIEWS, listen, metadata, published_copy
 from decloak.data.generators.clinic import generate
 from decloak.errors import DecloakError
-from decloak.library.serving import TIME_LIMIT, VIEWS, listen, metadata, published_copy
 from decloak.store.documentation import questions, schema_tables
 
 CANARY = "secret canary"
