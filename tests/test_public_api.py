@@ -1,5 +1,6 @@
 """The names that other people's code imports: few, documented, with the signatures they were promised."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -70,6 +71,11 @@ def test_every_module_says_what_it_is_and_what_it_gives(name):
     assert module.__doc__
     for one in getattr(module, "__all__", ()):
         assert hasattr(module, one), one
+    # Names without an underscore are what a module gives, so nobody takes another one.
+    text = Path(str(module.__file__)).read_text(encoding="utf-8")
+    imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    taken = [one.name for node in imported if str(node.module).startswith("decloak") for one in node.names]
+    assert not [one for one in taken if one.startswith("_") and one != "__version__"]
 
 
 def parameters(function) -> dict[str, object]:

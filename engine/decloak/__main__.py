@@ -5,8 +5,6 @@ import sys
 
 from decloak.ending import EXIT_INTERRUPTED, ignore, listen
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Install the signal handlers before anything heavy is imported, then run the command line."""

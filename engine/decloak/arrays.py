@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Ints", "Mask", "NumberArray", "PairTable"]
-
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]

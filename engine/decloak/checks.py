@@ -9,8 +9,6 @@ import numpy as np
 from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 
-__all__ = ["check_enough", "check_feasible", "check_km", "check_whole", "longest"]
-
 
 def check_km(k: int, m: int) -> None:
     """Raise an error unless `k` and `m` are integers of at least 1."""

@@ -15,18 +15,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 
-__all__ = [
-    "IN_CLUSTERS",
-    "IN_TABLES",
-    "Case",
-    "Damage",
-    "break_utility",
-    "disguise_sensitive",
-    "reveal_sensitive",
-    "show_member",
-    "show_suppressed",
-]
-
 Row = TypeVar("Row")
 Option = TypeVar("Option")
 RARE = "rare"

@@ -5,8 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Config", "JsonObject", "digest"]
-
 Config = Mapping[str, Any]
 """Settings by key, of any depth, as YAML and JSON have them."""
 JsonObject = dict[str, Any]

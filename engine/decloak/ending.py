@@ -15,8 +15,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType
 
-__all__ = ["EXIT_INTERRUPTED", "check", "forget", "ignore", "listen", "listening", "request"]
-
 EXIT_INTERRUPTED = 130
 AGAIN = 0.02
 """Seconds until an exception that was dropped, or could not be raised, is raised again."""

@@ -5,19 +5,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = [
-    "MARKS",
-    "DecloakError",
-    "Faults",
-    "NoRelease",
-    "at_location",
-    "escape_control",
-    "no_release",
-    "quote",
-    "quote_some",
-    "suggest",
-]
-
 _MARKS = (
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\ud800-\uf8ff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["install", "packages_of"]
-
 _PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 """The declaration of the packages in a checkout."""
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w.-]+)['"]""")

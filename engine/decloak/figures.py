@@ -10,24 +10,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = [
-    "COUNT",
-    "DICTIONARY",
-    "GAIN",
-    "MOST_KNOWN",
-    "REAL",
-    "RENAMED",
-    "SHARE",
-    "SIGNED",
-    "WAYS",
-    "Bounds",
-    "Direction",
-    "Metric",
-    "all_metrics",
-    "metrics_of",
-    "new_name",
-]
-
 
 class Bounds(NamedTuple):
     """The smallest and the largest possible value of a figure; None if there is no such bound."""

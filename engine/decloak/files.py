@@ -14,8 +14,6 @@ from pathlib import Path
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["bundled", "check_is_file", "file_to_read"]
-
 
 def bundled(kind: str) -> Traversable:
     """Return the folder `kind`, `rules` or `scenarios`, of an installed wheel or of a checkout."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Call", "Name", "Number", "Operation", "Percent", "Share", "Term", "children", "names_read", "parse", "walk"]
-
 LONGEST = 1_000
 """Largest number of characters of a formula: it bounds the nesting that Python's parser must handle."""
 

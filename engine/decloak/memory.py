@@ -5,8 +5,6 @@ from pathlib import Path
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["data_bytes", "read_size", "resident_bytes", "size_of"]
-
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST = 64 << 20
 """Less than this nothing can be done with."""

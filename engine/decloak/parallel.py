@@ -17,11 +17,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from decloak import ending
 from decloak.errors import DecloakError
 
-__all__ = [
-    "Cluster", "ClusterError", "Workers", "can_fork", "cluster_threads", "cores", "map_tasks", "merge_tasks",
-    "tasks_on", "using", "workers",
-]  # fmt: skip
-
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 

@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeVar
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Plugin", "installed", "plugin_at_fault", "with_plugins"]
-
 PREFIX = "decloak."
 """The start of the groups of entry points. The rest is the name of a registry."""
 

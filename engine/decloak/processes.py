@@ -17,8 +17,6 @@ from decloak.errors import DecloakError
 from decloak.memory import data_bytes
 from decloak.parallel import Result, can_fork, using
 
-__all__ = ["ForkedProcesses", "forked_processes", "local_pool"]
-
 PATIENCE = 3.0
 """Seconds that a process has to end, and to end the processes that it has started."""
 _DIE_WITH_PARENT = 1

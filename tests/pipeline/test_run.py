@@ -18,7 +18,7 @@ import decloak
 from conftest import DISTANCES, MEMBERS, ORIGINALS, ROOT
 from decloak.errors import DecloakError
 from decloak.measure.registry import metrics_by_key
-from decloak.pipeline.run import Progress
+from decloak.pipeline.progress import Progress
 from decloak.report import attack_table
 from decloak.store.documentation import schema_tables
 from decloak.store.opening import connect_readonly
@@ -267,7 +267,7 @@ def test_a_run_with_variants_killed_at_any_stage_goes_on(example, tmp_path):
 
 def test_a_process_that_is_killed_leaves_a_store_that_goes_on(example, tmp_path):
     script = (
-        "import os, sys, decloak\nfrom decloak.pipeline.run import Progress\n"
+        "import os, sys, decloak\nfrom decloak.pipeline.progress import Progress\n"
         "class Fatal(Progress):\n    def stage(self, name):\n        if name.startswith('measurement'): os._exit(9)\n"
         "decloak.run(sys.argv[1], store=sys.argv[2], progress=Fatal())\n"
     )

@@ -1,8 +1,8 @@
 """The items that an attack eliminated, read from the store row by row."""
 
 from decloak.store.eliminations import read_eliminations
+from decloak.store.inserting import quoted
 from decloak.store.relations import ELIMINATION_COLUMNS
-from decloak.store.sandbox import quoted
 
 
 def eliminated_items(connection, attack, derives):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from decloak.advice.candidates import Candidate
     from decloak.advice.screen import Advice
 
-__all__ = ["advise_command"]
-
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 

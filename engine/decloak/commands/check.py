@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from decloak.counting.guarantees import AnyGuarantee, FirstViolations, Row
     from decloak.releases.file_formats import ReleaseOfFile
 
-__all__ = ["check_command"]
-
-
 KINDS = ("release (a release file)", "store (that publish wrote)", "published", *FORMATS)
 
 

@@ -15,8 +15,6 @@ from decloak.errors import DecloakError
 from decloak.report.ci import Expected, annotation, junit, markdown, sarif
 from decloak.report.terminal import say
 
-__all__ = ["ci_options", "write_ci"]
-
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable that names the file which a build server shows as the summary of a step."""
 

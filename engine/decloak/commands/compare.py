@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from decloak.measure.kernels.statistics import Interval
     from decloak.report.compare.runs import FigureChange, RunComparison
 
-__all__ = ["compare_command"]
-
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")

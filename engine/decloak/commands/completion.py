@@ -5,8 +5,6 @@ from click.shell_completion import get_completion_class
 
 from decloak.report.terminal import say_data
 
-__all__ = ["completion_command"]
-
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

@@ -19,8 +19,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     from decloak.relate.corpus_index import BuildProgress, Corpus
 
-__all__ = ["corpus_command"]
-
 index_argument = click.argument("index", type=click.Path(path_type=Path))
 
 

@@ -19,8 +19,6 @@ from decloak.store.opening import connect_readonly
 if TYPE_CHECKING:
     from decloak.rules.operators.operator import Explanation
 
-__all__ = ["explain_command"]
-
 FINDING_COLUMNS = ("attack", "finding", "because")
 
 

@@ -13,8 +13,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     from decloak.report.gallery import Entry, FigureOutcome
 
-__all__ = ["gallery_command"]
-
 
 @click.command("gallery")
 @click.argument("names", nargs=-1, metavar="[FIGURE]...")

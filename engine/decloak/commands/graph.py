@@ -11,8 +11,6 @@ from decloak.data.formats.writing import write_text
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say, say_data
 
-__all__ = ["graph_command"]
-
 
 @click.command("graph")
 @store_option

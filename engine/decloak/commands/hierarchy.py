@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
     from decloak.data.hierarchy import Hierarchy
 
-__all__ = ["hierarchy_command"]
-
 
 @click.command("hierarchy")
 @click.argument("file", type=click.Path(path_type=Path))

@@ -27,8 +27,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     from decloak.data.dataset import Dataset
 
-__all__ = ["import_command"]
-
 
 class _Importable(NamedTuple):
     """A line of help on a format, and the options that it may be given with."""

@@ -15,9 +15,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     from decloak.data.formats.look import Look
 
-__all__ = ["init_command"]
-
-
 RELATE = """\
 # The attacker learns how items are related from the release, which shows every item that an attack needs. An attacker
 # with counts of documents, a corpus, word vectors or a sample knows more: see docs/how-to/measure-relatedness.md. Read

@@ -17,8 +17,6 @@ from decloak.report.terminal import say, say_data
 if TYPE_CHECKING:
     from decloak.data.formats.look import Look
 
-__all__ = ["look_command"]
-
 LONGEST = 8
 """Items of a record that are shown."""
 WORDS = ("text", "searchlog")

@@ -26,26 +26,6 @@ if TYPE_CHECKING:
     from decloak.data.formats.look import Reading
 
 
-__all__ = [
-    "EXIT_EXPECTATION",
-    "EXIT_INPUT",
-    "HEADED",
-    "flags",
-    "form_option",
-    "listed_choices",
-    "look_reading",
-    "plain_options",
-    "progress_bar",
-    "read_plain",
-    "reading_of",
-    "reading_options",
-    "send_option",
-    "store_option",
-    "tell_runs",
-    "told_of_originals",
-]
-
-
 EXIT_INPUT = 2
 """The exit code of invalid input."""
 EXIT_EXPECTATION = 3

@@ -9,8 +9,6 @@ from decloak.commands.options import store_option, tell_runs
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say
 
-__all__ = ["plot_command"]
-
 KINDS = (".svg", ".png", ".pdf")
 
 

@@ -6,8 +6,6 @@ from decloak.commands.options import form_option
 from decloak.plugins import installed
 from decloak.report.table import emit
 
-__all__ = ["plugins_command"]
-
 
 @click.command("plugins")
 @form_option

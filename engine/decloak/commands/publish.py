@@ -13,8 +13,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["publish_command"]
-
 
 @click.command("publish")
 @click.argument("run")

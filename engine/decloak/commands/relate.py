@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from decloak.relate.judgements import Agreement, Correlation, Judgements
     from decloak.relate.registry import Relate
 
-__all__ = ["relate_command"]
-
 MEASURES = {
     "corpus": ("ngd", "corpus", "file"),
     "counts": ("ngd", "counts", "file"),

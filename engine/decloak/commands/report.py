@@ -11,8 +11,6 @@ from decloak.data.formats.lines import location
 from decloak.errors import DecloakError
 from decloak.report.terminal import say
 
-__all__ = ["report_command"]
-
 
 @click.command("report")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")

@@ -22,8 +22,6 @@ from decloak.report.terminal import say
 from decloak.report.verdict_lines import Account
 from decloak.report.wording import WIDTH, filled
 
-__all__ = ["print_cards", "print_comparison", "print_pairs"]
-
 
 def print_cards(account: Account, missing: Mapping[str, str] | None = None, *, costs: bool = False) -> None:
     """Print the people exposed: by one variant, or by all in one table, and those over data sets below.

@@ -9,8 +9,6 @@ from decloak.errors import DecloakError
 from decloak.report.table import emit
 from decloak.report.terminal import say
 
-__all__ = ["rules_command"]
-
 
 @click.command("rules")
 @click.argument("name", required=False)

@@ -32,12 +32,10 @@ from decloak.report.wording import WIDTH, filled
 if TYPE_CHECKING:
     from decloak.pipeline.dry_run import DryRun, Estimate
     from decloak.pipeline.permission import OutgoingRequest
-    from decloak.pipeline.run import Missing, Progress, Run, RunVariant, Verdict
+    from decloak.pipeline.progress import Progress, RunVariant
+    from decloak.pipeline.run import Missing, Run, Verdict
     from decloak.report.compare.runs import Comparison
     from decloak.report.verdict_lines import Account
-
-
-__all__ = ["run_command", "set_option"]
 
 
 FIRST = 3

@@ -10,8 +10,6 @@ from decloak.report.table import emit
 from decloak.store import results
 from decloak.store.opening import connect_readonly
 
-__all__ = ["runs_command"]
-
 
 @click.command("runs")
 @store_option

@@ -13,8 +13,6 @@ from decloak.report.terminal import say
 if TYPE_CHECKING:
     from decloak.store.documentation import SchemaTable
 
-__all__ = ["schema_command"]
-
 
 @click.command("schema")
 @click.argument("names", nargs=-1, metavar="[TABLE]...")

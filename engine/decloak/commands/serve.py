@@ -22,11 +22,9 @@ from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.report.terminal import say
 from decloak.store.documentation import questions, schema_tables
+from decloak.store.inserting import quoted
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, last_requests
-from decloak.store.sandbox import quoted
-
-__all__ = ["Gate", "listen", "metadata", "published_copy", "serve_command", "site"]
 
 NAME = "store"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -27,9 +27,6 @@ from decloak.store import results
 from decloak.store.opening import connect_readonly
 from decloak.store.results import PooledFigure, chosen_runs
 
-__all__ = ["show_command"]
-
-
 HELP = f"""\
 Show all figures of RUN: a number, the name of a variant, or last.
 

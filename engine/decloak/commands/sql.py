@@ -7,8 +7,6 @@ import click
 from decloak.commands.options import form_option, store_option
 from decloak.report.table import emit
 
-__all__ = ["sql_command"]
-
 
 @click.command("sql")
 @click.argument("query")

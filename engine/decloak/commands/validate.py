@@ -9,8 +9,6 @@ from decloak.data.repeats import WARNING
 from decloak.errors import quote
 from decloak.report.terminal import say
 
-__all__ = ["validate_command"]
-
 
 @click.command("validate")
 @click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))

@@ -36,8 +36,6 @@ from decloak.errors import DecloakError, at_location, escape_control
 from decloak.releases.file_formats import ReleaseOfFile, read_release
 from decloak.store.opening import is_store
 
-__all__ = ["Check", "check", "fitting_guarantee", "read_any_release", "release_of"]
-
 Warn = Callable[[str], None]
 """A function that receives a line for each warning."""
 STORE_KIND = "store"

@@ -23,8 +23,6 @@ from decloak.store.opening import connect_readonly
 if TYPE_CHECKING:
     from decloak.store.graph import Graph
 
-__all__ = ["compare", "explain", "graph", "publish"]
-
 Stored = Run | str | Path
 """The results of a run, or the path of a store."""
 

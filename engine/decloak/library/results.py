@@ -21,8 +21,6 @@ from decloak.scenario.plots import ATTACK
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, read_runs
 
-__all__ = ["Plot", "Run", "Verdict"]
-
 FIGURE = ("attack", "knows", "figure", "title", "unit", "value", "low", "high", "n", "part", "of", "baseline")
 """The columns of a figure in a frame."""
 EXPOSED = (

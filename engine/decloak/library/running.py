@@ -32,8 +32,6 @@ from decloak.yaml.source import read_source
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["attack", "evaluate", "run"]
-
 
 def run(
     scenario: str | Path | Mapping[str, object] | Scenario,

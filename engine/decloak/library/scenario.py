@@ -12,8 +12,6 @@ from decloak.scenario.document import load
 from decloak.scenario.model import scenario_schema
 from decloak.yaml.source import read_source
 
-__all__ = ["Scenario"]
-
 Schema = Mapping[str, Any]
 
 

@@ -29,9 +29,6 @@ from decloak.store.attackers_database import AttackersDatabase, Earlier
 from decloak.store.relations import RELATIONS, Scope
 from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 
-__all__ = ["AttackerViews", "MadeAttack", "run_attack"]
-
-
 COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
 """The relations that rules may read, with their columns."""
 IN_PARTS = "no attack ran: attacks read all records, and these are in files"

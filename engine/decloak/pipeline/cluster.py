@@ -25,9 +25,6 @@ from decloak.plugins import installed
 from decloak.relate.sending import check_resolved_addresses, is_host_allowed
 from decloak.version import __version__
 
-__all__ = ["DaskCluster", "check_address", "cluster_at"]
-
-
 PATIENCE = 10
 """Seconds to wait for a scheduler, and for its first worker."""
 SAME = ("numpy", "scipy")

@@ -17,8 +17,6 @@ from decloak.store.inserting import find
 from decloak.store.opening import connect_readonly
 from decloak.store.timing import KnownTimes, dataset_number
 
-__all__ = ["DryRun", "Estimate", "StageCount", "dry_run"]
-
 _LONG = {"release", "relatedness", "attack", "measurement"}
 """The kinds of stages that can take long."""
 Expected = Callable[[str, str, Plan], float | None]

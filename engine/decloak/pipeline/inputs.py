@@ -22,8 +22,6 @@ from decloak.scenario.model import Scenario
 from decloak.scenario.originals import DataPart
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["Inputs"]
-
 
 @dataclass
 class Inputs:

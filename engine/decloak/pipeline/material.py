@@ -18,8 +18,6 @@ from decloak.store.reading import read_dataset
 from decloak.store.records import dataset_of
 from decloak.store.relations import Scope
 
-__all__ = ["Material"]
-
 
 class Material:
     """The data, the release and the distances of one plan.

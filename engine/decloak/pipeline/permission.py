@@ -16,16 +16,6 @@ from decloak.relate.sending import is_host_allowed
 from decloak.rules.model import is_path
 from decloak.scenario.model import Scenario
 
-__all__ = [
-    "IsStored",
-    "NamedFile",
-    "OutgoingRequest",
-    "allowed_hosts",
-    "named_files",
-    "outgoing_requests",
-    "outside_notes",
-]
-
 
 class NamedFile(NamedTuple):
     """A file as a scenario calls it, and where it lies when that is outside the scenario's folder."""

@@ -30,8 +30,6 @@ from decloak.releases.stored import StoredRelease
 from decloak.store import distance_tables, writing
 from decloak.store.timing import Timing
 
-__all__ = ["Pipeline", "RunResult"]
-
 
 class RunResult(NamedTuple):
     """The number of a run in the store, and whether anything had to be computed for it."""

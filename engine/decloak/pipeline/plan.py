@@ -28,9 +28,6 @@ from decloak.scenario.sections import Attack
 from decloak.scenario.variant import Variant
 from decloak.yaml.section import ConfigSection
 
-__all__ = ["Plan", "PlannedAttack", "StageKey", "attack_settings", "knowledge_levels_of", "open_bounds", "plan"]
-
-
 _REGISTRIES = tuple(
     f"decloak.{folder}.registry" for folder in ("anonymisers", "measure", "relate", "releases", "rules.operators")
 )

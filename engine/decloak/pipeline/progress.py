@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from decloak.pipeline.plan import Plan
 from decloak.store.results import PooledFigure
 
-__all__ = ["EXPECTED", "Progress", "ProgressReporter", "RunVariant", "duration"]
-
 EXPECTED = ", expected to take "
 """The words between the title of a long stage and its estimated time."""
 

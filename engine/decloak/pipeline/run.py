@@ -36,9 +36,6 @@ from decloak.store.sandbox_guard import one_process
 from decloak.store.writing import write_requests
 from decloak.yaml.tree import Location
 
-__all__ = ["Measure", "Missing", "Progress", "Run", "RunVariant", "Verdict", "over_repetitions", "run"]
-
-
 CONTROL = "control"
 """The knowledge level of a negative control, which is no attack."""
 

@@ -28,9 +28,6 @@ from decloak.pipeline.progress import ProgressReporter
 from decloak.pipeline.workspace import NotWritten, StageResult, WorkerWorkspace, Workspace
 from decloak.store.sandbox_guard import forget_processes
 
-__all__ = ["Schedule", "Task", "TaskResult", "run_in_workers", "run_plans"]
-
-
 OFTEN = 0.1
 """Seconds between two looks at the progress of workers, and at requests to end."""
 PROCESS, OCCURRENCE = 60 << 20, 120

@@ -25,8 +25,6 @@ from decloak.scenario.variant import variants
 from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Fault
 
-__all__ = ["plans", "selected"]
-
 IN_PARTS = {FormName.SET_GENERALISED: "km_violation", FormName.DISASSOCIATED: "cover"}
 """The attack that stands for all where records are in files, by form of data: it says that no attack ran."""
 USUAL = {"k": 3, "m": 2}

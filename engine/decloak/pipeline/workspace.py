@@ -26,8 +26,6 @@ from decloak.store.inserting import find
 from decloak.store.opening import Store, connect_readonly
 from decloak.store.timing import KnownTimes, Timing, dataset_number
 
-__all__ = ["NotWritten", "Report", "StageResult", "WorkerWorkspace", "Workspace", "Write"]
-
 Write = Callable[[sqlite3.Connection], int]
 """A function that writes a computed stage inside a transaction and returns its number."""
 Report = Callable[[Plan, str], None]

@@ -31,9 +31,9 @@ from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.file_formats import AnyRelease, ReleaseFileFormat, published_items
 from decloak.releases.registry import FORMS, form_of
 from decloak.releases.stored import StoredRelease
+from decloak.store.inserting import quoted
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.records import read_origins
-from decloak.store.sandbox import quoted
 
 __all__ = [
     "STORE",

@@ -12,9 +12,10 @@ from decloak.store import evidence, results
 from decloak.store.assigned import probability_teller
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.evidence import Comparison
+from decloak.store.inserting import quoted
 from decloak.store.relations import Row
 from decloak.store.results import RunAttack
-from decloak.store.sandbox import LAST_ROUND, Sandbox, make_steps, quoted
+from decloak.store.sandbox import LAST_ROUND, Sandbox, make_steps
 from decloak.store.sandbox_guard import open_sandbox
 
 if TYPE_CHECKING:

@@ -22,8 +22,6 @@ from decloak.store.eliminations import GROUPS, ConcatenatedEliminations, write_e
 from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged, json_lists, json_references, write_numbers
 
-__all__ = ["write_lists"]
-
 _FORMS = ("u1", "u2", "u4", "i8", "f8")
 _PACKED = 2
 _PART = 1 << 26

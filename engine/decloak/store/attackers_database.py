@@ -19,15 +19,12 @@ from decloak.arrays import Floats, Ints
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 from decloak.store import distance_tables
-from decloak.store.inserting import insert_rows
+from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged
 from decloak.store.numbering import Numbering, Rows
 from decloak.store.opening import unusable
 from decloak.store.records import BLOCK, element_rows
 from decloak.store.relations import RELATIONS, Derives, Scope
-from decloak.store.sandbox import quoted
-
-__all__ = ["AttackersDatabase", "Earlier", "Rows", "component_of_rows", "core_numbers", "least_matching"]
 
 _TYPES = {"name": "text", "label": "text", "model": "text", "d": "real", "score": "real"}
 """The types of columns without whole numbers."""

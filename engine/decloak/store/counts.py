@@ -9,8 +9,6 @@ from decloak.data.document_counter import Query, QueryPair
 from decloak.errors import DecloakError
 from decloak.store.opening import Store, connect_readonly
 
-__all__ = ["StoredCounts", "kept_counts"]
-
 _FORMS = {False: "phrase", True: "words"}
 
 

@@ -13,8 +13,6 @@ from decloak.store.lists import damaged, json_lists, read_lists, read_object
 from decloak.store.records import write_parts, write_records
 from decloak.store.releases import insert_release
 
-__all__ = ["read_clusters", "write_clusters", "write_totals"]
-
 _StoredChunk = tuple[int | None, int | None, int, str, Chunk]
 """The cluster or the joint cluster it is of, its number and kind as the store has them, and the chunk."""
 

@@ -23,23 +23,6 @@ from decloak.data.formats.lines import location
 from decloak.errors import DecloakError, quote
 from decloak.figures import WAYS, Metric
 
-__all__ = [
-    "WHOSE",
-    "Column",
-    "DocumentedQuestion",
-    "SchemaTable",
-    "check_schema",
-    "distrust",
-    "questions",
-    "schema_markdown",
-    "schema_statements",
-    "schema_tables",
-    "schema_text",
-    "unwritten_figures",
-    "write_criteria",
-    "write_figures",
-]
-
 
 class Column(NamedTuple):
     """A column of a table with its type and meaning."""

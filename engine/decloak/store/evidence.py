@@ -11,33 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
+from decloak.store.inserting import quoted
 from decloak.store.relations import NODES, Derives, Scope, SqlValue
-from decloak.store.sandbox import quoted
-
-__all__ = [
-    "COVER",
-    "Comparison",
-    "FindingOrigin",
-    "JudgedCell",
-    "Rival",
-    "ScoredItem",
-    "anchor_scores",
-    "attackable",
-    "cells_named",
-    "contexts",
-    "cover_comparison",
-    "eliminations_named",
-    "fact",
-    "facts_of",
-    "facts_sql",
-    "find_finding",
-    "finding_sentences",
-    "member_comparison",
-    "node_name",
-    "reason_sentence",
-    "row_comparison",
-    "rule_text",
-]
 
 
 def rule_text(connection: sqlite3.Connection, attack: int) -> str:

@@ -16,8 +16,6 @@ from decloak.store.inserting import quoted
 from decloak.store.opening import connect_readonly
 from decloak.store.records import read_parts
 
-__all__ = ["ask_files"]
-
 COPIED = ("dataset", "release", "part", "item", "generalised", "member_of", "run", "measurement", "measure")
 """The tables that a query can join with the records."""
 TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "VARCHAR"}

@@ -5,20 +5,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from decloak.errors import DecloakError
-from decloak.store.inserting import insert, insert_rows, next_number
+from decloak.store.inserting import insert, insert_rows, next_number, quoted
 from decloak.store.relations import Derives, Row
-from decloak.store.sandbox import Derived, quoted
-
-__all__ = [
-    "START",
-    "read_facts",
-    "write_attack",
-    "write_facts",
-    "write_rule",
-    "write_start",
-    "write_why",
-    "write_why_derived",
-]
+from decloak.store.sandbox import Derived
 
 
 def write_rule(connection: sqlite3.Connection, columns: Mapping[str, str | None]) -> int:

@@ -14,20 +14,6 @@ from decloak.errors import MARKS, DecloakError, quote, suggest
 from decloak.store.evidence import Comparison
 from decloak.store.records import dataset_of
 
-__all__ = [
-    "WITH_ORIGINALS",
-    "Graph",
-    "add_comparison",
-    "around",
-    "candidates",
-    "cluster",
-    "evidence",
-    "facts",
-    "make_writable",
-    "serialise",
-    "whole",
-]
-
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
 
 WITH_ORIGINALS = "CONFIDENTIAL: the graph contains original data"

@@ -5,17 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
 
-__all__ = [
-    "find",
-    "insert",
-    "insert_numbered",
-    "insert_rows",
-    "item_numbers",
-    "next_number",
-    "numbers_by_name",
-    "quoted",
-]
-
 
 def quoted(name: str) -> str:
     """Return `name` as an identifier of SQL."""

@@ -21,11 +21,6 @@ from decloak.data.read_budget import charge
 from decloak.errors import DecloakError
 from decloak.store.inserting import insert_rows
 
-__all__ = [
-    "damaged", "json_lists", "json_references", "read_lists", "read_numbers", "read_object", "read_references",
-    "write_numbers",
-]  # fmt: skip
-
 _SEPARATORS = (",", ":")
 _ROWS = 1 << 16
 """Number of lists that are parsed together: Python's own lists take ten times the memory of arrays."""

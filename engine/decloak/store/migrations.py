@@ -16,8 +16,6 @@ from decloak.store.seals import seal_new
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-__all__ = ["MIGRATIONS", "Migration"]
-
 Migration = Callable[["Database"], None]
 
 

@@ -19,8 +19,6 @@ from decloak.store.lists import damaged, read_lists
 from decloak.store.records import Extent, StoredRecords, extent, read_records
 from decloak.store.relations import NODES, Row, Scope, SqlValue
 
-__all__ = ["Numbering", "Rows"]
-
 Rows = Iterable[Sequence[SqlValue]]
 
 

@@ -21,19 +21,6 @@ from decloak.store.seals import REMEDY, broken_seals, forget_gone, seal_new
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-__all__ = [
-    "APPLICATION",
-    "VERSION",
-    "Store",
-    "add_functions",
-    "connect_readonly",
-    "current_file",
-    "damage_of",
-    "is_store",
-    "open_store",
-    "unusable",
-]
-
 APPLICATION = 0x0DEC10AC
 """`PRAGMA application_id` of a store, so that decloak never writes to another program's database."""
 

@@ -12,15 +12,11 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
 from decloak.store.distance_tables import read_distances
 from decloak.store.eliminations import read_eliminations
+from decloak.store.inserting import quoted
 from decloak.store.lists import damaged, read_lists
 from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, extent, read_marked, read_places, read_records
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
-from decloak.store.sandbox import quoted
-
-__all__ = [
-    "Exposure", "TableOutcome", "TrueTable", "exposure", "fact_outcomes", "outcomes", "scoring_of", "true_tables",
-]  # fmt: skip
 
 
 class TrueTable(NamedTuple):

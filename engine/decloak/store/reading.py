@@ -13,20 +13,9 @@ from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows
+from decloak.store.inserting import quoted
 from decloak.store.lists import damaged
 from decloak.store.records import read_records
-from decloak.store.sandbox import quoted
-
-__all__ = [
-    "hides_nothing",
-    "idle",
-    "knows_originals",
-    "lacks_context",
-    "read_dataset",
-    "read_set_generalised",
-    "read_tree",
-]
-
 
 T = TypeVar("T", bound=Hashable)
 

@@ -18,30 +18,6 @@ from decloak.data.rows import CodedRows, RowLabels
 from decloak.store.inserting import insert_rows, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists
 
-__all__ = [
-    "BLOCK",
-    "Extent",
-    "StoredRecords",
-    "by_frequency",
-    "dataset_of",
-    "element_rows",
-    "extent",
-    "link_original",
-    "link_origins",
-    "original_ids",
-    "read_cut",
-    "read_marked",
-    "read_origins",
-    "read_parts",
-    "read_places",
-    "read_records",
-    "write_cut",
-    "write_marked",
-    "write_parts",
-    "write_places",
-    "write_records",
-]
-
 BLOCK = 1 << 16
 """Records that are rows at the same time."""
 

@@ -5,11 +5,6 @@
 
 from typing import NamedTuple
 
-__all__ = [
-    "COVER_COLUMNS", "ELIMINATION_COLUMNS", "NODES", "RELATIONS", "Derives", "Relation", "Row", "Scope", "SqlValue",
-    "taken",
-]  # fmt: skip
-
 SqlValue = None | int | float | str | bytes
 """A value of a relation, as SQLite has it."""
 Row = tuple[SqlValue, ...]

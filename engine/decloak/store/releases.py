@@ -20,16 +20,6 @@ from decloak.store.inserting import insert, insert_numbered, insert_rows, item_n
 from decloak.store.lists import damaged, json_lists, read_lists
 from decloak.store.records import by_frequency, dataset_of, read_records, write_marked, write_parts, write_records
 
-__all__ = [
-    "generalised_numbers",
-    "mark_originals",
-    "mark_suppressed",
-    "read_stored_itemsets",
-    "write_itemset_table",
-    "write_release",
-    "write_tree",
-]
-
 
 def write_release(
     connection: sqlite3.Connection,

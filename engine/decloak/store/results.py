@@ -15,33 +15,6 @@ from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.store.opening import connect_readonly
 
-__all__ = [
-    "PooledFigure",
-    "RunAttack",
-    "StudyRun",
-    "Sureness",
-    "attacks_of",
-    "chosen_runs",
-    "claims_of",
-    "find_release",
-    "find_run",
-    "holds_originals",
-    "last_requests",
-    "list_runs",
-    "measured_families",
-    "notes_of",
-    "pooled_figures",
-    "read_runs",
-    "records_of",
-    "recovered_by",
-    "release_of",
-    "run_figures",
-    "run_title",
-    "sureness_of",
-    "sweep_of",
-]
-
-
 SETTINGS = ("threshold", "ratio", "seed", "k", "m")
 """The settings of an attack and of controls in a scenario, without the rule."""
 NOTES = {

@@ -25,20 +25,6 @@ from decloak.store.inserting import quoted
 from decloak.store.opening import add_functions
 from decloak.store.relations import RELATIONS, Row, SqlValue, taken
 
-__all__ = [
-    "LAST_ROUND",
-    "THIS_ROUND",
-    "Derived",
-    "Sandbox",
-    "derive",
-    "explained",
-    "fixpoint",
-    "is_denied",
-    "make_steps",
-    "quoted",
-]
-
-
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _VERBS = ("ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRANSACTION")
 _ACTIONS = {

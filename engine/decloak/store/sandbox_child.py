@@ -23,8 +23,6 @@ from decloak.store.opening import connect_readonly
 from decloak.store.relations import Row
 from decloak.store.sandbox import Sandbox, explained
 
-__all__ = ["serve"]
-
 _MEGABYTE = 1_000_000
 _BATCH, _MOST_IN_BATCH = 1_000_000, 8_192
 """Approximate bytes, and maximum number of rows, of one message."""

@@ -13,8 +13,6 @@ from typing import IO, Any
 
 from decloak.digest import JsonObject
 
-__all__ = ["OUT_OF_TIME", "SLACK", "Rows", "read_frame", "write_frame", "write_rows"]
-
 SLACK = 2
 """Times its seconds of the processor that a statement may take in all, waiting for the disk and others included."""
 OUT_OF_TIME = 75

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from decloak.store.attackers_database import AttackersDatabase, Earlier
 
 
-__all__ = ["GuardedSandbox", "ask", "empty_sandbox", "forget_processes", "one_process", "open_sandbox"]
-
-
 _SECONDS, _MEMORY = 600, 900
 """The default limits of a statement; the environment can override them."""
 _START = """

@@ -16,8 +16,6 @@ from decloak.errors import DecloakError
 from decloak.store.documentation import schema_text
 from decloak.store.inserting import quoted
 
-__all__ = ["REMEDY", "broken_seals", "forget_gone", "seal_new", "stage_tables"]
-
 _CHANGING = frozenset({"request", "seal", "stage_time"})
 """Tables whose rows change after the transaction of their stage."""
 _GROWING = ("item", "number")

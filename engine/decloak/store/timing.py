@@ -4,8 +4,6 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["NEAR", "KnownTimes", "Timing", "dataset_number"]
-
 NEAR = 3.0
 """The largest ratio of two sizes, and of two times on one data set, from which a time is estimated. A time that grows
 with the square of the size is still within this factor.

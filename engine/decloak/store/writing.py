@@ -10,8 +10,6 @@ from decloak.data.formats.blocks import Part
 from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
 from decloak.store.records import by_frequency, write_parts, write_records
 
-__all__ = ["attacker_of", "read_knowledge", "write_dataset", "write_measurement", "write_requests", "write_run"]
-
 
 def write_attacker(
     connection: sqlite3.Connection,
@@ -21,6 +19,7 @@ def write_attacker(
     itemsets: Sequence[Sequence[str]],
     note: str | None,
 ) -> int:
+    """Write the `itemsets` that an attacker of a `model` knows, or a `note` on why there are none."""
     number = insert(connection, "attacker", digest=digest, release=release, model=model, note=note)
     items = item_numbers(connection, (item for itemset in itemsets for item in itemset))
     numbers = insert_numbered(connection, "knowledge (attacker)", [(number,)] * len(itemsets))

@@ -23,7 +23,8 @@ from decloak.errors import DecloakError, quote
 from decloak.figures import REAL, SHARE, SIGNED, Direction, Metric
 from decloak.measure.kernels.statistics import Interval, paired_difference
 from decloak.measure.registry import FAMILIES, metrics_by_key
-from decloak.pipeline.run import Measure, RunVariant, over_repetitions
+from decloak.pipeline.progress import RunVariant
+from decloak.pipeline.run import Measure, over_repetitions
 from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard
 from decloak.report.study import Study
 from decloak.report.wording import count, percent
