@@ -47,7 +47,8 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
         handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
         of_run = []
         if not run.startswith("release:"):
-            of_run = [*_one_of_several(connection, run), *_warn_of_held_out_records(connection, run)]
+            number = results.find_run(connection, run)
+            of_run = [*_one_of_several(connection, number), *_warn_of_held_out_records(connection, number)]
             tell_runs(connection, run)
     for warning in (*handed_out.warnings, *of_run):
         say(warning if warning.startswith("WARNING:") else f"note: {warning}", err=True)
@@ -55,11 +56,10 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     say(f"wrote {first} and {' and '.join(others)}")
 
 
-def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
+def _one_of_several(connection: "sqlite3.Connection", number: int) -> list[str]:
     """Name the published run of a sweep, because other variants and repetitions expose other people."""
-    from decloak.store.results import find_run, sweep_of
+    from decloak.store.results import sweep_of
 
-    number = find_run(connection, run)
     sweep = {each.run: each for each in sweep_of(connection, number)}
     if number not in sweep or len(sweep) == 1:
         return []
@@ -69,12 +69,12 @@ def _one_of_several(connection: "sqlite3.Connection", run: str) -> list[str]:
     return [f"{run_of}; `decloak show {number}` lists the people exposed"]
 
 
-def _warn_of_held_out_records(connection: "sqlite3.Connection", run: str) -> list[str]:
+def _warn_of_held_out_records(connection: "sqlite3.Connection", number: int) -> list[str]:
     """Say that a release lacks the control group, if its run held one out."""
     from decloak.measure.exposure_guesses import HELD_OUT
-    from decloak.store.results import find_run, notes_of
+    from decloak.store.results import notes_of
 
-    if not any(HELD_OUT in note for note in notes_of(connection, find_run(connection, run))):
+    if not any(HELD_OUT in note for note in notes_of(connection, number)):
         return []
     remedy = "to publish all records, delete `control: held_out` in the scenario and run it again"
     return [f"the release lacks the people of the control group, who are held out; {remedy}"]

@@ -219,12 +219,8 @@ def _executed(
     planned: Sequence[Plan], workspace: Workspace, listener: Progress, jobs: int, memory: int | None
 ) -> tuple[list[RunVariant], list[Missing]]:
     """Return every variant as it ran, and those without a release; raise the first refusal if none ran."""
-    reporter, runs, missing, refusals = (
-        ProgressReporter(planned, listener),
-        list[RunVariant](),
-        list[Missing](),
-        list[NoRelease](),
-    )
+    reporter = ProgressReporter(planned, listener)
+    runs, missing, refusals = list[RunVariant](), list[Missing](), list[NoRelease]()
     for plan, ended in zip(planned, run_plans(planned, workspace, reporter, jobs, memory), strict=True):
         reporter.turn(plan)
         if isinstance(ended, NoRelease):

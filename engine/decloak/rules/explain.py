@@ -12,6 +12,7 @@ from decloak.store import evidence, results
 from decloak.store.assigned import probability_teller
 from decloak.store.attackers_database import AttackersDatabase
 from decloak.store.evidence import Comparison
+from decloak.store.findings import read_facts
 from decloak.store.inserting import quoted
 from decloak.store.relations import Row
 from decloak.store.results import RunAttack
@@ -128,7 +129,7 @@ def explain_finding(connection: sqlite3.Connection, run: int, finding: int) -> t
         fact = dict(zip(columns, row, strict=True))
         rows = [_evidence_rows(sandbox, step, fact) for step in steps]
         if repeats:
-            every = list(evidence.facts_of(connection, where.attack, rule.derives))
+            every = list(read_facts(connection, where.attack, rule.derives))
             rounds = [number for number, _ in every]
             known = list(
                 zip(rounds, database.numbering.derived(nodes, columns, [row for _, row in every]), strict=True)

@@ -23,7 +23,6 @@ from decloak.store.inserting import insert_rows, quoted
 from decloak.store.lists import damaged
 from decloak.store.numbering import Numbering, Rows
 from decloak.store.opening import unusable
-from decloak.store.records import BLOCK, element_rows
 from decloak.store.relations import RELATIONS, Derives, Scope
 
 _TYPES = {"name": "text", "label": "text", "model": "text", "d": "real", "score": "real"}
@@ -74,8 +73,8 @@ class AttackersDatabase:
             "related": self._related,
             "item": self._item,
             "txn": lambda: ((place + 1, place, label) for place, label in enumerate(self._nodes.transactions.labels)),
-            "contains": lambda: self._elements("contains"),
-            "published_as": lambda: self._elements("published_as"),
+            "contains": lambda: self._elements(plain=True),
+            "published_as": lambda: self._elements(plain=False),
             "shown": self._rows_of_labels,
             "component": self._component,
             "k_core": self._k_core,
@@ -104,8 +103,8 @@ class AttackersDatabase:
         items, names = self._nodes.items, self._nodes.names
         return sorted((items[number], names[number]) for number in self._nodes.in_release)
 
-    def _elements(self, table: str) -> Rows:
-        return _of_table(table, self._nodes.transactions.rows, self._nodes.elements, 1)
+    def _elements(self, *, plain: bool) -> Rows:
+        return _occurrences(self._nodes.transactions.rows, self._nodes.elements, 1, plain=plain)
 
     def _component(self) -> Rows:
         rows = self._nodes.transactions.rows
@@ -182,7 +181,7 @@ class AttackersDatabase:
             return
         labels = self._nodes.beside.labels
         elements = [self._nodes.items[number] for number in self._nodes.beside.rows.names]
-        for line, position, item in _of_table("contains", self._nodes.beside.rows, elements, 0):
+        for line, position, item in _occurrences(self._nodes.beside.rows, elements, 0):
             yield line, labels[line], position, item
 
     def _subrecord_item(self) -> Rows:
@@ -217,12 +216,21 @@ class AttackersDatabase:
         return sorted((place[number], items[item]) for number, item in self._nodes.known)
 
 
-def _of_table(table: str, rows: CodedRows[int], elements: Sequence[int], first: int) -> Iterator[tuple[int, int, int]]:
+def _occurrences(
+    rows: CodedRows[int], elements: Sequence[int], first: int, *, plain: bool = True
+) -> Iterator[tuple[int, int, int]]:
+    """Yield record, position and number of each item of `rows`, or of each generalised item unless `plain`.
+
+    `elements` are the numbers by code, below zero for generalised items. `first` is the number of the first record.
+    """
     numbers: Ints = np.array(elements, np.int64)
-    for begin in range(0, len(rows), BLOCK):
-        for into, shown_rows in element_rows(rows, numbers, first, slice(begin, begin + BLOCK)):
-            if into.startswith(f"{table} "):
-                yield from shown_rows
+    for block in rows.blocks():
+        held = numbers[block.codes]
+        chosen = (held > 0) == plain
+        record, position = block.row_of_code, np.arange(len(held)) - np.repeat(block.start[:-1], block.lengths)
+        columns = (record[chosen] + first, position[chosen], np.abs(held[chosen]))
+        yield from zip(*(column.tolist() for column in columns), strict=True)
+        first += len(block)
 
 
 def _rows_of_codes(rows: CodedRows[int]) -> Iterator[list[int]]:

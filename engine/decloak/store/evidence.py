@@ -7,12 +7,12 @@ A comparison has the known items on one side and the alternatives on the other, 
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from decloak.errors import DecloakError
 from decloak.store.inserting import quoted
-from decloak.store.relations import NODES, Derives, Scope, SqlValue
+from decloak.store.relations import NODES, Scope, SqlValue
 
 
 def rule_text(connection: sqlite3.Connection, attack: int) -> str:
@@ -177,15 +177,6 @@ def reason_sentence(connection: sqlite3.Connection, finding: int, because: str, 
 def facts_sql(relation: str) -> str:
     """Return a table expression for the facts of a relation with their rounds."""
     return f"(select f.round, x.* from {quoted(f'found_{relation}')} x join fact f on f.id = x.finding)"
-
-
-def facts_of(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield the round and the values of each fact that `attack` derived."""
-    chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
-    sql = (
-        f"select x.round, {chosen} from {facts_sql(derives.name)} x join fact f on f.id = x.finding where f.attack = ?"
-    )
-    yield from ((number, tuple(values)) for number, *values in connection.execute(sql, (attack,)))
 
 
 def node_name(connection: sqlite3.Connection, kind: str, number: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from decloak.errors import DecloakError
 from decloak.store.inserting import insert, insert_rows, next_number, quoted
-from decloak.store.relations import Derives, Row
+from decloak.store.relations import Derives
 from decloak.store.sandbox import Derived
 
 
@@ -128,11 +128,12 @@ def write_start(connection: sqlite3.Connection, rule: str, weigh: str) -> None:
     )
 
 
-def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[Row]:
-    """Read the facts that an attack derived, in the order in which it found them."""
+def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) -> Iterator[Derived]:
+    """Yield the facts that an attack derived, in the order in which it found them."""
     chosen = ", ".join(f"x.{quoted(column)}" for column in derives.columns)
-    return connection.execute(
-        f"select {chosen} from fact f join {quoted(f'found_{derives.name}')} x on x.finding = f.id "
+    rows = connection.execute(
+        f"select f.round, {chosen} from fact f join {quoted(f'found_{derives.name}')} x on x.finding = f.id "
         "where f.attack = ? order by f.id",
         (attack,),
     )
+    return (Derived(number, tuple(values)) for number, *values in rows)

@@ -158,10 +158,11 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
     )
     eliminated = _by_number(np.array(facts.fetchall(), np.int64).reshape(-1, 4))
     for number, (generalised, txns) in enumerate(_occurrences(connection, release)):
-        members = np.array(_members(connection, generalised), np.int64)
+        numbers, names = _members(connection, generalised)
+        members = np.array(numbers, np.int64)
         table = TrueTable(
             0, number, truth.holds(txns, members), np.ones((len(txns), len(members)), bool), txns - truth.first,
-            _names(connection, generalised),
+            names,
         )  # fmt: skip
         order = np.full(table.scored.shape, -1, np.int64)
         held = eliminated.get(generalised, _NO_FACTS)
@@ -176,9 +177,7 @@ _NO_FACTS = np.zeros((0, 3), np.int64)
 
 def _by_number(rows: Ints) -> dict[int, Ints]:
     """Group rows by the number in their first column."""
-    order = np.argsort(rows[:, 0], kind="stable")
-    numbers, first = np.unique(rows[order, 0], return_index=True)
-    return dict(zip(numbers.tolist(), np.split(rows[order, 1:], first[1:]), strict=False))
+    return {number: rows[places, 1:] for number, places in _by_table(rows[:, 0]).items()}
 
 
 def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple[int, Ints]]:
@@ -192,14 +191,11 @@ def _occurrences(connection: sqlite3.Connection, release: int) -> Iterator[tuple
         yield generalised, np.sort(txns[:, 0])
 
 
-def _members(connection: sqlite3.Connection, generalised: int) -> list[int]:
-    sql = "select item from member_of where generalised = ? order by position"
-    return [item for (item,) in connection.execute(sql, (generalised,))]
-
-
-def _names(connection: sqlite3.Connection, generalised: int) -> tuple[str, ...]:
-    sql = "select i.name from member_of m join item i on i.id = m.item where m.generalised = ? order by m.position"
-    return tuple(name for (name,) in connection.execute(sql, (generalised,)))
+def _members(connection: sqlite3.Connection, generalised: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the numbers and the names of the members of a generalised item."""
+    sql = "select i.id, i.name from member_of m join item i on i.id = m.item where m.generalised = ? order by position"
+    numbers, names = zip(*connection.execute(sql, (generalised,)), strict=True)
+    return numbers, names
 
 
 class Exposure(NamedTuple):

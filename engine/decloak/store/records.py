@@ -18,9 +18,6 @@ from decloak.data.rows import CodedRows, RowLabels
 from decloak.store.inserting import insert_rows, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists
 
-BLOCK = 1 << 16
-"""Records that are rows at the same time."""
-
 T = TypeVar("T")
 
 
@@ -87,11 +84,9 @@ def read_parts(connection: sqlite3.Connection, dataset: int) -> list[Part]:
 
 
 def _element_lists(rows: CodedRows[T], elements: Ints) -> Iterator[str]:
-    for begin in range(0, len(rows), BLOCK):
-        start = rows.start[begin : begin + BLOCK + 1]
-        numbers = elements[rows.codes[start[0] : start[-1]]].tolist()
-        ends = (start - start[0]).tolist()
-        yield from json_lists([numbers[low:high] for low, high in pairwise(ends)])
+    for block in rows.blocks():  # as Python's own numbers all of them would take ten times the memory
+        numbers = elements[block.codes].tolist()
+        yield from json_lists([numbers[low:high] for low, high in pairwise(block.start.tolist())])
 
 
 def extent(connection: sqlite3.Connection, dataset: int) -> Extent:
@@ -174,27 +169,6 @@ def read_marked(connection: sqlite3.Connection, dataset: int) -> Ints:
         "select txn - ?1, item from truth_marked where txn >= ?1 and txn < ?1 + ?2 order by 1, 2", whole
     ).fetchall()
     return np.array(rows, np.int64).reshape(-1, 2)
-
-
-def element_rows(
-    rows: CodedRows[int], elements: Ints, first: int, block: slice
-) -> Iterator[tuple[str, Iterable[tuple[int, int, int]]]]:
-    """Yield the rows of contains and of published_as for a block of records.
-
-    `rows` are the records, `elements` the numbers of their elements by code, `first` the number of the first record.
-    """
-    start = rows.start[block.start : block.stop + 1]
-    held = elements[rows.codes[start[0] : start[-1]]]
-    lengths = np.diff(start)
-    txn = np.repeat(np.arange(len(lengths)) + first + block.start, lengths)
-    position = np.arange(len(held)) - np.repeat(start[:-1] - start[0], lengths)
-    plain = held > 0
-    for into, mask in (
-        ("contains (txn, position, item)", plain),
-        ("published_as (txn, position, generalised)", ~plain),
-    ):
-        columns = (txn[mask], position[mask], np.abs(held[mask]))
-        yield into, zip(*(column.tolist() for column in columns), strict=True)
 
 
 def link_original(connection: sqlite3.Connection, release: int, original: int) -> None:

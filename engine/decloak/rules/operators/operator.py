@@ -303,7 +303,7 @@ class Operator(ABC, Generic[Model, Compiled, Found]):
         database: AttackersDatabase,
     ) -> Earlier:
         """Return the findings of an `attack` that ran before, as a relation of `database` for other rules to read."""
-        facts = findings.read_facts(connection, attack, rule.derives)
+        facts = (fact.values for fact in findings.read_facts(connection, attack, rule.derives))
         return Earlier(rule.derives, database.numbering.derived(rule.nodes, rule.derives.columns, facts))
 
     def write_views(self, connection: sqlite3.Connection, rule: RuleOf[Model, Compiled, Found]) -> None:
