@@ -15,8 +15,7 @@ from decloak.anonymisers.sets import by_sets
 from decloak.data.generators.baskets import baskets
 from decloak.store.distance_tables import read_distances, read_pair_scores
 from decloak.store.opening import open_store
-from decloak.store.reading import read_set_generalised
-from decloak.store.releases import write_release
+from decloak.store.releases import read_set_generalised, write_release
 from timing import cpu
 
 RECORDS, ITEMS, LENGTH, WIDTH = 5_000, 300, 6.5, 10

@@ -25,7 +25,7 @@ from decloak.errors import DecloakError
 from decloak.parallel import merge_tasks
 from decloak.processes import local_pool
 from decloak.store.opening import connect_readonly
-from decloak.store.reading import read_set_generalised
+from decloak.store.releases import read_set_generalised
 
 pyarrow = pytest.importorskip("pyarrow", reason="the extra tables is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="the extra tables is not installed")

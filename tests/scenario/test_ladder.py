@@ -22,7 +22,7 @@ from decloak.report.wording import attacker_phrase
 from decloak.scenario.document import load
 from decloak.scenario.knowledge import measures_for_levels
 from decloak.store.opening import connect_readonly
-from decloak.store.reading import read_dataset
+from decloak.store.records import read_dataset
 
 COAT = "anonymise: {method: coat, k: 10, privacy: {count: 20, sizes: [3]}}\n"
 CHUNKS = "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 25}\n"

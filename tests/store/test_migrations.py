@@ -14,7 +14,8 @@ from decloak.store.assigned import read_assigned
 from decloak.store.distance_tables import read_distances, read_pair_scores
 from decloak.store.migrations import FIGURES
 from decloak.store.opening import APPLICATION, connect_readonly, open_store
-from decloak.store.reading import read_dataset, read_set_generalised
+from decloak.store.records import read_dataset
+from decloak.store.releases import read_set_generalised
 from decloak.store.seals import broken_seals
 from slowly import slow_but
 from stores import GOLDEN, old_store, rows_of, whole

@@ -20,8 +20,7 @@ from decloak.store.distance_tables import read_distances, read_pair_scores, read
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import json_lists, read_lists, read_numbers, read_references, write_numbers
 from decloak.store.opening import connect_readonly, open_store
-from decloak.store.reading import read_dataset
-from decloak.store.records import read_records, write_records
+from decloak.store.records import read_dataset, read_records, write_records
 
 CLUSTERS = """\
 scenario: a clinic in clusters

@@ -12,7 +12,7 @@ from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, Attacked, AttackResult, Family, MetricResult, MetricValue
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
-from decloak.store.reading import read_covers, seconds_of
+from decloak.store.findings import read_covers, seconds_of
 from decloak.store.relations import COVER_COLUMNS
 from decloak.store.writing import attacker_of, read_knowledge
 from decloak.yaml.section import ConfigSection

@@ -11,7 +11,7 @@ from decloak.data.forms import FormName
 from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.store.assigned import findings_count
-from decloak.store.reading import coverage_of, hides_nothing, lacks_context
+from decloak.store.findings import coverage_of, hides_nothing, lacks_context
 from decloak.yaml.section import ConfigSection
 
 LEAST = 0.2

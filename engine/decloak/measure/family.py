@@ -17,7 +17,7 @@ from decloak.data.forms import FormName
 from decloak.figures import Metric
 from decloak.releases.stored import StoredRelease
 from decloak.store.assigned import read_assigned
-from decloak.store.reading import idle
+from decloak.store.findings import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.yaml.section import ConfigSection
 

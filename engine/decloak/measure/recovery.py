@@ -17,7 +17,7 @@ from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, SETS, AttackResult, Family, MetricResult, MetricValue
 from decloak.measure.kernels.random_attack import Table, eliminations_p
 from decloak.releases.stored import UNKNOWN, StoredSetRelease
-from decloak.store.reading import knows_originals
+from decloak.store.releases import knows_originals
 
 EPSILON = 1e-9
 """Weights no further apart than this are equal, as for the attacks."""

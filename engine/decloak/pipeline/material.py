@@ -14,8 +14,7 @@ from decloak.pipeline.workspace import Workspace
 from decloak.relate.relatedness import Related, Supplies
 from decloak.releases.stored import PartedStored, StoredRelease
 from decloak.store import distance_tables
-from decloak.store.reading import read_dataset
-from decloak.store.records import dataset_of
+from decloak.store.records import dataset_of, read_dataset
 from decloak.store.relations import Scope
 
 

@@ -29,10 +29,9 @@ from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError
 from decloak.store.disassociated import read_clusters
 from decloak.store.outcomes import TableOutcome, TrueTable, fact_outcomes, outcomes, scoring_of, true_tables
-from decloak.store.reading import read_dataset, read_set_generalised, read_tree
-from decloak.store.records import dataset_of, read_cut, read_origins, read_parts
+from decloak.store.records import dataset_of, read_cut, read_dataset, read_origins, read_parts
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
-from decloak.store.releases import read_stored_itemsets
+from decloak.store.releases import read_set_generalised, read_stored_itemsets, read_tree
 
 __all__ = [
     "UNKNOWN",

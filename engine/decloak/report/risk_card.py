@@ -16,8 +16,8 @@ from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.statistics import Interval, interval, quantile
 from decloak.report.study import Numbers, Study, flat, setting
 from decloak.scenario.variant import is_random
-from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, read_parts
+from decloak.store.releases import knows_originals
 from decloak.store.results import release_of
 
 CERTAIN_LINKS = "certain_links_people"

@@ -28,7 +28,7 @@ from decloak.report.verdict import (
 )
 from decloak.rules.load import parse_rule
 from decloak.scenario.criteria import JudgedCriteria, judged_criteria
-from decloak.store.reading import knows_originals
+from decloak.store.releases import knows_originals
 from decloak.store.results import attacks_of, release_of
 
 KNOWN_ITEMS = (1, 2, 3)

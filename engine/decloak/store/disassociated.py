@@ -8,7 +8,7 @@ from itertools import accumulate, chain, groupby, islice, repeat
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.formats.blocks import Part
 from decloak.data.rows import CodedRows
-from decloak.store.inserting import insert_numbered, insert_rows, item_numbers, next_number
+from decloak.store.inserting import insert_numbered, insert_rows, item_names, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists, read_object
 from decloak.store.records import write_parts, write_records
 from decloak.store.releases import insert_release
@@ -137,7 +137,7 @@ def write_totals(connection: sqlite3.Connection, release: int, totals: Sequence[
 def _read_totals(connection: sqlite3.Connection, release: int) -> tuple[tuple[str, int], ...]:
     (text,) = connection.execute("select totals from release where id = ?", (release,)).fetchone()
     totals = {} if text is None else read_object(text, f"the totals of release {release}")
-    names = dict(connection.execute("select id, name from item"))
+    names = item_names(connection)
     if not names.keys() >= totals.keys() or not all(type(support) is int for support in totals.values()):
         raise damaged(f"the totals of release {release} are of items that are not there")
     return tuple((names[item], support) for item, support in totals.items())
@@ -155,7 +155,7 @@ def _read_chunks(connection: sqlite3.Connection, release: int) -> dict[tuple[str
     parts = connection.execute(
         "select k.id, b.items " + of_release.format("join subrecord b on b.chunk = k.id") + ", b.number", (release,)
     ).fetchall()
-    names = dict(connection.execute("select id, name from item"))
+    names = item_names(connection)
     shown = _named([text for *_, text in heads], names)
     subrecords: dict[int, list[tuple[str, ...]]] = {}
     for (number, _), items in zip(parts, _named([text for _, text in parts], names), strict=True):

@@ -1,11 +1,14 @@
-"""Write what rules find, and the view that says why; show one rule's findings to another."""
+"""Attacks in the store: their rules and findings, the views that say why, and facts about how each attack ran."""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from decloak.errors import DecloakError
 from decloak.store.inserting import insert, insert_rows, next_number, quoted
+from decloak.store.records import read_records
 from decloak.store.relations import Derives
 from decloak.store.sandbox import Derived
 
@@ -137,3 +140,64 @@ def read_facts(connection: sqlite3.Connection, attack: int, derives: Derives) ->
         (attack,),
     )
     return (Derived(number, tuple(values)) for number, *values in rows)
+
+
+def read_covers(connection: sqlite3.Connection, attack: int, relation: str) -> list[tuple[object, ...]]:
+    """Return the covers that a rule derived: cluster, chunk, item, earlier chunk, size, support, covered item.
+
+    An item is null where there is none.
+    """
+    return connection.execute(
+        "select x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name "
+        f"from fact f join {quoted(f'found_{relation}')} x on x.finding = f.id "
+        "left join item i on i.id = x.item left join item c on c.id = x.covered "
+        "where f.attack = ? order by x.cluster, x.chunk, i.name, x.earlier, x.size, x.support, c.name",
+        (attack,),
+    ).fetchall()
+
+
+def idle(connection: sqlite3.Connection, attack: int) -> str | None:
+    """Return why an attack had nothing to do, or None."""
+    (reason,) = connection.execute(
+        "select json_extract(parameters, '$.idle') from attack where id = ?", (attack,)
+    ).fetchone()
+    return None if reason is None else str(reason)
+
+
+def seconds_of(connection: sqlite3.Connection, attack: int) -> dict[str, float]:
+    """Return the time of an attack by the name of the clock; empty for an attack that was not timed."""
+    (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
+    return dict(json.loads(parameters).get("took", {}))
+
+
+def coverage_of(connection: sqlite3.Connection, attack: int) -> dict[str, tuple[int, int]]:
+    """Return the coverage of the scores that an attack needs: counts known and needed, by kind."""
+    (parameters,) = connection.execute("select parameters from attack where id = ?", (attack,)).fetchone()
+    counts = json.loads(parameters).get("coverage") or {}
+    return {name: (count[0], count[1]) for name, count in counts.items() if count is not None}
+
+
+def hides_nothing(connection: sqlite3.Connection, attack: int) -> bool:
+    """Return whether an eliminate attack was idle because no record contains a generalised item."""
+    sql = (
+        "select 1 from attack a join rule u on u.id = a.rule where a.id = ? and u.form = 'eliminate' "
+        "and not exists (select 1 from generalised g where g.release = a.release)"
+    )
+    return connection.execute(sql, (attack,)).fetchone() is not None
+
+
+def lacks_context(connection: sqlite3.Connection, attack: int) -> bool:
+    """Return whether an eliminate attack lacks tables because generalised and plain items never occur together."""
+    without_tables = connection.execute(
+        "select r.dataset from attack a join rule u on u.id = a.rule join release r on r.id = a.release "
+        "where a.id = ? and u.form = 'eliminate' "
+        "and not exists (select 1 from distance_table t where t.scoring = a.scoring) "
+        "and exists (select 1 from generalised g where g.release = a.release)",
+        (attack,),
+    ).fetchone()
+    if without_tables is None:
+        return False
+    rows = read_records(connection, *without_tables).rows
+    plain = np.array(rows.names, np.int64)[rows.codes] > 0
+    shows = [np.bincount(rows.row_of_code[mask], minlength=len(rows)) > 0 for mask in (plain, ~plain)]
+    return not (shows[0] & shows[1]).any()

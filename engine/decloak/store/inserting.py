@@ -38,6 +38,11 @@ def item_numbers(connection: sqlite3.Connection, names: Iterable[str]) -> dict[s
     return dict(connection.execute("select i.name, i.id from temp.wanted w join main.item i on i.name = w.name"))
 
 
+def item_names(connection: sqlite3.Connection) -> dict[int, str]:
+    """Return the names of all items by their numbers."""
+    return dict(connection.execute("select id, name from item"))
+
+
 def numbers_by_name(names: Iterable[str], taken: set[int]) -> Iterator[tuple[str, int]]:
     """Give each name, in order, the number that its letters make, or the next that is not in `taken`."""
     for name in names:

@@ -12,11 +12,11 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.data.rows import CodedRows
 from decloak.store.distance_tables import read_distances
 from decloak.store.eliminations import read_eliminations
-from decloak.store.inserting import quoted
+from decloak.store.inserting import item_names, quoted
 from decloak.store.lists import damaged, read_lists
-from decloak.store.reading import knows_originals
 from decloak.store.records import dataset_of, extent, read_marked, read_places, read_records
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
+from decloak.store.releases import knows_originals
 
 
 class TrueTable(NamedTuple):
@@ -101,7 +101,7 @@ def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]
         (scoring,),
     ).fetchall()
     distances = read_distances(connection, scoring)
-    names = dict(connection.execute("select id, name from item"))
+    names = item_names(connection)
     of_table = np.split(items, np.cumsum(lengths)[:-1])
     txns = np.split(np.array(rows, np.int64).reshape(-1), np.cumsum([len(d) for d in distances])[:-1])
     return [

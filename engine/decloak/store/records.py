@@ -5,20 +5,22 @@ a release never shares ids with its originals.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, repeat
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part
 from decloak.data.ordering import RowIndices
 from decloak.data.rows import CodedRows, RowLabels
-from decloak.store.inserting import insert_rows, item_numbers, next_number
+from decloak.store.inserting import insert_rows, item_names, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Hashable)
 
 
 class Extent(NamedTuple):
@@ -113,6 +115,21 @@ def read_records(connection: sqlite3.Connection, dataset: int) -> StoredRecords:
     elements, codes = _coded(numbers)
     rows = CodedRows(np.concatenate(([0], np.cumsum(lengths))), codes, elements.tolist()).with_used_names
     return StoredRecords(_read_labels(connection, chosen, place), rows)
+
+
+def named_rows(dataset: int, rows: CodedRows[int], names: Mapping[int, E]) -> CodedRows[E]:
+    """Return `rows` of `dataset` with the names in `names` in place of the numbers of elements."""
+    try:
+        return rows.with_names(names.__getitem__)
+    except KeyError:
+        raise damaged(f"data set {dataset} has elements that are not there") from None
+
+
+def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
+    """Read the plain records of a data set."""
+    (origin,) = connection.execute("select origin from dataset where id = ?", (dataset,)).fetchone()
+    stored = read_records(connection, dataset)
+    return Dataset(named_rows(dataset, stored.rows, item_names(connection)), stored.labels, origin)
 
 
 def _coded(numbers: Ints) -> tuple[Ints, Ints]:

@@ -13,12 +13,21 @@ from itertools import groupby, islice
 from decloak.data.content import Element
 from decloak.data.formats.blocks import Part
 from decloak.data.formats.published import format_element
+from decloak.data.hierarchy import Hierarchy
 from decloak.data.itemset_table import ItemsetTable
 from decloak.data.published import Published
 from decloak.digest import digest as digest_of
-from decloak.store.inserting import insert, insert_numbered, insert_rows, item_numbers
+from decloak.store.inserting import insert, insert_numbered, insert_rows, item_names, item_numbers
 from decloak.store.lists import damaged, json_lists, read_lists
-from decloak.store.records import by_frequency, dataset_of, read_records, write_marked, write_parts, write_records
+from decloak.store.records import (
+    by_frequency,
+    dataset_of,
+    named_rows,
+    read_records,
+    write_marked,
+    write_parts,
+    write_records,
+)
 
 
 def write_release(
@@ -165,7 +174,7 @@ def read_stored_itemsets(connection: sqlite3.Connection, release: int) -> Itemse
         "select items, support from published_itemset where release = ? order by number", (release,)
     ).fetchall()
     lengths, numbers = read_lists([text for text, _ in rows], "the items of itemsets")
-    names = dict(connection.execute("select id, name from item"))
+    names = item_names(connection)
     try:
         listed = iter([names[number] for number in numbers.tolist()])
     except KeyError:
@@ -176,3 +185,43 @@ def read_stored_itemsets(connection: sqlite3.Connection, release: int) -> Itemse
     settings = json.loads(parameters)
     supports = tuple(support for _, support in rows)
     return ItemsetTable(supports[0], tuple(itemsets[1:]), supports[1:], settings.get("k"), settings.get("m"), origin)
+
+
+def read_set_generalised(connection: sqlite3.Connection, release: int) -> Published:
+    """Read a set-generalised release."""
+    dataset, origin = connection.execute(
+        "select d.id, d.origin from release r join dataset d on d.id = r.dataset where r.id = ?", (release,)
+    ).fetchone()
+    element: dict[int, Element] = dict(item_names(connection))
+    names: dict[tuple[str, ...], str] = {}
+    rows = connection.execute(
+        "select m.generalised, g.label, i.name from generalised g join member_of m on m.generalised = g.id "
+        "join item i on i.id = m.item where g.release = ? order by m.generalised, m.position",
+        (release,),
+    )
+    for (number, label), group in groupby(rows, key=lambda row: row[:2]):
+        members = tuple(item for _, _, item in group)
+        element[-number], names[members] = members, label
+    stored = read_records(connection, dataset)
+    return Published(named_rows(dataset, stored.rows, element), stored.labels, origin, names)
+
+
+def read_tree(connection: sqlite3.Connection, release: int) -> Hierarchy | None:
+    """Return the hierarchy that a release was generalised in, or None."""
+    rows = connection.execute(
+        "select c.label, p.label from release r join concept c on c.hierarchy = r.hierarchy "
+        "join is_a e on e.child = c.id join concept p on p.id = e.parent where r.id = ? order by c.id",
+        (release,),
+    ).fetchall()
+    return Hierarchy.from_parents(dict(rows)) if rows else None
+
+
+def knows_originals(connection: sqlite3.Connection, release: int) -> bool:
+    """Return whether the evaluator knows which members were original."""
+    (knows,) = connection.execute(
+        "select exists (select 1 from truth_release where release = ?1) or exists (select 1 from release r "
+        "join dataset d on d.id = r.dataset join truth_marked m on m.txn >= d.first and m.txn < d.first + d.records "
+        "where r.id = ?1)",
+        (release,),
+    ).fetchone()
+    return bool(knows)

@@ -31,7 +31,7 @@ from decloak.report.study import Study
 from decloak.report.wording import interval_of, listed, points
 from decloak.rules.load import parse_rule
 from decloak.scenario.variant import is_random
-from decloak.store.reading import idle
+from decloak.store.findings import idle
 from decloak.store.relations import ELIMINATION_COLUMNS
 from decloak.store.results import RunAttack, StudyRun, attacks_of, claims_of, recovered_by
 

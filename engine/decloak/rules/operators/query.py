@@ -15,8 +15,8 @@ from decloak.rules.operators.attacker_view import AttackerView
 from decloak.rules.operators.operator import DerivedFacts, Explanation, ExplanationRequest, Operator, RuleOf, Value
 from decloak.store import evidence
 from decloak.store.evidence import COVER, Comparison, cover_comparison
+from decloak.store.findings import idle
 from decloak.store.inserting import quoted
-from decloak.store.reading import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, RELATIONS, Derives, taken
 from decloak.store.sandbox import LAST_ROUND, THIS_ROUND, Derived, Sandbox, derive, fixpoint, make_steps
 from decloak.yaml.source import Source
