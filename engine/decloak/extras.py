@@ -6,8 +6,6 @@ that has decloak.
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 _PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -27,17 +25,11 @@ def packages_of(extra: str) -> list[str]:
 
         declared = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
         return [requirement.partition(";")[0].strip() for requirement in declared.get(extra, ())]
-    found: list[str] = []
-    with suppress(PackageNotFoundError):
-        found += _packages(requires("decloak") or (), extra)
-    return found
-
-
-def _packages(requirements: Iterable[str], extra: str) -> Iterator[str]:
-    for requirement in requirements:
-        package, _, marker = requirement.partition(";")
-        if extra in _EXTRA.findall(marker):
-            yield package.strip()
+    try:
+        marked = [requirement.partition(";") for requirement in requires("decloak") or ()]
+    except PackageNotFoundError:
+        return []
+    return [package.strip() for package, _, marker in marked if extra in _EXTRA.findall(marker)]
 
 
 def install(extra: str) -> str:

@@ -1,7 +1,7 @@
 """`check`: verify the guarantee of a release, or of a data file."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,10 +108,14 @@ def check_command(
     """
     from decloak.library.checking import check_parts, fitting_guarantee, needs_look, read_any_release
 
-    chosen = {"whole": whole, "links": links, "negative": negative}
-    _refuse_several(chosen, constraints, m)
+    chosen = [name for name, given in (("whole", whole), ("links", links), ("negative", negative)) if given]
+    if len(chosen) + (constraints is not None) > 1:
+        raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
+    if whole and m is not None:
+        raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
+    check = chosen[0] if chosen else None
     if parts:
-        alone, options = not any(chosen.values()) and constraints is None and zeros is None, plain_options(reading)
+        alone, options = check is None and constraints is None and zeros is None, plain_options(reading)
         if kind is None and needs_look(file):
             _, kind, options = reading_of(file, None, options, "--input")
         parted, first = check_parts(file, kind or "parquet", options, k, m, most, alone=alone)
@@ -126,7 +130,7 @@ def check_command(
     checked = "the guarantee"
     try:
         release = read_any_release(source, kind, options, partial(say, err=True), as_said=as_said)
-        guarantee = fitting_guarantee(release, source, chosen, constraints, zeros=zeros, k=k, m=m)
+        guarantee = fitting_guarantee(release, source, check, constraints, zeros=zeros, k=k, m=m)
         checked = guarantee.statement
         for note in guarantee.notes(release):
             say(f"note: {note}", err=True)
@@ -143,13 +147,6 @@ def check_command(
         judged = [Expected(checked, False, verdict, file.as_posix())]
     write_ci(file.name, [], judged, junit, sarif)
     return 0 if all(entry.holds for entry in judged) else EXIT_EXPECTATION
-
-
-def _refuse_several(chosen: Mapping[str, bool], constraints: Path | None, m: int | None) -> None:
-    if (constraints is not None) + sum(chosen.values()) > 1:
-        raise DecloakError("--constraints, --whole, --links and --negative are checks of their own", hint="give one")
-    if chosen["whole"] and m is not None:
-        raise DecloakError("--whole is about whole transactions, whatever m", hint="leave --m out")
 
 
 def _print_verdict(

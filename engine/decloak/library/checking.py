@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from decloak.attacker.written_order import order_notes
 from decloak.counting.guarantees import (
@@ -43,7 +43,8 @@ RELEASES = ("release", STORE_KIND, "disassociated", "generalised", "itemset-tabl
 """The kinds of files that say themselves how they are written."""
 MOST = 20
 """Violations that a check lists."""
-Kind = Literal["links", "negative", "whole"]
+Kind = Literal["whole", "links", "negative"]
+KINDS = get_args(Kind)
 Zeros = Literal["refuse", "allow"]
 
 
@@ -126,13 +127,12 @@ def check(
         parted, first = check_parts(path, form, options, k, m, most, alone=alone, flag="")
         return Check(parted.statement, (), parted.columns, first)
     found = release_of(release, warnings.append)
-    chosen = {name: name == kind for name in ("whole", "links", "negative")}
-    if kind is not None and not any(chosen.values()):
-        raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(chosen)}")
+    if kind is not None and kind not in KINDS:
+        raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(KINDS)}")
     made_here = file is None and alone and isinstance(release, Release)
     guarantee = _stated(release, k, m) if made_here else None  # type: ignore[arg-type]
     if guarantee is None or guarantee.form != found.form:
-        guarantee = fitting_guarantee(found, file, chosen, constraints, flag="", zeros=zeros, k=k, m=m)
+        guarantee = fitting_guarantee(found, file, kind, constraints, flag="", zeros=zeros, k=k, m=m)
     warnings += [*guarantee.notes(found), *order_notes(found)]
     return Check(guarantee.statement, tuple(warnings), guarantee.columns, guarantee.first(found, most))
 
@@ -168,7 +168,7 @@ def _stated(release: Release, k: int | None, m: int | None) -> AnyGuarantee | No
 def fitting_guarantee(
     release: ReleaseOfFile,
     file: FilePath | None,
-    chosen: Mapping[str, bool],
+    kind: str | None,
     constraints: str | Path | None,
     *,
     flag: str = "--",
@@ -178,12 +178,12 @@ def fitting_guarantee(
     """Return the guarantee to check in `release`, which was read from `file`; raise an error if it does not fit.
 
     It is that of a file of `constraints`, or of `bounds` k and m, given or stated by the release, or of the manifest
-    beside the file. `chosen` names the checks that were asked for. `flag` is what errors put before k and m. `zeros`
+    beside the file. `kind` is the check that was asked for, if any. `flag` is what errors put before k and m. `zeros`
     replaces the treatment of empty cells that an itemset table states.
     """
-    if zeros is not None and (release.form != FormName.ITEMSETS or constraints is not None or any(chosen.values())):
+    if zeros is not None and (release.form != FormName.ITEMSETS or constraints is not None or kind is not None):
         raise DecloakError(f"{flag}zeros is only for the cells of an itemset table", hint=f"leave {flag}zeros out")
-    guarantee = _guarantee(release, file, chosen, constraints, flag, zeros, bounds)
+    guarantee = _guarantee(release, file, kind, constraints, flag, zeros, bounds)
     with nullcontext() if file is None else at_location(location(file)):
         guarantee.check_fits(release)
     return guarantee
@@ -192,7 +192,7 @@ def fitting_guarantee(
 def _guarantee(
     release: ReleaseOfFile,
     file: FilePath | None,
-    chosen: Mapping[str, bool],
+    kind: str | None,
     constraints: str | Path | None,
     flag: str,
     zeros: str | None,
@@ -204,10 +204,10 @@ def _guarantee(
 
         return guarantee_in(Path(constraints), **bounds)
     stated = {name: getattr(release, name) if bound is None else bound for name, bound in bounds.items()}
-    if release.form == FormName.ITEMSETS and not any(chosen.values()):
+    if release.form == FormName.ITEMSETS and kind is None:
         return _of_table(release, file, stated["k"], zeros, flag)
     manifest = None
-    if file is not None and not any(chosen.values()) and None in stated.values():
+    if file is not None and kind is None and None in stated.values():
         manifest = read_manifest(file)
     if file is not None and manifest is not None:
         from decloak.anonymisers.registry import guarantee_of
@@ -215,19 +215,18 @@ def _guarantee(
         with at_location(location(manifest_path(file))):
             said = {name: bound for name, bound in bounds.items() if bound is not None}
             return guarantee_of(manifest.method, {**manifest.parameters, **said})
-    if stated["k"] is None or (stated["m"] is None and not chosen["whole"]):
-        raise _unknown_bounds(release, flag, chosen["whole"])
-    if chosen["whole"]:
+    if stated["k"] is None or (stated["m"] is None and kind != "whole"):
+        raise _unknown_bounds(release, flag, kind == "whole")
+    if kind == "whole":
         return KAnonymity(stated["k"])
     km = {"k": stated["k"], "m": stated["m"] or 0}
-    disassociated = release.form == FormName.DISASSOCIATED
-    if chosen["links"] or (disassociated and not chosen["negative"]):
-        if chosen["links"]:
-            from decloak.measure.pair_links import PairLinks
+    if kind == "links":
+        from decloak.measure.pair_links import PairLinks
 
-            return PairLinks(**km)
-        return Disassociation(**km)
-    return (NegativeKnowledge if chosen["negative"] else KmAnonymity)(**km)
+        return PairLinks(**km)
+    if kind == "negative":
+        return NegativeKnowledge(**km)
+    return (Disassociation if release.form == FormName.DISASSOCIATED else KmAnonymity)(**km)
 
 
 def _of_table(
