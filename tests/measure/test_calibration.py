@@ -249,16 +249,15 @@ def test_there_is_no_curve_where_nobody_measured_how_sure_attacks_are(tmp_path, 
 
 
 def test_a_note_names_each_attack_that_gives_some_eliminations_no_probability(tmp_path, monkeypatch):
-    from decloak.measure import calibration
-
-    def some_unknown(connection, attack):
+    def some_unknown(attacked):
+        connection, attack = attacked.connection, attacked.number
         stated = probabilities(connection, attack)
         (name,) = connection.execute(
             "select rule.name from attack join rule on rule.id = rule where attack.id = ?", (attack,)
         ).fetchone()
         return stated if name == "tba" else np.where(np.arange(len(stated)) < 2, np.nan, stated)
 
-    monkeypatch.setattr(calibration, "probabilities", some_unknown)
+    monkeypatch.setattr(AttackResult, "probabilities", property(some_unknown))
     (tmp_path / "s.yaml").write_text(SETS.partition("expect:")[0].replace("rba, selftrained", "tba, rba"))
     (run,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", jobs=1).variants
     assert [note.partition(" have no probability")[0] for note in run.notes if "no probability" in note] == [
@@ -266,19 +265,33 @@ def test_a_note_names_each_attack_that_gives_some_eliminations_no_probability(tm
     ]
 
 
-def test_no_note_on_eliminations_for_assignments_without_a_probability(tmp_path, monkeypatch):
-    from decloak.measure import calibration
+ONE_ASSIGNS = """\
+scenario: s
+data: {generate: clinic, transactions: 60, seed: 7}
+anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 12}
+relate: {measure: ngd, source: clinic-counts}
+attack: [aba]
+measure: [calibration]
+"""
 
-    def first_unknown(connection, attack):
-        stated = probabilities(connection, attack)
+
+def test_measures_of_an_attack_in_memory_are_those_of_the_same_attack_in_the_store(tmp_path, monkeypatch):
+    (tmp_path / "s.yaml").write_text(ONE_ASSIGNS)
+    (in_memory,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "1.db", jobs=1).variants
+    for name, read in (("probabilities", probabilities), ("assignments", read_assigned)):
+        stored = property(lambda attacked, read=read: read(attacked.connection, attacked.number))
+        monkeypatch.setattr(AttackResult, name, stored)
+    (from_store,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "2.db", jobs=1).variants
+    assert from_store.figures == in_memory.figures
+
+
+def test_no_note_on_eliminations_for_assignments_without_a_probability(tmp_path, monkeypatch):
+    def first_unknown(attacked):
+        stated = probabilities(attacked.connection, attacked.number)
         return np.where(np.arange(len(stated)) < 1, np.nan, stated)
 
-    monkeypatch.setattr(calibration, "probabilities", first_unknown)
-    (tmp_path / "s.yaml").write_text(
-        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
-        "anonymise: {method: disassociation, k: 3, m: 2, max_cluster: 12}\n"
-        "relate: {measure: ngd, source: clinic-counts}\nattack: [aba]\nmeasure: [calibration]\n"
-    )
+    monkeypatch.setattr(AttackResult, "probabilities", property(first_unknown))
+    (tmp_path / "s.yaml").write_text(ONE_ASSIGNS)
     (run,) = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db", jobs=1).variants
     assert ("brier", "aba") in run.figures
     assert not [note for note in run.notes if "probability" in note]

@@ -23,7 +23,7 @@ from decloak.rules.reassociate import expected, fitted
 from decloak.rules.reassociate.expected import GRID, expectation, term_counts, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores, softmax_weights
 from decloak.rules.reassociate.kernel import reassociate
-from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, coded_scores
+from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, add_lines, coded_scores
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.units import AnchoredRows, Unit
@@ -250,6 +250,12 @@ def cases(draw):
         )
     )
     return case, np.array(values)
+
+
+@pytest.mark.parametrize("lines", [1, 7, 8, 9, 16, 31, 127, 128, 129, 137, 300])
+def test_lines_add_up_as_numpy_adds_the_numbers_of_one_line(lines):
+    x = np.random.default_rng(1).random((40, lines))
+    assert np.array_equal(add_lines(np.ascontiguousarray(x.T)), x.sum(axis=1))
 
 
 @settings(max_examples=50)

@@ -18,7 +18,7 @@ from decloak.figures import metrics_of
 from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
 from decloak.measure.kernels.true_rows import TrueRows
 from decloak.releases.stored import UNKNOWN
-from decloak.store.assigned import no_probabilities, probabilities
+from decloak.store.assigned import no_probabilities
 from decloak.store.eliminations import read_eliminations
 from decloak.store.lists import damaged
 from decloak.store.outcomes import scoring_of
@@ -37,7 +37,7 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
 
     Return None if the attack gives no probabilities, or the release has no ground truth.
     """
-    p = probabilities(attacked.connection, attacked.number)
+    p = attacked.probabilities
     if p is None or attacked.release.original is None:
         return None
     chosen = np.flatnonzero(p >= least - 1e-12)  # false of NaN: no probability is known
@@ -61,7 +61,7 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     if not attacked.assignments and len(chosen):
         return None  # the findings are facts, which are no links
     links = attacked.assignments.by_finding(chosen)
-    return p[chosen], behind.right_of_equals(links, attacked.assignments), behind.assigned_units(links).row
+    return p[chosen], behind.right_of_equals(links, attacked.assignments), behind.given_rows(links)
 
 
 def certain_links(attacked: Attacked) -> MetricResult:
@@ -133,8 +133,7 @@ PARTLY = "some eliminations of {} have no probability: those of one member are o
 
 
 def _measure(attacked: Attacked) -> MetricResult:
-
-    stated = probabilities(attacked.connection, attacked.number)
+    stated = attacked.probabilities
     if stated is None:
         return [], NOTHING.format(no_probabilities(attacked.connection, attacked.number))
     if attacked.release.original is None:

@@ -37,7 +37,6 @@ from decloak.measure.kernels.singling_out import (
 )
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
-from decloak.store.assigned import probabilities
 
 __all__ = ["exposure_of_chunks", "implied_outside_chunks"]
 
@@ -71,8 +70,7 @@ def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -
 
 def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: Attacked) -> Candidates | None:
     """Return what an attack has `given` to `rows` as candidates, as far as its probability is known; None of none."""
-    p = probabilities(attacked.connection, attacked.number)
-    places = attacked.assignments.places
+    p, places = attacked.probabilities, attacked.assignments.places
     if p is None or not len(places):
         return None
     known = np.isfinite(p)

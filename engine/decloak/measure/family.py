@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from decloak.arrays import Floats
 from decloak.data.assignment import AssignmentList
 from decloak.data.dataset import Dataset
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.figures import Metric
 from decloak.releases.stored import StoredRelease
-from decloak.store.assigned import read_assigned
+from decloak.store.assigned import probabilities, read_assigned
 from decloak.store.findings import idle
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.yaml.section import ConfigSection
@@ -139,6 +140,8 @@ class AttackResult(Generic[Held]):
     """The columns of the data whose values are items, such as `sex=f`: two items of one column exclude each other."""
     assigned: AssignmentList | None = None
     """The assignments, while the attack still has them."""
+    p: Floats | None = None
+    """The probabilities of its findings, if there are assignments."""
     shared: SharedValues = field(default_factory=SharedValues)
     """Values of the original data, which other releases share."""
 
@@ -150,6 +153,11 @@ class AttackResult(Generic[Held]):
     @cached_property
     def assignments(self) -> AssignmentList:
         return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned
+
+    @cached_property
+    def probabilities(self) -> Floats | None:
+        """Return the probability of each finding, NaN where it is not known; None where the attack gives none."""
+        return probabilities(self.connection, self.number) if self.assigned is None else self.p
 
 
 Attacked = AttackResult[StoredRelease]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from decloak.anonymisers.method import Stopwatch
+from decloak.arrays import Floats
 from decloak.attacker.selftrained import CalibrationTable, Learned, calibration_tables, learn_from_release
 from decloak.data.assignment import AssignmentList, PairScores
 from decloak.data.knowledge_levels import Control, KnowledgeLevel, level_name
@@ -137,10 +138,11 @@ class AttackerViews:
 
 
 class MadeAttack(NamedTuple):
-    """The function that writes an attack, and its assignments, for measures that come before it is written."""
+    """The function that writes an attack. Measures get its assignments and the probabilities `p` of its findings."""
 
     write: Write
     assigned: AssignmentList | None
+    p: Floats | None
 
 
 class _Outcome(NamedTuple):
@@ -173,7 +175,7 @@ def run_attack(planned: PlannedAttack, material: Material, view: AttackerView) -
         digest=planned.digest, rule=named, scope=scope, parameters=parameters,
         write=outcome.result.writer(), confidence=outcome.confidence,
     )  # fmt: skip
-    return MadeAttack(write, outcome.result.assigned())
+    return MadeAttack(write, outcome.result.assigned(), outcome.confidence.p)
 
 
 def _earlier_findings(

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.anonymisers.parts import catalogue
-from decloak.data.assignment import AssignmentList
 from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part, PartedData
 from decloak.data.ordering import sorted_warning
@@ -22,7 +21,7 @@ from decloak.data.rows import RowLabels
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.parallel import tasks_on
-from decloak.pipeline.attacks import AttackerViews, run_attack
+from decloak.pipeline.attacks import AttackerViews, MadeAttack, run_attack
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import Plan, PlannedAttack, StageKey, is_related
 from decloak.pipeline.workspace import StageResult, Workspace, Write
@@ -51,7 +50,7 @@ class Pipeline:
         self.scenario, self.form = plan.scenario, plan.scenario.form
         self.material = Material(plan, workspace)
         self.views = AttackerViews(self.material)
-        self._assigned: dict[str, AssignmentList | None] = {}
+        self._made: dict[str, MadeAttack] = {}
         self._of_release: dict[str, MetricResult] = {}
 
     @classmethod
@@ -200,8 +199,7 @@ class Pipeline:
         self.get_or_make("attack", planned.digest, partial(self._attack, planned))
 
     def _attack(self, planned: PlannedAttack, key: str) -> Write:
-        made = run_attack(planned, self.material, self.views.view(planned.rule))
-        self._assigned[key] = made.assigned
+        made = self._made[key] = run_attack(planned, self.material, self.views.view(planned.rule))
         return made.write
 
     def measurement(self, planned: PlannedAttack) -> None:
@@ -209,11 +207,11 @@ class Pipeline:
         attacked = self._attacked(planned)
         for family, key, settings in planned.measures:
             self.get_or_make("measurement", key, partial(self._measure, family, settings, attacked))
-        self._assigned.pop(planned.digest, None)
+        self._made.pop(planned.digest, None)
 
     def _attacked(self, planned: PlannedAttack) -> AttackResult[StoredRelease]:
         """Return an attack in the store as measures read it."""
-        inputs, seed = self.workspace.inputs, self.plan.variant.seed
+        inputs, seed, made = self.workspace.inputs, self.plan.variant.seed, self._made.get(planned.digest)
         return AttackResult(
             self.workspace.connection,
             self.workspace.number(StageKey("attack", planned.digest)),
@@ -223,7 +221,8 @@ class Pipeline:
             partial(inputs.control, self.scenario, seed),
             self.scenario.listed_families,
             self.scenario.data.exclusive,
-            self._assigned.get(planned.digest),
+            made and made.assigned,
+            made and made.p,
             inputs.shared,
         )
 

@@ -189,10 +189,10 @@ def _json_object(keys: Ints, references: Ints) -> str:
     return json.dumps(dict(zip(keys.tolist(), json_references(references), strict=True)), separators=(",", ":"))
 
 
-def read_scored_items(connection: sqlite3.Connection, relatedness: int) -> list[int]:
+def read_scored_items(connection: sqlite3.Connection, relatedness: int) -> set[int]:
     """Return the items that have scores in `relatedness`."""
-    pairs = read_pairs(connection, relatedness)
-    return np.union1d(pairs.a, pairs.b).tolist()  # type: ignore[no-any-return]
+    rows = connection.execute("select item, scores from scored_item where relatedness = ?", (relatedness,))
+    return {item for one, text in rows for item in (one, *read_object(text, f"the scores of measure {relatedness}"))}
 
 
 def read_pairs(connection: sqlite3.Connection, relatedness: int) -> _Pairs:

@@ -308,7 +308,7 @@ class TrueRows:
             listed.given.lengths,
             listed.given.list_of_row,
         )
-        row = listed.given.rows + self.first[cluster][assignment]
+        row = self.given_rows(listed)
         kinds = RowLists.of([[self._code[item] for item in items] for _, items in listed.kinds])
         items = kinds.select(listed.kind)
         begin, end, item = items.start[:-1], items.start[1:], items.rows
@@ -318,6 +318,11 @@ class TrueRows:
         spread = self._spread(listed, row, assignment)
         return AssignedUnits(cluster, unit, times, row, assignment, distinct(added), begin, end, item, shared, spread)
 
+    def given_rows(self, listed: AssignmentList) -> Ints:
+        """Return each row that is assigned in `listed`, numbered through all clusters."""
+        rows: Ints = listed.given.rows + self.first[listed.cluster][listed.given.list_of_row]
+        return rows
+
     def right_of_equals(self, gifts: Iterable[Assignment], attacked: AssignmentList) -> Floats:
         """Return the probability that each of `gifts`, of one row each, is right, given what an attacker can
         distinguish.
@@ -326,8 +331,8 @@ class TrueRows:
         in what was `attacked`.
         """
         listed = AssignmentList.of(gifts)
-        given = self.assigned_units(listed)
-        right = self._share_right(given.unit, given.row)
+        given = self.given_rows(listed)
+        right = self._share_right(self.units(listed), given)
         tied = np.flatnonzero(attacked.tied.lengths)
         if not len(tied) or not len(listed):
             return right
@@ -343,7 +348,7 @@ class TrueRows:
         shares = self._share_right(self.units(sharing)[owner], rows)
         mean = np.array([part.mean() for part in np.split(shares, sharing.tied.start[1:-1])])
         at = order[place[there]]
-        equal = among(at * self.rows + given.row[there], np.sort(owner * self.rows + rows))
+        equal = among(at * self.rows + given[there], np.sort(owner * self.rows + rows))
         right[np.flatnonzero(there)[equal]] = mean[at[equal]]
         return right
 

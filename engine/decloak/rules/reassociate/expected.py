@@ -24,7 +24,7 @@ from scipy.special import betaln, gammaln
 from decloak.arrays import Floats, Ints
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
-from decloak.rules.reassociate.scores import ClusterBatch
+from decloak.rules.reassociate.scores import ClusterBatch, add_lines
 
 __all__ = ["TermRows", "expectation", "term_counts", "term_rows", "term_supports"]
 
@@ -163,7 +163,10 @@ def expectation(
 
 
 class _EmptyRows(NamedTuple):
-    """The rows that show nothing: units that may be in one, the anchor of these rows, and the chunks by case."""
+    """The rows that show nothing: units that may be in one, the anchor of these rows, and the chunks by case.
+
+    `first` has the first unit of each chunk of the batch.
+    """
 
     unit: Ints
     anchor: Ints
@@ -171,6 +174,7 @@ class _EmptyRows(NamedTuple):
     chunk: Ints
     column: Ints
     case: Ints
+    first: Ints
 
     @classmethod
     def of(cls, batch: ClusterBatch) -> "_EmptyRows":
@@ -179,37 +183,46 @@ class _EmptyRows(NamedTuple):
         first = np.flatnonzero(np.diff(batch.chunk, prepend=-1))
         chunk = np.flatnonzero(anchor[first] >= 0)
         case = batch.owner[first][chunk]
-        return cls(unit, anchor[unit], batch.owner[unit], chunk, anchor[first][chunk], case)
+        return cls(unit, anchor[unit], batch.owner[unit], chunk, anchor[first][chunk], case, first)
 
     def fill(self, p: Floats, none: Floats) -> None:
-        """Change `p` to what it is given that a row that shows nothing has something: divide by that probability."""
-        nothing = np.bincount(self.case, np.log(none[self.chunk, self.column]))
+        """Change `p` to what it is given that a row that shows nothing has something: divide by that probability.
+
+        `p` and `none` have an anchor in each line, and `none` the probability that no unit of a unit's chunk is there.
+        """
+        nothing = np.bincount(self.case, np.log(none[self.column, self.first[self.chunk]]))
         share = np.maximum(-np.expm1(nothing), CLOSE)
-        p[self.unit, self.anchor] /= share[self.owner]
+        p[self.anchor, self.unit] /= share[self.owner]
         np.minimum(p, 1.0, out=p)
 
 
 def _shares(odds: Floats, sizes: Floats, targets: Floats, chunk: Ints, filled: _EmptyRows | None) -> Floats:
     """Return p by scaling every unit's odds until its rows add up."""
-    starts = np.flatnonzero(np.diff(chunk, prepend=-1))
-    p, product = np.empty_like(odds), odds * sizes
-    reach = product.sum(axis=1)
+    # An anchor in each line: numpy goes through the many units of a batch at once, not through a few anchors.
+    odds, sizes = np.ascontiguousarray(odds.T), np.ascontiguousarray(sizes.T)
+    lengths = np.bincount(chunk)
+    rivals = np.flatnonzero(lengths[chunk] > 1)  # most units are terms, alone in their chunk
+    starts = np.flatnonzero(np.diff(chunk[rivals], prepend=-1))
+    of_rival = np.repeat(np.arange(len(starts)), lengths[lengths > 1])
+    p, none, product = np.empty_like(odds), np.empty_like(odds), odds * sizes
+    reach = add_lines(product)
     # The start gives each unit its number of rows as if units did not compete; the rounds correct it.
     scale = np.divide(targets, reach, out=np.zeros_like(targets), where=reach > 0)
     for _ in range(ROUNDS):
-        np.multiply(scale[:, None], odds, out=p)
-        none = np.add.reduceat(p, starts, axis=0)
-        none += 1
+        np.multiply(scale, odds, out=p)
+        np.add(p, 1, out=none)
+        if len(rivals):
+            none[:, rivals] = (np.add.reduceat(p[:, rivals], starts, axis=1) + 1)[:, of_rival]
         np.divide(1, none, out=none)
-        p *= np.take(none, chunk, axis=0, out=product, mode="clip")
+        p *= none
         if filled is not None:
             filled.fill(p, none)
-        total = np.multiply(p, sizes, out=product).sum(axis=1)
+        total = add_lines(np.multiply(p, sizes, out=product))
         if (np.abs(total - targets) <= CLOSE * targets).all():
             break
         # Where every row has a unit of the chunk there is no finite scale that leaves none over.
         scale = np.minimum(scale * np.divide(targets, total, out=np.ones_like(total), where=total > 0), LARGEST)
-    return p
+    return np.ascontiguousarray(p.T)
 
 
 class _Limit(NamedTuple):

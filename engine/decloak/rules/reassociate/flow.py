@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.rules.reassociate.scores import ClusterCase
@@ -65,6 +64,8 @@ def solve_flow(case: ClusterCase, values: Floats, part: slice, rules: Sequence[R
 
     `case` is the cluster.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # few clusters need it
+
     times = np.array([unit.times for unit in case.units[part]])
     sizes = np.array([len(members) for members in classes(case.rows)])
     most = np.minimum(times[:, None], sizes)

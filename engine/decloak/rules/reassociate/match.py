@@ -14,7 +14,6 @@ assignments.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from decloak.arrays import Floats, Ints
 from decloak.data.assignment import RowLists
@@ -147,6 +146,8 @@ def _by_anchor(case: ClusterCase, values: Floats, chunk: slice) -> list[tuple[in
 
 def _by_row(case: ClusterCase, values: Floats, chunk: slice) -> list[tuple[int, ...]]:
     """Return the rows of each sub-record of a chunk, the lowest possible."""
+    from scipy.optimize import linear_sum_assignment  # most rules match each unit alone
+
     times = [unit.times for unit in case.units[chunk]]
     of_row = values[chunk][:, np.array(case.rows.of_row)]
     copies = np.repeat(np.arange(len(times)), times)

@@ -46,6 +46,7 @@ __all__ = [
     "ClusterCase",
     "Scores",
     "SplitRelease",
+    "add_lines",
     "batches",
     "coded_scores",
     "padded",
@@ -77,15 +78,23 @@ class Scores:
     neutral: float
 
     @cached_property
-    def _table(self) -> Floats | None:
-        """The scores of all items with all, if these are few; the last row and column are for negative codes."""
+    def _table(self) -> NDArray[np.int32] | None:
+        """The places of all items with all in `_scores`, if these are few; the last row is for negative codes.
+
+        The last column is for these, too. A place takes half the memory of a score, and nobody has to fill in 0.
+        """
         items = len(self.code)
         if (items + 1) ** 2 > TABLE:
             return None
-        table = np.full((items + 1, items + 1), np.nan)
+        table = np.zeros((items + 1, items + 1), np.int32)
         a, b = np.divmod(self.keys, items)
-        table[a, b] = table[b, a] = self.values
+        table[a, b] = table[b, a] = np.arange(1, len(self.keys) + 1)
         return table
+
+    @cached_property
+    def _scores(self) -> Floats:
+        """The score at each place of the table, NaN at 0."""
+        return np.append(np.nan, self.values)
 
     def of(self, a: Ints, b: Ints) -> Floats:
         """Return the scores of pairs of `a` and `b`, in either order; NaN where there is none.
@@ -95,7 +104,7 @@ class Scores:
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
         if self._table is not None:
-            return self._table[a, b]
+            return self._scores[self._table[a, b]]
         keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
         index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[index] == keys, self.values[index], np.nan)
@@ -395,23 +404,43 @@ def _item_scores(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> 
 
 def _combine_scores(v: Floats, anchors: Ints, combine: Combine) -> Floats:
     """Return one value of each unit and anchor."""
-    x: Floats = v[np.arange(len(v))[:, None, None], anchors]
+    # The items of an anchor come first: numpy is slow at many sums of a few numbers each.
+    places = np.ascontiguousarray(anchors.transpose(2, 0, 1))
+    x: Floats = v[np.arange(len(v))[:, None], places]
     seen = ~np.isnan(x)
     if combine == "best":
-        top: Floats = np.where(seen, x, -np.inf).max(axis=2)
+        top: Floats = np.where(seen, x, -np.inf).max(axis=0)
         return top
     if combine == "upper_half":
         seen &= x >= _median(x, seen) - EPSILON
-    total: Floats = np.where(seen, x, 0.0).sum(axis=2)
+    total = add_lines(np.where(seen, x, 0.0))
     if combine == "bayes":
         return total
     if combine == "fitted":
-        return np.asarray(total / np.sqrt(np.maximum((anchors < v.shape[1] - 1).sum(axis=2), 1)))
-    count = seen.sum(axis=2)
+        return np.asarray(total / np.sqrt(np.maximum((places < v.shape[1] - 1).sum(axis=0), 1)))
+    count = seen.sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), -np.inf)
 
 
 def _median(x: Floats, seen: Mask) -> Floats:
-    """Return the upper of the middle two scores in each last row: none lies between it and the mean of the two."""
-    middle = seen.sum(axis=2, keepdims=True) // 2
-    return np.take_along_axis(np.sort(x, axis=2), np.minimum(middle, x.shape[2] - 1), axis=2)
+    """Return the upper of the middle two scores at each place: none lies between it and the mean of the two."""
+    middle = np.minimum(seen.sum(axis=0, keepdims=True) // 2, len(x) - 1)
+    return np.take_along_axis(np.sort(x, axis=0), middle, axis=0)
+
+
+def add_lines(x: Floats) -> Floats:
+    """Add up the lines of `x`, in the order in which numpy adds the numbers of one line."""
+    lines = len(x)
+    if lines < 8:
+        return np.asarray(x.sum(axis=0))
+    if lines > 128:
+        half = lines // 16 * 8
+        return add_lines(x[:half]) + add_lines(x[half:])
+    eight = x[:8].copy()
+    for first in range(8, lines - 7, 8):
+        eight += x[first : first + 8]
+    two = eight[0::2] + eight[1::2]
+    total: Floats = (two[0] + two[1]) + (two[2] + two[3])
+    for line in x[lines - lines % 8 :]:
+        total += line
+    return total
