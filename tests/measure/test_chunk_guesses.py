@@ -82,7 +82,7 @@ def chances(rows, right):
 def test_one_guess_is_made_at_each_part_with_the_largest_probability(made):
     release, records, truth, gifts, weights = made
     rows = TrueRows(release, records, truth)
-    published = published_candidates(rows)
+    published = published_candidates(rows, range(len(release.clusters)))
     of_attack = assigned_candidates(rows, rows.assigned_units(gifts), np.array(weights))
     listed = [(n, unit, row, weight) for (n, _, unit, (row,)), weight in zip(gifts, weights, strict=True)]
     for candidates, attack in ((None, ()), (of_attack, listed)):

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import among
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
@@ -52,7 +52,10 @@ def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> Record
     if attacked.idle or not attacked.assignments:
         return people.exposure(None, None)
     given = people.rows.assigned_units(attacked.assignments)
-    return people.exposure(given, _probable_candidates(people.rows, given, attacked))
+    p = attacked.probabilities
+    if p is None or not np.isfinite(p).any():
+        return people.exposure(given, None)
+    return people.exposure(given, p[attacked.assignments.finding])
 
 
 def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -> tuple[int, int]:
@@ -66,16 +69,6 @@ def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -
     own = np.split(item, np.searchsorted(person, np.arange(1, len(chosen))))
     people = ((None, [others.names[code] for code in codes.tolist()]) for codes in own)
     return implied_in_chunks(held.published, people, outside=True), len(chosen)
-
-
-def _probable_candidates(rows: TrueRows, given: AssignedUnits, attacked: Attacked) -> Candidates | None:
-    """Return what an attack has `given` to `rows` as candidates, as far as its probability is known; None of none."""
-    p, places = attacked.probabilities, attacked.assignments.places
-    if p is None or not len(places):
-        return None
-    known = np.isfinite(p)
-    row, assignment = (part[places[known]] for part in (given.row, given.assignment))
-    return assigned_candidates(rows, given._replace(row=row, assignment=assignment), p[known]) if len(row) else None
 
 
 def _people(held: StoredDisassociation) -> "_People | None":
@@ -98,14 +91,20 @@ class _People:
     """The same people with the occurrences that the release suppressed, where there are any."""
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
-    def exposure(self, given: AssignedUnits | None, sure: Candidates | None) -> RecordExposure:
-        """Measure the release, and the assignments of an attack; `sure` adds their probabilities."""
+    def exposure(self, given: AssignedUnits | None, p: Floats | None) -> RecordExposure:
+        """Measure the release, and the assignments of an attack.
+
+        `p` has the probability of each row that is `given`, NaN where it is not known.
+        """
         after = baseline = None
         inferred = Change(None, self._guessed())
         if given is not None:
             after = self._count_singled_out(np.concatenate((self.rows.anchor_items, given.added)))
             baseline, at_random = self._baseline(given)
-            by_attack = self._guessed(sure or assigned_candidates(self.rows, given))
+            # Guesses at a row go by what the rows of the same anchor are given: other rows need not be looked at.
+            some = self._alike[given.row] & (True if p is None else np.isfinite(p))
+            nearby = given._replace(row=given.row[some], assignment=given.assignment[some])
+            by_attack = self._guessed(assigned_candidates(self.rows, nearby, None if p is None else p[some]))
             inferred = inferred._replace(after=by_attack, baseline=at_random)
         return RecordExposure(
             people=len(self.targets),
@@ -126,6 +125,11 @@ class _People:
         person = np.full(self.rows.rows, -1, np.int64)
         person[self._target_rows] = np.arange(len(self._target_rows))
         return person
+
+    @cached_property
+    def _alike(self) -> Mask:
+        """True for the rows of the release that show the same as one of those."""
+        return np.isin(self.rows.of_row, self.rows.of_row[self._target_rows])
 
     @cached_property
     def _all_known(self) -> Ints:
@@ -192,7 +196,8 @@ class _People:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
             draws = [random_assignment(self.rows, given, rng) for _ in range(draws_for(len(self.targets)))]
             singled = [self._count_singled_out(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
-            right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in draws]
+            nearby = [draw[self._alike[draw // self.rows.items]] for draw in draws]
+            right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in nearby]
             self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))
         return self._baselines[key]
 
@@ -204,7 +209,7 @@ class _People:
 
     @cached_property
     def _published(self) -> Candidates:
-        return published_candidates(self.rows)
+        return published_candidates(self.rows, np.unique(self.rows.cluster[self._target_rows]).tolist())
 
     @cached_property
     def _anchor_item_counts(self) -> Ints:

@@ -15,7 +15,7 @@ with them have in common. A third item is implied if it follows in every cluster
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, combinations
 from typing import NamedTuple
@@ -58,24 +58,24 @@ class _Best(NamedTuple):
     """Ascending keys of group and part that have any."""
 
 
-def published_candidates(rows: TrueRows) -> Candidates:
-    """Return the candidates of each cluster of `rows`, with the share of its rows that has them.
+def published_candidates(rows: TrueRows, clusters: Collection[int]) -> Candidates:
+    """Return the candidates of each of `clusters`, with the share of its rows that has them.
 
-    The first row of a cluster represents it. Any term of a cluster is in equally many rows, as far as the release
-    shows.
+    `rows` are the rows of all clusters. The first row of a cluster represents it. Any term of a cluster is in equally
+    many rows, as far as the release shows.
     """
     code = {name: number for number, name in enumerate(rows.names)}
     found = [
         (int(rows.first[cluster]) * rows.items + code[item], weight)
-        for cluster, item, weight in _published(rows)
-        if rows.sizes[cluster]
+        for cluster, item, weight in _published(rows, clusters)
     ]
     entry, weight = zip(*found, strict=True) if found else ((), ())
     return Candidates(np.array(entry, np.int64), np.array(weight, np.float64))
 
 
-def _published(rows: TrueRows) -> Iterator[tuple[int, str, float]]:
-    for number, cluster in enumerate(rows.release.clusters):
+def _published(rows: TrueRows, clusters: Collection[int]) -> Iterator[tuple[int, str, float]]:
+    for number in clusters:
+        cluster = rows.release.clusters[number]
         for chunk in cluster.record_chunks[1:]:
             for item, times in Counter(chain.from_iterable(chunk.subrecords)).items():
                 yield number, item, times / max(1, cluster.size)
@@ -84,9 +84,10 @@ def _published(rows: TrueRows) -> Iterator[tuple[int, str, float]]:
     places = shared_places(rows.release) if rows.release.joints else []
     for at, joint in enumerate(rows.release.joints):
         size = sum(rows.release.clusters[number].size for number in joint.clusters)
+        members = sorted(set(joint.clusters).intersection(clusters))
         for j, chunk in enumerate(joint.shared_chunks):
             for item, times in Counter(chain.from_iterable(chunk.subrecords)).items():
-                for number in joint.clusters:
+                for number in members:
                     if places[number].get(item) == f"S{at}.{j}":  # not published elsewhere by the cluster itself
                         yield number, item, times / max(1, size)
 

@@ -15,7 +15,7 @@ A place is what a cluster says of an item: the number of the chunk, or `term`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -68,10 +68,8 @@ class ChunkEstimates:
 
     Chunks are numbered: record chunks cluster by cluster, then shared chunks. The sub-records of a chunk are the rows
     from `begin[chunk]` to `begin[chunk + 1]` of `holds` (sub-records × items); `rows_of[chunk]` is the number of its
-    rows. `places` (items × clusters) has the place of an item + 1. `units` are pairs of a cluster and a place of it,
-    `cluster * (term + 1) + place`, ascending; `shares` (units × items) are the probabilities of single items.
-    `first[cluster]` is the first record chunk, or -1; `own` is the number of record chunks. `tau` has a value for each
-    item.
+    rows. `places` (items × clusters) has the place of an item + 1. `first[cluster]` is the first record chunk, or -1;
+    `own` is the number of record chunks. `tau` has a value for each item.
     """
 
     sizes: Ints
@@ -81,8 +79,6 @@ class ChunkEstimates:
     rows_of: Ints
     holds: Matrix
     places: Matrix
-    units: Ints
-    shares: Matrix
     tau: Floats
 
     @classmethod
@@ -109,17 +105,13 @@ class ChunkEstimates:
                 placed += [(number[item], at, j) for item in chunk.items]
             placed += [(number[item], at, len(chunks)) for item in cluster.term_chunk]
             placed += [(number[item], at, chunk_number[name]) for item, name in others.items()]
-        item, of, place = np.array(sorted(placed), np.int64).reshape(-1, 3).T
-        places = sparse.csr_array(sparse.coo_array((place + 1, (item, of)), (items, len(sizes))))
-        key = of * (len(chunks) + 1) + place
-        rows_of = np.array([size for _, size in chunks], np.int64)
-        laid = cls(
-            sizes, np.where(np.diff(of_cluster) > 0, of_cluster[:-1], -1), own, begin, rows_of, holds, places,
-            distinct(key), sparse.csr_array((0, items)), _taus(release, number, codes, item[place == len(chunks)]),
+        item, of, place = np.array(placed, np.int64).reshape(-1, 3).T
+        return cls(
+            sizes, np.where(np.diff(of_cluster) > 0, of_cluster[:-1], -1), own, begin,
+            np.array([size for _, size in chunks], np.int64), holds,
+            sparse.csr_array(sparse.coo_array((place + 1, (item, of)), (items, len(sizes)))),
+            _taus(release, number, codes, item[place == len(chunks)]),
         )  # fmt: skip
-        share = laid._share(item, of, place)
-        shares = sparse.coo_array((share, (np.searchsorted(laid.units, key), item)), (len(laid.units), items))
-        return replace(laid, shares=sparse.csr_array(shares))
 
     @property
     def items(self) -> int:
@@ -146,6 +138,19 @@ class ChunkEstimates:
         clusters: Ints = item * len(self.sizes) + self.places.indices
         return clusters
 
+    @cached_property
+    def _units(self) -> tuple[Ints, Matrix]:
+        """The pairs of a cluster and a place of it, `cluster * (term + 1) + place`, ascending.
+
+        And the probabilities of single items: units × items.
+        """
+        item, cluster = np.divmod(self._clusters_of, len(self.sizes))
+        place = self.places.data - 1
+        key = cluster * (self.term + 1) + place
+        units, share = distinct(key), self._share(item, cluster, place)
+        shares = sparse.coo_array((share, (np.searchsorted(units, key), item)), (len(units), self.items))
+        return units, sparse.csr_array(shares)
+
     def supports(self, itemsets: Ints) -> Floats:
         """Estimate how many people have each of `itemsets`; return the numbers."""
         found = self._find(itemsets)
@@ -166,14 +171,15 @@ class ChunkEstimates:
 
     def extended(self, itemsets: Ints) -> tuple[Floats, Floats]:
         """Estimate the supports of `itemsets`, and of each with one more item: itemsets × items."""
-        found, shape = self._find(itemsets), (itemsets.shape[1], len(self.units))
+        found, (units, shares) = self._find(itemsets), self._units
         live = np.flatnonzero(found.estimate > 0)
-        begin, end = (np.searchsorted(self.units, (found.cluster[live] + step) * (self.term + 1)) for step in (0, 1))
+        begin, end = (np.searchsorted(units, (found.cluster[live] + step) * (self.term + 1)) for step in (0, 1))
         unit, at = runs(begin, end)
-        pair, place = live[at], self.units[unit] % (self.term + 1)
+        pair, place = live[at], units[unit] % (self.term + 1)
         apart = (place == self.term) | (found.places[:, pair] != place).all(axis=0)
         entries = found.estimate[pair[apart]], (found.itemset[pair[apart]], unit[apart])
-        extended: Floats = (sparse.csr_array(sparse.coo_array(entries, shape)) @ self.shares).toarray()
+        of_units = sparse.coo_array(entries, (itemsets.shape[1], len(units)))
+        extended: Floats = (sparse.csr_array(of_units) @ shares).toarray()
         for touched in found.touched:
             self._add_within(extended, itemsets, found, touched.select(found.estimate[touched.pair] > 0))
         return _sums(found.itemset, found.estimate, itemsets), extended
