@@ -158,6 +158,7 @@ def _drawn(base: JsonObject, original: Dataset, seed: int) -> tuple[JsonObject, 
     records = len(original.transactions)
     if records <= MOST or "file" not in base["data"] or "sample" in base["data"]:
         return base, original, None
+    # The written scenario has the same sample, so that it gives the same figures.
     data = {**base["data"], "sample": MOST, "seed": seed}
     return {**base, "data": data}, draw_sample(original, MOST, None, seed), records
 
@@ -345,6 +346,7 @@ class _Session:
         for _ in range(ROUNDS):
             if self.ended == INTERRUPTED or lead is None or lead.attacked:
                 break
+            # The search left time for attacks, which may have taken longer than expected.
             if self.budget is not None and time.process_time() - self.begun > self.budget:
                 self.ended = NO_BUDGET
                 break

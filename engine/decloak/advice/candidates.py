@@ -90,6 +90,7 @@ def _disassociated(records: int) -> Iterator[Candidate]:
 def _trees(inputs: Inputs) -> list[tuple[str, Config]]:
     """Return the hierarchies to generalise in, by their names."""
     given = [(Path(name).name, {"file": name, "format": "paths"}) for name in inputs.hierarchies]
+    # Hierarchies of the owner come first, because they say most of the data.
     related = [] if inputs.relate is None else [("relatedness", {"by": "relatedness", "relate": inputs.relate})]
     return [*given, *related, *((by, {"by": by}) for by in HIERARCHIES)]
 
@@ -238,6 +239,7 @@ def chosen(tried: Sequence[Tried], criteria: Sequence["Criterion"], differ: Diff
     meeting = [one for one in left if one.meets(criteria)]
     if meeting:
         first, *others = sorted(meeting, key=lambda one: one.error)
+        # Errors within chance of each other say nothing, so that people decide.
         equal = [first, *(one for one in others if not differ(first, one, len(others)))]
         return min(equal, key=_among_equals), True
     if not left:

@@ -149,6 +149,7 @@ def _rebase_paths(value: Any, folder: Path) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
+        # A written scenario may move with the data, so that its paths are relative.
         key: os.path.relpath(one, folder)
         if key in FILES and isinstance(one, str) and Path(one).is_absolute()
         else _rebase_paths(one, folder)

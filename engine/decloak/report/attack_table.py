@@ -156,6 +156,7 @@ def release_rows(done: "Run") -> Table:
     values: dict[str, dict[str, float]] = {}
     for one in done.measures:
         if one.value is not None:
+            # Every attack on a release has the same figures of the release, so that the first is enough.
             values.setdefault(one.variant, {}).setdefault(one.measure, one.value)
     shown = [metric for key, metric in keys.items() if any(key in of for of in values.values())]
     titles = short_titles(list(values))

@@ -174,6 +174,7 @@ def drawn(spec: JsonObject, kind: str, *, image: bool = False) -> bytes:
         svg: str = converter.vegalite_to_svg(whole)
         text = _UNSEEN.sub("", svg).replace(_INK, "#222") if image else _with_text(svg, spec.get("description", ""))
         return bytes(text, "utf-8")
+    # A picture in a file has no page whose background it could show.
     paper = whole | {"config": _CONFIG | {"background": "white"}}
     return bytes(converter.vegalite_to_png(paper, scale=2) if kind == "png" else converter.vegalite_to_pdf(paper))
 

@@ -36,6 +36,7 @@ def junit(suite: str, judged: Sequence[Expected]) -> str:
     """One test case for each expectation; what is undefined is an error of the case."""
     from xml.etree import ElementTree
 
+    # Build servers count errors apart from failures: a missing figure is not one that is too large.
     root = ElementTree.Element(
         "testsuite", name=_text(suite), tests=str(len(judged)),
         failures=str(sum(entry.holds is False for entry in judged)),

@@ -207,6 +207,7 @@ def exposure_parts(connection: sqlite3.Connection, study: Study) -> ExposurePart
     chosen = pooled or cards
     said = advice(chosen) if len(chosen) > 1 else ""
     tiles = tiles_of(chosen[0], study) if len(chosen) == 1 else []
+    # One release has tiles in place of a table.
     tables = [some for some in (pooled, cards) if len(some) > 1]
     notes = [*(note for some in tables for note in _notes(some)), unpooled(study, cards, pooled)]
     section = Section(

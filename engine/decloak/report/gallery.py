@@ -221,6 +221,7 @@ def outcome(
     `overrides` are settings of the scenario. If they put real data in place of generated ones, `data` is their folder.
     """
     with tempfile.TemporaryDirectory() as folder:
+        # Stages that share the processors take longer, so that a timed figure has one process.
         kept, processes = store or Path(folder) / "gallery.db", 1 if entry.timed else jobs
         finished = runs.run(entry.path, store=kept, jobs=processes, overrides=overrides)
         with closing(connect_readonly(finished.store)) as connection:

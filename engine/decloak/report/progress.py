@@ -126,6 +126,7 @@ class ProgressLines(Progress):
         said = f": {result}" if result else ""
         title = quote(_titled(variant), max(20, WIDTH - len(f"[{number}/{of}] {said}")))[1:-1]
         self._waiting.append(f"[{number}/{of}] {title}{said}")
+        # A run that ends soon prints its results alone.
         if self._clock() - self._begun >= SOON:
             self._spoken = self._clock()
             for line in self._waiting:

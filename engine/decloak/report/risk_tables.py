@@ -76,6 +76,7 @@ def remark(cards: Sequence[ExposureCard]) -> str | None:
 
 def _drawn(card: ExposureCard, *, brackets: bool) -> str:
     """Describe the sample behind a card, and the error of its counts."""
+    # The interval of one half is the widest of all.
     most = card.bounds_of(card.people / 2)[1] - card.people / 2
     off = "in brackets 95% intervals for all" if brackets else f"95% interval at most ±{most:,.0f}"
     return f"of {card.people:,} people drawn from {card.records:,}, {off}"

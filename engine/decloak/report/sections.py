@@ -33,8 +33,10 @@ def nameless(notes: Collection[str], names: Set[str]) -> list[str]:
     >>> nameless(["no score for 'gout', 'flu' and 5 more"], {"gout", "flu"})
     ['no score for 7 items']
     """
+    # Names of items are in quotes, and a store has many names to look for.
     if not any("'" in note for note in notes):
         return list(notes)
+    # A name may be a part of another one, so that the longest are replaced first.
     quoted = sorted(set(map(quote, names)), key=len, reverse=True)
     return list(dict.fromkeys(_MANY.sub(_counted, _marked(note, quoted)) for note in notes))
 
@@ -149,11 +151,13 @@ def number(value: float | None, count: bool = False) -> str:
 
 def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     """Return every attack with its baseline, and the comparison of attacks in `pairs`."""
+    # Costs and people have sections of their own.
     elsewhere = {figure.key for family in COSTS for figure in family_named(family).metrics}
     elsewhere |= {figure.key for family in FAMILIES if family.ways_in_columns for figure in family.metrics}
     measured = [title for title in metrics_by_key().values() if title.key in study.measures - elsewhere]
     telling = [title for title in measured if title.key in TELLING]
     if not any(title.key in WITH_BASELINE for title in telling):
+        # Attacks without a share that is right have other figures worth a table.
         telling = [title for title in measured if title.column]
     lines = []
     if any(title.key in WITH_BASELINE for title in telling):

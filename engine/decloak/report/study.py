@@ -160,6 +160,7 @@ class Study:
     def panel_keys(self, plot: Plot) -> Sequence[str]:
         """Return the keys that a plot names, or all differing keys except the horizontal one."""
         several = [*([ATTACK] if len(self.attacks) > 1 else []), *self.varied]
+        # Values that differ in a key without a panel would be drawn as one line.
         return [key for key in several if key != plot.x] if plot.panels is None else plot.panels
 
     def series(self, x: str, y: str, by: Sequence[str] = ()) -> list[Series]:

@@ -190,6 +190,7 @@ def _column_widths(columns: Sequence[_Column], room: int) -> list[int]:
     """Return the width of every column, reduced where most of it is not needed."""
     widths = [column.width for column in columns]
     while _total(widths) > room:
+        # The column with most room to spare gives way first.
         slack, index = max((widths[index] - column.need, index) for index, column in enumerate(columns))
         if slack <= 0:
             break

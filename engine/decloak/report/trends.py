@@ -60,6 +60,7 @@ def judged_trend(study: Study, trend: Trend, *, without: bool = False) -> Judged
     if not lines:
         raise DecloakError(f"no variant is what {quote(trend.says)} is about", hint="see its 'where' and its attacks")
     verdicts = [line.holds for line in lines]
+    # One line against the trend refutes it, and an undecided one leaves it open.
     holds = True if all(verdict is True for verdict in verdicts) else None if False not in verdicts else False
     telling = sorted(lines, key=lambda line: line.holds is True)[:SHOWN]  # where it does not hold says most
     seen = [f"{line.name}: {line.seen}" if line.name else line.seen for line in telling]

@@ -196,6 +196,7 @@ class _Reader:
         """Read the people with a certain link; without an attack that has probabilities the count is zero."""
         found = self._by_attack(runs, "certain_links_people")
         given = knows_originals(self.connection, release_of(self.connection, runs[-1])) and self.attacks
+        # Attacks without probabilities were run, and are certain of nothing.
         return People(applies=False) if found.count is None and given else found
 
     def _by_attack(self, runs: Sequence[int], key: str) -> People:
@@ -211,6 +212,7 @@ class _Reader:
             Advantage(*(self.study.mean(runs, f"{key}{part}") for part in ("", "_low", "_high")))
             for key in (f"inference_advantage_{q}{ending}" for q in KNOWN_ITEMS)
         ]
+        # The attacker chooses the number of known items that serves best.
         known = [advantage for advantage in found if advantage.mean is not None]
         return max(known, key=lambda advantage: advantage.mean or 0.0, default=Advantage())
 

@@ -105,6 +105,7 @@ def leading(judged: Sequence[Judged]) -> Judged:
     def severity(one: Judged) -> tuple[int, float]:
         criterion = one.decision.criterion
         people = 0.0 if criterion is None else (criterion.of(one.figures).count or 0.0) / max(1, one.figures.people)
+        # Of equal outcomes the one about the largest share of people is the worst.
         return -order.index(one.decision.outcome), people
 
     return max(judged, key=severity)
@@ -137,6 +138,7 @@ def concluded(judged: Judged, which: str = "") -> Conclusion:
     identifiers = (Outcome.IDENTIFIERS, Outcome.ROW_ORDER, Outcome.MEMBER_ORDER)
     first = dict.fromkeys(identifiers, "Identifiers") | {Outcome.RECOVERY: "Recovery"}
     leading = first.get(judged.decision.outcome)
+    # The sort is stable: the line of the outcome comes first, and the others keep their order.
     lines.sort(key=lambda line: line.label != leading)
     name = judged.settings.name if judged.settings.several else ""
     headline = despite_guarantee(judged) or HEADLINES[judged.decision.outcome](judged)
@@ -179,6 +181,7 @@ def _singling_lines(judged: Judged) -> Iterator[VerdictLine]:
     for known, people in ((2, two), (3, three)):
         said.append(f"{known} known items single out {of_people(judged, people)} in the release{in_original(people)}.")
         after = figures.after_attack.get(known, People())
+        # Less than a person more is the rounding of a mean.
         if round(after.count or 0) > round(people.count or 0):
             said.append(f"{capitalise(after_step(judged, after))}: {count(after.count)}.")
     yield VerdictLine("Singling out", " ".join(said))
@@ -242,6 +245,7 @@ def _recovery_lines(judged: Judged) -> Iterator[VerdictLine]:
 def _guarantee_lines(judged: Judged) -> Iterator[VerdictLine]:
     if not judged.figures.guarantees:
         yield VerdictLine("Guarantee", "The release states no guarantee.")
+    # Repetitions state one guarantee, which is said once.
     for one in dict.fromkeys(judged.figures.guarantees):
         verb = "WARNING: the release violates" if one.met is False else "The release meets"
         said = f"{verb} its guarantee ({one.words})." if one.met is not None else f"Not checked ({one.words})."

@@ -186,6 +186,7 @@ def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPai
     ranked = {name: list(combinations(_ranked(group, attacks), 2)) for name, group in groups.items()}
     level = 1 - 0.05 / max(1, sum(map(len, ranked.values())))
     pairs = [_pair(name, groups[name], *two, level, name in pooled) for name, twos in ranked.items() for two in twos]
+    # A difference without an interval may be chance alone.
     return [pair for pair in pairs if pair.difference.low is not None]
 
 

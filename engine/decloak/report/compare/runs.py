@@ -78,6 +78,7 @@ class RunComparison:
         if len(self._runs) != 2:
             return []
         first, second = self._runs.values()
+        # The number alone is not enough: runs with other seeds made other random choices.
         of_second = {(run.repetition, run.seed): run.run for run in second}
         keys = [(run.repetition, run.seed) for run in first]
         return [(run.run, of_second[key]) for run, key in zip(first, keys, strict=True) if key in of_second]
@@ -290,6 +291,7 @@ def not_worse(
              for (variant, attack), count in gone.items()]  # fmt: skip
     lines += [same[0]._replace(attacks=tuple(one.attacks[0] for one in same)) for same in found.values()]
     exposes = {key for key, metric in metrics_by_key().items() if metric.direction is Direction.EXPOSES}
+    # A figure that is gone may hide anything, so that it comes first.
     lines.sort(key=lambda line: (line.now is not None, line.measure not in exposes, -line.change))
     return Comparison(tuple(lines), compared)
 
