@@ -7,6 +7,7 @@ import math
 import sqlite3
 from contextlib import closing
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -43,7 +44,8 @@ class Figures:
         values = self.given.get((key,) if attack is None else (key, attack), ())
         return [value for run, value in enumerate(values) if run in runs]
 
-    mean, whole = Study.mean, Study.whole
+    knows: ClassVar = {}
+    mean, whole, negative_controls = Study.mean, Study.whole, Study.negative_controls
 
 
 def reader(study, attacks=(), leads=(), cards=None, connection=None):
@@ -214,6 +216,21 @@ def settings(*, differing, repetitions):
     lead = SimpleNamespace(repetitions=repetitions, level=0.95)
     names = list(Settings.__dataclass_fields__)
     return Settings(**dict.fromkeys(names) | {"leads": {"rba": lead}, "differing": differing})
+
+
+def test_criteria_are_judged_by_random_attacks_too_and_not_by_negative_controls(stored):
+    """As a run judges them: otherwise a run and its page would contradict each other."""
+    stored(FormName.SET_GENERALISED)
+    study = Figures(sizes=(9,) * 6)
+    study.controls = frozenset(["random", "rba-control"])
+    study.knows = {(5, "random"): "nothing", (5, "rba-control"): "control"}
+    study.pooled[5] = {
+        ("exposed_3", "random"): PooledFigure(1, 1, 100),
+        ("exposed_3", "rba-control"): PooledFigure(9, 9, 100),
+    }
+    study.runs[5].config = {"accept": ["exposed_3 <= 5%"]}
+    (criterion,) = reader(study)._settings("base", [5]).accepted.criteria
+    assert criterion.holds is True
 
 
 def test_repetitions_are_asked_for_where_they_differ_and_two_are_there(monkeypatch):

@@ -98,8 +98,7 @@ def facts_of_study(study: Study, people: int | None) -> list[tuple[str, str]]:
     data = f"{size:,} records, one per person" if size else "distance tables without records"
     counted = f"{people:,} people" if people else "no people"
     variants, runs = len(study.variants), len(study.runs)
-    controls = {name for (_, name), knows in study.knows.items() if knows == "control"}
-    attacks = [one for one in study.attacks if one not in controls]
+    attacks = [one for one in study.attacks if one not in study.negative_controls]
     return [
         ("Data", data),
         ("Counted", counted),

@@ -116,6 +116,11 @@ class Study:
         return replace(self, runs=tuple(pooled), figures=figures) if pooled else None
 
     @property
+    def negative_controls(self) -> set[str]:
+        """The attacks on permuted input, without random attacks."""
+        return {attack for (_, attack), knows in self.knows.items() if knows == "control"}
+
+    @property
     def groups(self) -> list[tuple[str, Numbers]]:
         """The variants, and below them those over data sets."""
         return [*self.variants, *self.pools]

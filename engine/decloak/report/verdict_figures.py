@@ -127,7 +127,9 @@ class _Reader:
             attacks=len(self.attacks),
             leads={lead.attack: lead for lead in self.leads if lead.variant == name},
             claims=claims,
-            accepted=judged_criteria(config, form, [self.study.pooled[run] for run in runs], self.study.controls),
+            accepted=judged_criteria(
+                config, form, [self.study.pooled[run] for run in runs], self.study.negative_controls
+            ),
         )
 
     def _levels(self, runs: Collection[int]) -> frozenset[str]:
