@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.exposure_section import ReleasePoint as Place
-from decloak.report.exposure_section import _dominated, _place_names, tiles_of
+from decloak.report.exposure_section import _dominated, _exposed, _place_names, tiles_of
 from decloak.report.page import (
     Drawn,
     Finding,
@@ -33,7 +34,7 @@ from decloak.report.page import (
     rendered,
     strip,
 )
-from decloak.report.risk_card import exposure_cards
+from decloak.report.risk_card import ExposureCard, exposure_cards
 from decloak.report.sections import nameless, sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
@@ -290,6 +291,16 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
             study = Study.of(connection, chosen_runs(connection, ["last"]))
         tile = tiles_of(replace(card, cells={**card.cells, "inferred_own": cell}), study)[-1]
         assert (tile.value, tile.of) == (value, about)
+
+
+@pytest.mark.parametrize(("controls", "attack"), [((), "random"), (("random",), "rba"), (("random", "rba"), None)])
+def test_a_tile_names_no_control_as_the_strongest_attack(controls, attack):
+    figures = {("exposed_2_release", ""): 1.0, ("exposed_2", "rba"): 5.0, ("exposed_2", "random"): 9.0}
+    card = ExposureCard("base", 16, 16, {}, None, frozenset(), "base")
+    run = SimpleNamespace(run=1, variant="base")
+    study = Study((run,), {1: figures}, {1: 16}, controls=frozenset(controls), pooled={1: {}})
+    study.__dict__["pools"] = []
+    assert _exposed(card, study).source == attack
 
 
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"

@@ -45,7 +45,8 @@ class Figures:
         return [value for run, value in enumerate(values) if run in runs]
 
     knows: ClassVar = {}
-    mean, whole, negative_controls = Study.mean, Study.whole, Study.negative_controls
+    mean, whole = Study.mean, Study.whole
+    real_attacks, negative_controls = Study.real_attacks, Study.negative_controls
 
 
 def reader(study, attacks=(), leads=(), cards=None, connection=None):

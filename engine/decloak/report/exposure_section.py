@@ -235,11 +235,10 @@ def _exposed(card: ExposureCard, study: Study) -> Cell:
     of = card.people if of is None else of
     if release.mean is None:
         return Cell(of, original.mean)
-    means = {attack: study.mean(runs, "exposed_2", attack) for attack in study.attacks}
+    means = {attack: study.mean(runs, "exposed_2", attack) for attack in study.real_attacks}
     after = {attack: mean for attack, mean in means.items() if mean is not None}
     if not after:
-        reason = "not measured on disassociated data" if means else ""
-        return Cell(of, original.mean, release, reason=reason or None)
+        return Cell(of, original.mean, release, reason="not measured on disassociated data" if means else None)
     attack = max(after, key=lambda one: after[one])
     if after[attack] <= release.mean:
         return Cell(of, original.mean, release, release, source=RELEASE)

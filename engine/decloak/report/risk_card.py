@@ -162,9 +162,8 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
     release = release_of(connection, every[-1])
     known = knows_originals(connection, release)
     of = round(people)
-    attacks = [attack for attack in study.attacks if attack not in study.controls]
     unknown = IN_FILES if read_parts(connection, dataset_of(connection, release)) else UNKNOWN
-    cells = {row.key: _cell(study, runs, row.key, attacks, of, known, unknown) for row in ROWS}
+    cells = {row.key: _cell(study, runs, row.key, of, known, unknown) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
     hidden, taken = study.mean(runs, "hidden"), None
@@ -176,23 +175,23 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
     return ExposureCard(
         variant, of, records, cells, hidden, releases, variant,
         uniform=wide is not None and wide >= WIDEST, random=any(map(is_random, configs)), taken_for_hidden=taken,
-        exposed=_exposed(study, runs, attacks), error=study.mean(runs, "count_error"),
+        exposed=_exposed(study, runs), error=study.mean(runs, "count_error"),
     )  # fmt: skip
 
 
-def _exposed(study: Study, runs: Numbers, attacks: Sequence[str]) -> float | None:
+def _exposed(study: Study, runs: Numbers) -> float | None:
     """Return the people exposed by 3 random items, by the release or the strongest attack."""
     means = [study.mean(runs, "exposed_3_release")]
-    means += [study.mean(runs, "exposed_3", attack) for attack in attacks]
+    means += [study.mean(runs, "exposed_3", attack) for attack in study.real_attacks]
     return max((mean for mean in means if mean is not None), default=None)
 
 
 def _cell(
-    study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int, known: bool, unknown: str
+    study: Study, runs: Numbers, figure: str, of: int, known: bool, unknown: str
 ) -> Cell:  # fmt: skip
     if figure == CERTAIN_LINKS:
         of = max(study.sizes.get(run) or 0 for run in flat(runs))
-        attack, links = _strongest(study, runs, figure, attacks, of) or (None, None)
+        attack, links = _strongest(study, runs, figure, of) or (None, None)
         return Cell(of, after=links, attack=attack, source=attack, reason=None if attack else UNSURE)
     original = study.mean(runs, f"{figure}_original")
     release = people_interval(study.values(runs, f"{figure}_release"), of)
@@ -201,7 +200,7 @@ def _cell(
         return Cell(of, original, reason=NO_RECORD if measured else unknown)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
-    strongest = _strongest(study, runs, figure, attacks, of)
+    strongest = _strongest(study, runs, figure, of)
     if strongest is None:
         return Cell(of, original, release, reason=NOBODY)
     attack, after = strongest
@@ -210,11 +209,9 @@ def _cell(
     return Cell(of, original, release, after, baseline, attack, source, None if known else f"at least: {UNKNOWN}")
 
 
-def _strongest(
-    study: Study, runs: Numbers, figure: str, attacks: Sequence[str], of: int
-) -> tuple[str, Interval] | None:
+def _strongest(study: Study, runs: Numbers, figure: str, of: int) -> tuple[str, Interval] | None:
     """Return the attack that finds most people, and its mean over repetitions; None if no attack has the figure."""
-    values = {attack: study.values(runs, figure, attack) for attack in attacks}
+    values = {attack: study.values(runs, figure, attack) for attack in study.real_attacks}
     reached = {attack: some for attack, some in values.items() if any(value is not None for value in some)}
     # The largest of several means is large by chance too, so that the level allows for all of them.
     means = {attack: people_interval(some, of, 1 - 0.05 / len(reached)) for attack, some in reached.items()}

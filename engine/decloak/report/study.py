@@ -116,6 +116,11 @@ class Study:
         return replace(self, runs=tuple(pooled), figures=figures) if pooled else None
 
     @property
+    def real_attacks(self) -> list[str]:
+        """The attacks without random ones and negative controls."""
+        return [attack for attack in self.attacks if attack not in self.controls]
+
+    @property
     def negative_controls(self) -> set[str]:
         """The attacks on permuted input, without random attacks."""
         return {attack for (_, attack), knows in self.knows.items() if knows == "control"}

@@ -203,7 +203,7 @@ class _Reader:
 
     def _by_attack(self, runs: Sequence[int], key: str) -> People:
         """Read the largest number of people that some attack gives."""
-        attacks = [attack for attack in self.study.attacks if attack not in self.study.controls]
+        attacks = self.study.real_attacks
         counts = {attack: count for attack in attacks if (count := self.study.mean(runs, key, attack)) is not None}
         attack = max(counts, key=lambda attack: counts[attack], default="")
         return People(counts.get(attack), attack=attack)
