@@ -2,8 +2,9 @@
 
 `python benchmarks/bench_parts.py 10 --jobs 2` generates 10 million records once, in the folder of `--folder`. Half of
 the draws of a record come from one of 80 topics. Items are unsorted and may repeat. `--method disassociation` makes
-clusters, else the release is a cut. `--write` puts the line into results_parts.md. CPU is user and system time of all
-processes. Memory is the largest sum of proportional set sizes, looked at five times a second.
+clusters, else the release is a cut. `--attack` attacks the clusters with relatedness counted over them. `--write` puts
+the line into results_parts.md. CPU is user and system time of all processes. Memory is the largest sum of proportional
+set sizes, looked at five times a second.
 """
 
 import argparse
@@ -35,6 +36,7 @@ scenario: What does a release of a large file take?
 data: {{file: {file}, format: parquet, parts: true}}
 anonymise: {method}
 """
+ATTACK = "relate: {{measure: ngd, source: release}}\nattack: [{attack}]\n"
 
 
 def generate(path: Path, millions: int, items: int) -> None:
@@ -78,12 +80,13 @@ def size_of(folder: Path, pattern: str) -> float:
     return sum(file.stat().st_size for file in folder.glob(pattern) if file.is_file()) / 1e6
 
 
-def measure(file: Path, name: str, method: str, jobs: int) -> str:
-    """Run decloak with `method` on `file`, and return the line of the table that begins with `name`."""
+def measure(file: Path, name: str, method: str, attack: str | None, jobs: int) -> str:
+    """Run decloak with `method` and `attack` on `file`, and return the line of the table that begins with `name`."""
     with tempfile.TemporaryDirectory(dir=file.parent) as place:
         folder = Path(place)
         scenario, store = folder / "scenario.yaml", folder / "store.db"
-        scenario.write_text(SCENARIO.format(file=file, method=METHODS[method]))
+        further = ATTACK.format(attack=attack) if attack else ""
+        scenario.write_text(SCENARIO.format(file=file, method=METHODS[method]) + further)
         before, begun, most = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
         command = [sys.executable, "-m", "decloak", "run", str(scenario), "--store", str(store)]
         command += ["--jobs", str(jobs)]
@@ -123,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("millions", type=int, nargs="?", default=10, help="millions of records")
     parser.add_argument("--method", choices=METHODS, default="cut", help="the method of the release")
+    parser.add_argument("--attack", help="the attack on clusters")
     parser.add_argument("--items", type=int, default=USUAL, help="items")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="the folder of the file")
@@ -130,12 +134,13 @@ def main() -> None:
     chosen = parser.parse_args()
     wide = f", {chosen.items:,} items" if chosen.items != USUAL else ""
     name = f"{chosen.millions} M{wide}" + (f", {chosen.method}" if chosen.method != "cut" else "")
+    name += f" with {chosen.attack}" if chosen.attack else ""
     file = chosen.folder.resolve() / f"decloak-records-{chosen.millions}-{chosen.items}.parquet"
     if not file.exists():
         beside = file.with_suffix(f".{os.getpid()}")
         generate(beside, chosen.millions, chosen.items)
         beside.replace(file)
-    line = measure(file, name, chosen.method, chosen.jobs)
+    line = measure(file, name, chosen.method, chosen.attack, chosen.jobs)
     print(f"{HEAD}\n{line}")
     if chosen.write:
         write(line)

@@ -19,7 +19,7 @@ from decloak.anonymisers.kernels import horpart
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.content import Cluster
 from decloak.data.formats.blocks import Block, Blocks, PartedData
-from decloak.data.formats.cluster_files import read_clusters
+from decloak.data.formats.cluster_files import Truth, read_clusters, read_truth
 from decloak.errors import DecloakError
 from decloak.parallel import merge_tasks
 from decloak.store.disassociated import read_clusters as stored_clusters
@@ -30,6 +30,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="the extra tables is not install
 parquet = pytest.importorskip("pyarrow.parquet", reason="the extra tables is not installed")
 
 METHOD = {"method": "disassociation", "k": 4, "m": 2, "max_cluster": 12}
+RELEASE = {"measure": "ngd", "source": "release"}
 
 
 def scenario(file: Path, *, in_parts: bool = True, **further: object) -> dict[str, object]:
@@ -39,6 +40,10 @@ def scenario(file: Path, *, in_parts: bool = True, **further: object) -> dict[st
 
 def files_of(store: Path) -> list[Path]:
     return sorted(Path(f"{store}.parts").glob("release-*/*"))
+
+
+def truth_of(file: Path) -> Path:
+    return file.parent.with_name(file.parent.name.replace("release-", "truth-")) / file.name
 
 
 def clusters_in(store: Path) -> Counter[Cluster]:
@@ -83,9 +88,23 @@ def test_the_clusters_are_those_of_the_whole_data(rows, k, m, above, sizes, cove
         patch.setattr(chunk_parts, "BATCH", batch)
         data = PartedData.of_blocks(Blocks.of(written(folder / "r.parquet", rows, group), "parquet"), "r")
         release, loss, _ = chunk_parts.disassociate_in_parts(data, k, m, size, cover, folder / "s.db", "a" * 64, "b")
-        assert clusters_in(folder / "s.db") == Counter(
-            disassociate(rows, k=k, m=m, max_cluster=size, cover=cover).release.clusters
-        )
+        whole = disassociate(rows, k=k, m=m, max_cluster=size, cover=cover)
+        assert clusters_in(folder / "s.db") == Counter(whole.release.clusters)
+        behind = [
+            (cluster, tuple(truth.places.tolist()), tuple(truth.records))
+            for file in files_of(folder / "s.db")
+            for cluster, truth in zip(read_clusters(Block(str(file), 0)), read_truth(truth_of(file)), strict=True)
+        ]
+    assert {(cluster, places) for cluster, places, _ in behind} == set(
+        zip(whole.release.clusters, whole.truth, strict=True)
+    )
+    for cluster, places, records in behind:
+        kept = [tuple(item for item in sorted({*rows[place]}) if item in cluster.items) for place in places]
+        assert cover or list(records) == kept
+        assert all({*record} <= {*rows[place]} for record, place in zip(records, places, strict=True))
+        for chunk in cluster.record_chunks:
+            own = (tuple(item for item in record if item in chunk.items) for record in records)
+            assert sorted(filter(None, own)) == sorted(chunk.subrecords)
     assert sum(part.records for part in release.parts) == len(rows)
     assert loss.keys() == ({"cut", "moved"} if cover else set())
 
@@ -152,10 +171,16 @@ def _dictionary(file: Path) -> bool:
 def test_a_cluster_that_is_lost_or_doubled_ends_the_run_in_a_line(tmp_path, monkeypatch, small_nodes, lost):
     write = chunk_parts.write_pieces
 
-    def changed(path, clusters, code, part, parts):
+    def changed(path, clusters, truth, code, part, parts):
         listed = list(clusters)
-        listed, part = (listed[1:], part[1:]) if lost == "a cluster" else (listed * 2, list(part) * 2)
-        write(path, listed, code, np.array(part), parts)
+        if lost == "a cluster" and listed:
+            gone = listed[0].size
+            truth = Truth(truth.places[gone:], truth.records[gone:])
+            listed, part = listed[1:], part[1:]
+        elif listed:
+            twice = truth.records.select(np.tile(np.arange(len(truth.records)), 2))
+            truth, listed, part = Truth(np.tile(truth.places, 2), twice), listed * 2, list(part) * 2
+        write(path, listed, truth, code, np.array(part), parts)
 
     monkeypatch.setattr(chunk_parts, "write_pieces", changed)
     with pytest.raises(DecloakError, match="counts that are not those of the data") as caught:
@@ -207,8 +232,11 @@ def test_processes_write_the_files_of_one_also_if_one_is_killed(made, tmp_path, 
     [
         ({"anonymise": METHOD | {"refine": True}}, "this method needs all records in memory"),
         ({"anonymise": METHOD | {"totals": True}}, "this method needs all records in memory"),
-        ({"attack": ["aba"]}, "no attack reads records in parts"),
-        ({"measure": ["accuracy"]}, "'accuracy' needs all records in memory"),
+        ({"attack": ["aba"]}, "the rule aba needs relatedness"),
+        ({"attack": ["cover"]}, "the rule cover needs all clusters in memory"),
+        ({"attack": ["expectation"], "relate": RELEASE}, "the rule expectation needs all clusters in memory"),
+        ({"attacker": {"knows": ["person"]}}, "an attacker of records in parts knows no sample of them and no person"),
+        ({"measure": ["breakage"]}, "'breakage' needs all records in memory"),
     ],
 )
 def test_what_needs_all_clusters_is_refused_in_a_line(tmp_path, keys, message):
@@ -226,10 +254,10 @@ def test_an_empty_record_and_too_few_records_are_refused_with_their_place(tmp_pa
         decloak.run(scenario(written(tmp_path / "few.parquet", [["a"]] * 3)), store=tmp_path / "s.db")
 
 
-def test_the_result_says_first_that_nobody_was_counted(made, call):
+def test_the_result_says_first_how_many_people_are_exposed(made, call):
     said = call("show", "last", "--store", made[0] / "s.db").out
-    assert said.splitlines()[0].startswith("RESULT         It is not known how many people this release exposes.")
-    assert "exceeds its limit" not in said
+    assert "and still exposes" in said.splitlines()[0]
+    assert "No attack" in said or "Not tested: no attack" in said
 
 
 def test_published_clusters_are_checked_in_parts(made, tmp_path, call):

@@ -272,7 +272,7 @@ def test_a_process_killed_while_it_counts_changes_no_figure(both, tmp_path, monk
         ({"anonymise": {**CUT, "method": "aa"}}, "this method needs all records in memory"),
         ({"anonymise": {**CUT, "hierarchy": {"by": "cooccurrence"}}}, "this method needs all records in memory"),
         ({"anonymise": {**CUT, "order": "recorded"}}, "records in parts are in random order"),
-        ({"attack": ["km_violation"]}, "no attack reads records in parts"),
+        ({"attack": ["km_violation"]}, "no attack reads the records of a cut in parts"),
         ({"measure": ["utility"]}, "'utility' needs all records in memory"),
         ({"measure": [{"exposure": {"targets": "all"}}]}, "people are drawn"),
         ({"measure": [{"exposure": {"control": "held_out"}}]}, "no control"),

@@ -5,8 +5,9 @@ after the other: each block of a node becomes a block of the records with the it
 goes on in memory, by the code for data in memory. Its small clusters wait for those of other nodes, in the order of the
 recursion. So the clusters are those of the whole data.
 
-Each cluster goes to a random part, and the clusters of a part are in random order. Then the written files are checked:
-the guarantee holds, and each item has the occurrences of the data.
+Each cluster goes to a random part, and the clusters of a part are in random order. The records behind its rows go to
+files of truth in another folder, which only measures read. Then the written files are checked: the guarantee holds, and
+each item has the occurrences of the data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,9 +25,10 @@ from decloak.anonymisers.parts import CHANGED, in_store, making_folder, randomne
 from decloak.arrays import Ints
 from decloak.counting.blocks import merge_blocks, positions, scan, sets_of, some_clusters
 from decloak.counting.disassociation_guarantee import check_release
+from decloak.counting.itemsets import among
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block, Blocks, Part, PartedData
-from decloak.data.formats.cluster_files import gather_pieces, write_pieces
+from decloak.data.formats.cluster_files import Truth, gather_pieces, write_pieces
 from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
@@ -49,9 +51,12 @@ class PartedClusters(Disassociated):
 
 
 class _Settings(NamedTuple):
-    """The settings of all tasks: the folder, the names of the items, the bounds, the number of parts, the secret."""
+    """The settings of all tasks: the folders of the release and of its truth, the names of the items, the bounds, the
+    number of parts, the secret.
+    """
 
     making: Path
+    truth: Path
     names: Sequence[str]
     k: int
     m: int
@@ -102,9 +107,10 @@ def disassociate_in_parts(
         raise DecloakError(message, hint="add records or lower k")
     max_cluster = default_max_cluster(records, k) if max_cluster is None else max_cluster
     supports = np.array([scanned.supports[name] for name in names], np.int64)
-    with making_folder(store, key) as making:
-        settings = _Settings(making, names, k, m, max_cluster, cover, len(data.blocks), original)
-        merge_blocks(_code, data.blocks, (settings,), lambda _: None)
+    with making_folder(store, key) as making, making_folder(store, key, "truth") as truth:
+        settings = _Settings(making, truth, names, k, m, max_cluster, cover, len(data.blocks), original)
+        first = np.cumsum(scanned.records) - scanned.records
+        merge_blocks(_code, data.blocks, (first, settings), lambda _: None)
         files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)
         made = _clustered(_Node(files, supports), settings)
         parts = _write_parts(made, settings)
@@ -122,8 +128,11 @@ def disassociate_in_parts(
     return release, dict(loss), [SHUFFLED.format(clusters, amount(len(parts), "file"))]
 
 
-def _code(blocks: Blocks, numbers: range, settings: _Settings) -> None:
-    """Write the records of some blocks as ascending codes in the order of names."""
+def _code(blocks: Blocks, numbers: range, first: Ints, settings: _Settings) -> None:
+    """Write the records of some blocks as ascending codes in the order of names, with their places among all records.
+
+    `first` has the first place of each block.
+    """
     code = {name: at for at, name in enumerate(settings.names)}
     for number in numbers:
         rows = blocks.read(number)
@@ -132,12 +141,14 @@ def _code(blocks: Blocks, numbers: range, settings: _Settings) -> None:
             path = quote(blocks.blocks[number].path, 4096)[1:-1]
             message = f"record {empty[0] + 1:,} of block {number + 1} has no items"
             raise DecloakError(message, path, "disassociation takes no empty ones: leave it out")
-        write_rows(settings.making, f"0-{number}", CodedRows(sets.start, sets.codes, ()))
+        places = first[number] + np.arange(len(sets))
+        write_rows(settings.making, f"0-{number}", CodedRows(sets.start, sets.codes, ()), places=places)
 
 
-def _read(making: Path, names: Sequence[str]) -> CodedRows[str]:
-    """Return the records of the files `names`, one after the other."""
-    return read_rows(making, ((name, 0, 0, -1, -1) for name in names))
+def _read(making: Path, names: Sequence[str]) -> tuple[CodedRows[str], Ints]:
+    """Return the records of the files `names`, one after the other, and their places among all records."""
+    places = [np.fromfile(making / f".places-{name}", np.int32) for name in names]
+    return read_rows(making, ((name, 0, 0, -1, -1) for name in names)), np.concatenate([np.zeros(0, np.int64), *places])
 
 
 def _split(
@@ -147,12 +158,13 @@ def _split(
 
     Return `at`, the number of the records with the item, and the supports of so many `items` among them.
     """
-    rows = _read(making, [file])
+    rows, places = _read(making, [file])
     has = np.logical_or.reduceat(rows.codes == item, rows.start[:-1])
     for name, chosen in zip(into, (has, ~has), strict=True):
         lengths = rows.lengths[chosen]
         codes = rows.codes[np.repeat(chosen, rows.lengths)]
-        write_rows(making, name, CodedRows(np.concatenate(([0], np.cumsum(lengths))), codes, ()))
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        write_rows(making, name, CodedRows(start, codes, ()), places=places[chosen])
     return at, int(has.sum()), np.bincount(rows.codes[np.repeat(has, rows.lengths)], minlength=items)
 
 
@@ -183,7 +195,7 @@ def _halves(node: _Node, item: int, number: int, settings: _Settings) -> list[_N
     of_all = (settings.making, len(settings.names))
     merge_tasks(_split, [(at, file, item, into[at], *of_all) for at, (file, _) in enumerate(node.files)], merge)
     for file, _ in node.files:
-        for kind in ("codes", "lengths"):
+        for kind in ("codes", "lengths", "places"):
             (settings.making / f".{kind}-{file}").unlink()
     split = [(*names, count, taken) for names, (_, count), taken in zip(into, node.files, held, strict=True)]
     without = tuple((name, count - taken) for _, name, count, taken in split if count > taken)
@@ -221,17 +233,17 @@ def _clustered(root: _Node, settings: _Settings) -> list[_TaskCounts]:
 
 def _cluster_node(number: int, files: Sequence[str], settings: _Settings) -> _TaskCounts:
     """Write the clusters of a node; small ones, and the last large one, wait."""
-    rows = _read(settings.making, files)
+    rows, origin = _read(settings.making, files)
     order, ends = divided(rows.start, rows.codes, len(settings.names), settings.max_cluster)
-    rows = rows.select(order)
+    rows, origin = rows.select(order), origin[order]
     clusters = [range(*pair) for pair in pairwise([0, *ends.tolist()])]
     last = max((at for at, ids in enumerate(clusters) if len(ids) >= settings.k), default=-1)
     waits = [at == last or len(ids) < settings.k for at, ids in enumerate(clusters)]
     waiting = [ids for ids, wait in zip(clusters, waits, strict=True) if wait]
     places = np.array([place for ids in waiting for place in ids], np.int64)
-    write_rows(settings.making, f"waiting-{number}", rows.select(places))
+    write_rows(settings.making, f"waiting-{number}", rows.select(places), places=origin[places])
     ready = [ids for ids, wait in zip(clusters, waits, strict=True) if not wait]
-    return _write_clusters(number, rows, ready, [len(ids) for ids in waiting], settings)
+    return _write_clusters(number, rows, origin, ready, [len(ids) for ids in waiting], settings)
 
 
 def _tuples(rows: CodedRows[str]) -> list[tuple[int, ...]]:
@@ -244,21 +256,27 @@ def _cluster_waiting(
     number: int, files: Sequence[str], where: Ints, sizes: Sequence[int], settings: _Settings
 ) -> _TaskCounts:  # fmt: skip
     """Write clusters of so many records each, which are at the places `where` of some files."""
-    rows = _read(settings.making, files).select(where)
+    rows, origin = _read(settings.making, files)
     clusters = [range(*pair) for pair in pairwise(accumulate(sizes, initial=0))]
-    return _write_clusters(number, rows, clusters, [], settings)
+    return _write_clusters(number, rows.select(where), origin[where], clusters, [], settings)
 
 
 def _write_clusters(
-    number: int, rows: CodedRows[str], clusters: Sequence[Sequence[int]], waiting: list[int], settings: _Settings
+    number: int, rows: CodedRows[str], origin: Ints, clusters: Sequence[Sequence[int]], waiting: list[int],
+    settings: _Settings,
 ) -> _TaskCounts:  # fmt: skip
-    """Write the published form of `clusters` of `rows` as the piece `number`."""
+    """Write the published form of `clusters` of `rows`, whose places are `origin`, as the piece `number`."""
     names, k, m = settings.names, settings.k, settings.m
     leaves, cut, moved = make_leaves(_tuples(rows), clusters, k, m, settings.cover, names)
     code = {name: at for at, name in enumerate(names)}
     part = randomness(settings.secret, 2, number).integers(settings.parts, size=len(clusters))
     published = (published_cluster(leaf, names) for leaf in leaves)
-    write_pieces(settings.making / f".piece-{number}", published, code, part, settings.parts)
+    suppressed = np.sort(np.array([row * len(names) + code[name] for row, name in cut], np.int64))
+    kept = ~among(rows.row_of_code * len(names) + rows.codes, suppressed)
+    start = np.concatenate(([0], np.cumsum(kept)))[rows.start]
+    anchors = [leaf.chunks[0] if leaf.chunks else [] for leaf in leaves]
+    truth = _truth(CodedRows(start, rows.codes[kept], ()), clusters, anchors, origin, len(names))
+    write_pieces(settings.making / f".piece-{number}", published, truth, code, part, settings.parts)
     terms, gone = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     for leaf in leaves:
         for item in leaf.terms:
@@ -266,6 +284,27 @@ def _write_clusters(
     for _, name in cut:
         gone[code[name]] += 1
     return _TaskCounts(number, waiting, terms, gone, len(clusters), moved)
+
+
+def _truth(
+    rows: CodedRows[str], clusters: Sequence[Sequence[int]], anchors: Sequence[Sequence[int]], origin: Ints, items: int
+) -> Truth:  # fmt: skip
+    """Return the records behind the published rows of `clusters`, which are some of `rows` with their places `origin`.
+
+    `anchors` has the codes in the first record chunk of each cluster, below `items`. Published rows are in the order
+    of their anchors, empty ones last, and equal ones in the order of the places.
+    """
+    ids = np.concatenate([np.array(places, np.int64) for places in (*clusters, ())])
+    held, places = rows.select(ids), origin[ids]
+    cluster = np.repeat(np.arange(len(clusters)), list(map(len, clusters)))
+    keys = [at * items + np.sort(np.array(codes, np.int64)) for at, codes in enumerate(anchors)]
+    shown = among(cluster[held.row_of_code] * items + held.codes, np.concatenate([ids[:0], *keys]))
+    row = held.row_of_code[shown]
+    lengths = np.bincount(row, minlength=len(ids))
+    anchor = np.full((int(lengths.max(initial=0)), len(ids)), -1, np.int32)
+    anchor[np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row], row] = held.codes[shown]
+    order = np.lexsort((places, *anchor[::-1], lengths == 0, cluster))
+    return Truth(places[order], held.select(order))
 
 
 def _write_parts(made: Sequence[_TaskCounts], settings: _Settings) -> list[Part]:
@@ -280,7 +319,7 @@ def _write_parts(made: Sequence[_TaskCounts], settings: _Settings) -> list[Part]
 def _gather(part: int, pieces: Sequence[Path], settings: _Settings) -> tuple[int, Part | None]:
     path = settings.making / f"part-{part:05}.parquet"
     random = randomness(settings.secret, 3, part)
-    records, elements = gather_pieces(pieces, part, settings.names, random, path)
+    records, elements = gather_pieces(pieces, part, settings.names, random, path, settings.truth / path.name)
     return part, Part.of(path, settings.making, 1, records, elements) if records else None
 
 

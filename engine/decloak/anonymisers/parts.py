@@ -237,14 +237,17 @@ def _swept(folder: Path) -> Path:
 
 
 @contextmanager
-def making_folder(store: Path, key: str) -> Iterator[Path]:
-    """Give a folder for the files of the release `key` beside `store`; it takes its name if no error is raised."""
+def making_folder(store: Path, key: str, kind: str = "release") -> Iterator[Path]:
+    """Give a folder for files of the stage `key` beside `store`; it takes its name if no error is raised.
+
+    Its name begins with `kind`.
+    """
     folder = _swept(parts_folder(store))
-    making = folder / f".making-{os.getpid()}-{key[:16]}"
+    making = folder / f".making-{os.getpid()}-{kind}-{key[:16]}"
     making.mkdir(mode=0o700)
     try:
         yield making
-        final = folder / f"release-{key[:16]}"
+        final = folder / f"{kind}-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
         making.replace(final)
     finally:
@@ -310,9 +313,13 @@ def _scatter(
     return segments, sums
 
 
-def write_rows(folder: Path, name: str, rows: CodedRows[str]) -> None:
-    """Write the codes and the lengths of `rows` to two files of `folder` that end in `name`, complete or not at all."""
-    for kind, array in (("codes", rows.codes), ("lengths", rows.lengths.astype(np.int32))):
+def write_rows(folder: Path, name: str, rows: CodedRows[str], **further: Ints) -> None:
+    """Write the codes and the lengths of `rows` to two files of `folder` that end in `name`, complete or not at all.
+
+    Each of the `further` numbers of the rows is written to a file of its own.
+    """
+    for kind, array in {"codes": rows.codes, "lengths": rows.lengths, **further}.items():
+        array = array.astype(np.int32)
         beside = folder / f".{kind}-{name}.{os.getpid()}"
         array.tofile(beside)
         beside.replace(folder / f".{kind}-{name}")

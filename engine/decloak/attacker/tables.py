@@ -13,13 +13,22 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
+from decloak.counting.blocks import NODES
 from decloak.data.content import Element
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block, Blocks
+from decloak.data.formats.cluster_files import read_clusters
 from decloak.data.pairs import AttackTable, Context, Pair, Pairs, ScoredPairs, first_occurrences
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows, Coding, runs
+from decloak.errors import DecloakError
+from decloak.parallel import merge_tasks
 
-__all__ = ["anchor_pairs", "context", "mean_scores", "needed_pairs", "tables"]
+__all__ = ["anchor_pairs", "anchor_pairs_in_parts", "context", "mean_scores", "needed_pairs", "tables"]
+
+PAIRS = 1 << 22
+"""Largest number of pairs of items of clusters in files: the store has about ten bytes for each."""
+FEWER = "leave out rare items, or attack a sample without parts"
 
 
 def context(transaction: Sequence[Element], position: int, n: int | None) -> tuple[str, ...]:
@@ -106,6 +115,39 @@ def anchor_pairs(release: Disassociated) -> Pairs:
         if cluster.record_chunks
     )
     return _pairs_of_sides(release.items, cuts)
+
+
+def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
+    """Return the pairs of `anchor_pairs` of the clusters of `blocks`, the items of each in the order of names."""
+    found: list[tuple[list[str], Ints, Ints]] = []
+    merge_tasks(_anchor_pairs, [(block,) for block in blocks.blocks], found.append)
+    items = sorted(set(chain.from_iterable(names for names, *_ in found)))
+    if len(items) > NODES:
+        message = f"{len(items):,} items: relatedness of clusters in files can have {NODES:,}"
+        raise DecloakError(message, "relate", FEWER)
+    code, table = {name: at for at, name in enumerate(items)}, np.zeros((len(items), len(items)), np.bool_)
+    for names, a, b in found:
+        codes = np.array([code[name] for name in names], np.int64)
+        table[codes[a], codes[b]] = True
+    keys = np.flatnonzero(np.triu(table | table.T, 1))
+    if len(keys) > PAIRS:
+        message = f"{len(keys):,} pairs of items: relatedness of clusters in files can have {PAIRS:,}"
+        raise DecloakError(message, "relate", FEWER)
+    return Pairs.of_keys(items, keys)
+
+
+def _anchor_pairs(block: Block) -> tuple[list[str], Ints, Ints]:
+    """Return the items of the clusters of `block`, and the numbers of both items of each pair."""
+    code, keys = dict[str, int](), list[tuple[Ints, Ints]]()
+    for cluster in read_clusters(block, whole=False):
+        codes = np.array([code.setdefault(item, len(code)) for item in cluster.items], np.int64)
+        anchor = len(cluster.record_chunks[0].items) if cluster.record_chunks else 0
+        keys.append((codes[:anchor], codes[anchor:]))
+    table = np.zeros((len(code), len(code)), np.bool_)
+    for anchors, others in keys:
+        table[np.ix_(anchors, others)] = True
+    a, b = np.nonzero(table)
+    return list(code), a, b
 
 
 def _pairs_of_sides(items: Sequence[str], sides: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Pairs:

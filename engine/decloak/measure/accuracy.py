@@ -10,25 +10,42 @@ identical anchors. Accuracy = correct / assigned, recall = correct / reachable; 
 Units of shared chunks count if an attack assigns any; most attacks ignore shared chunks.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
+from functools import reduce
+from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.counting.blocks import some_clusters
 from decloak.counting.itemsets import among
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block
+from decloak.data.formats.cluster_files import read_assignments, read_truth
 from decloak.data.pairs import first_occurrences
 from decloak.data.rows import Coding
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
-from decloak.measure.kernels.random_attack import BlockAssignments, reassociation_p
+from decloak.measure.kernels.random_attack import (
+    BlockAssignments,
+    Moments,
+    gamma_tail,
+    moments_of,
+    reassociation_p,
+)
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
-from decloak.releases.stored import UNKNOWN, StoredDisassociation
+from decloak.parallel import merge_tasks
+from decloak.releases.stored import UNKNOWN, PartedDisassociation, StoredDisassociation
 from decloak.rules.reassociate.units import rows_of_cluster
+
+MOST_GROUPS = 1_000
+"""Groups of clusters in files with figures of their own, at most: each is a row of the store."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,10 @@ class Accuracy:
     correct_class: int
     correct_exp: Fraction
     expected: Fraction
+
+    def __add__(self, other: "Accuracy") -> "Accuracy":
+        """Return the counts of the clusters of both."""
+        return Accuracy(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def accuracy(self) -> float | None:
@@ -217,22 +238,71 @@ def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[As
     return [rebuilt[record] for record in sorted(rebuilt)]
 
 
+class _Merged(NamedTuple):
+    """What tasks count of some clusters: the accuracy, that of each cluster, and the moments of random assignments."""
+
+    number: int
+    counts: list[Accuracy]
+    clusters: list[ClusterAccuracy]
+    moments: list[Moments]
+
+
+def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDisassociation) -> MetricResult:
+    """Measure an attack on clusters in files: the sums over all clusters, and those of some clusters at a time."""
+    key = attacked.digest
+    done: list[_Merged] = []
+    tasks = [
+        (number, block, held.truth(block.path), held.findings(block.path, key))
+        for number, block in enumerate(held.blocks.blocks)
+    ]
+    merge_tasks(_count_block, tasks, done.append)
+    done.sort(key=lambda one: one.number)
+    counts = reduce(Accuracy.__add__, [one for part in done for one in part.counts])
+    clusters = np.array([one[1:] for part in done for one in part.clusters]).reshape(-1, 4)
+    # Clusters are in random order, so any of them together are a sample.
+    groups = np.array_split(clusters, min(len(clusters), MOST_GROUPS)) if len(clusters) else []
+    scopes = (figure for group, some in enumerate(groups) for figure in _of_cluster(group, *some.sum(axis=0).tolist()))
+    moments = [one for part in done for one in part.moments]
+    p = gamma_tail(Moments(*map(math.fsum, zip(*moments, strict=True)))) if moments else None
+    return [*scopes, *_pooled(counts, p)], None
+
+
+def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Merged:
+    """Count the assignments to the clusters of `block` that are right by the records in the file `truth`."""
+    behind, merged = read_truth(truth), _Merged(number, [], [], [])
+    for release, assignments in zip(some_clusters(block), read_assignments(findings), strict=True):
+        rows = TrueRows.of_truth(release, list(islice(behind, len(release.clusters))))
+        merged.counts.append(accuracy_of(rows, assignments))
+        merged.clusters.extend(accuracy_by_cluster(rows, assignments))
+        if len(assignments):
+            merged.moments.append(moments_of(block_assignments(rows, assignments)))
+    return merged
+
+
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:
+    if isinstance(attacked.release, PartedDisassociation):
+        return _measure_parts(attacked, attacked.release)
     rows = attacked.release.with_ground_truth(TrueRows)
     if rows is None:
         return [], UNKNOWN.format("accuracy")
     counts = accuracy_of(rows, attacked.assignments)
-    return [
-        *(figure for cluster in accuracy_by_cluster(rows, attacked.assignments) for figure in _of_cluster(*cluster)),
+    p = reassociation_p(block_assignments(rows, attacked.assignments))
+    by_cluster = accuracy_by_cluster(rows, attacked.assignments)
+    return [*(figure for cluster in by_cluster for figure in _of_cluster(*cluster)), *_pooled(counts, p)], None
+
+
+def _pooled(counts: Accuracy, p: float | None) -> Iterator[MetricValue]:
+    """Yield the figures of all clusters: `p` is the probability that random assignments are right as often."""
+    yield from (
         (POOLED, "assigned", counts.assigned, counts.assigned, None),
         (POOLED, "true", counts.true, counts.true, None),
         (POOLED, "accuracy", counts.accuracy, float(counts.correct_exp), counts.assigned),
         (POOLED, "accuracy_class", counts.accuracy_class, counts.correct_class, counts.assigned),
         (POOLED, "baseline", counts.chance, float(counts.expected), counts.assigned),
         (POOLED, "normalised_advantage", counts.gain, float(counts.won), float(counts.assigned - counts.expected)),
-        (POOLED, "p_random", reassociation_p(block_assignments(rows, attacked.assignments)), None, None),
+        (POOLED, "p_random", p, None, None),
         (POOLED, "recall", counts.recall, float(counts.correct_exp), counts.reachable),
-    ], None
+    )
 
 
 def _of_cluster(

@@ -36,7 +36,6 @@ from decloak.releases.stored import (
 BEYOND = (
     "the method guarantees m = {0}; people are counted with up to {1} known items, and more items may single out more"
 )
-NOT_COUNTED = "people are not counted: that needs all clusters in memory"
 
 
 def _records(attacked: Attacked) -> MetricResult:
@@ -165,8 +164,9 @@ def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     """Measure all figures of exposure; `settings` are the settings of the guesses."""
     held = attacked.release
     if isinstance(held, PartedDisassociation):
-        figures = RecordExposure(sum(part.records for part in held.parts), changes()).figures()
-        return list(figures), NOT_COUNTED
+        from decloak.measure.exposure_clusters import measure_clusters
+
+        return measure_clusters(attacked, held, settings["targets"], settings["seed"])
     if isinstance(held, PartedSets):
         from decloak.measure.exposure_parts import PartedExposure
 

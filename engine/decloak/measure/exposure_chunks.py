@@ -38,7 +38,7 @@ from decloak.measure.kernels.singling_out import (
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
 
-__all__ = ["exposure_of_chunks", "implied_outside_chunks"]
+__all__ = ["ChunkPeople", "exposure_of_chunks", "implied_outside_chunks"]
 
 AT_ONCE = 1 << 20
 """Items of rows that are looked up at a time: bounds the memory."""
@@ -71,23 +71,23 @@ def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -
     return implied_in_chunks(held.published, people, outside=True), len(chosen)
 
 
-def _people(held: StoredDisassociation) -> "_People | None":
+def _people(held: StoredDisassociation) -> "ChunkPeople | None":
     rows = held.with_ground_truth(TrueRows)
     if rows is None or held.rows is None or held.original is None:
         return None
     cut = rows.records is not held.rows.records
     lengths = held.original.rows.lengths
-    return _People(rows, lengths, _People(TrueRows(held.published, *held.rows), lengths) if cut else None)
+    return ChunkPeople(rows, lengths, ChunkPeople(TrueRows(held.published, *held.rows), lengths) if cut else None)
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
+class ChunkPeople:
     """The people of a release, for an attacker who knows a few of their items."""
 
     rows: TrueRows
     lengths: Ints
     """The number of items of each original record."""
-    whole: "_People | None" = None
+    whole: "ChunkPeople | None" = None
     """The same people with the occurrences that the release suppressed, where there are any."""
     _baselines: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
@@ -97,14 +97,14 @@ class _People:
         `p` has the probability of each row that is `given`, NaN where it is not known.
         """
         after = baseline = None
-        inferred = Change(None, self._guessed())
+        inferred = Change(None, self.guessed())
         if given is not None:
             after = self._count_singled_out(np.concatenate((self.rows.anchor_items, given.added)))
             baseline, at_random = self._baseline(given)
             # Guesses at a row go by what the rows of the same anchor are given: other rows need not be looked at.
             some = self._alike[given.row] & (True if p is None else np.isfinite(p))
             nearby = given._replace(row=given.row[some], assignment=given.assignment[some])
-            by_attack = self._guessed(assigned_candidates(self.rows, nearby, None if p is None else p[some]))
+            by_attack = self.guessed(assigned_candidates(self.rows, nearby, None if p is None else p[some]))
             inferred = inferred._replace(after=by_attack, baseline=at_random)
         return RecordExposure(
             people=len(self.targets),
@@ -197,7 +197,7 @@ class _People:
             draws = [random_assignment(self.rows, given, rng) for _ in range(draws_for(len(self.targets)))]
             singled = [self._count_singled_out(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
             nearby = [draw[self._alike[draw // self.rows.items]] for draw in draws]
-            right = [self._guessed(Candidates(draw, np.ones(len(draw)))) for draw in nearby]
+            right = [self.guessed(Candidates(draw, np.ones(len(draw)))) for draw in nearby]
             self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))
         return self._baselines[key]
 
@@ -212,7 +212,7 @@ class _People:
         return published_candidates(self.rows, np.unique(self.rows.cluster[self._target_rows]).tolist())
 
     @cached_property
-    def _anchor_item_counts(self) -> Ints:
+    def anchor_item_counts(self) -> Ints:
         """Return how many items the anchor shows of each person."""
         ours = (
             self._target_rows[self._all_known // self.rows.items] * self.rows.items + self._all_known % self.rows.items
@@ -221,18 +221,18 @@ class _People:
         return np.bincount(self._all_known[shown] // self.rows.items, minlength=len(self._target_rows))
 
     @cached_property
-    def _item_counts(self) -> Ints:
+    def item_counts(self) -> Ints:
         """Return how many items each person has."""
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._target_rows))
 
-    def _guessed(self, given: Candidates | None = None) -> float:
+    def guessed(self, given: Candidates | None = None) -> float:
         """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""
         right = best_guesses(self.rows, self._hidden, self._published, given)
-        person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self._item_counts))
-        left_out = self._item_counts - self._anchor_item_counts - np.bincount(person, minlength=len(everybody))
+        person, everybody = self._person[self._hidden // self.rows.items], np.arange(len(self.item_counts))
+        left_out = self.item_counts - self.anchor_item_counts - np.bincount(person, minlength=len(everybody))
         return expected_known(
             np.concatenate((person, everybody, everybody)),
-            np.concatenate((np.ones(len(person), np.int64), self._anchor_item_counts, left_out)),
+            np.concatenate((np.ones(len(person), np.int64), self.anchor_item_counts, left_out)),
             np.concatenate((right, np.ones(len(everybody)), np.zeros(len(everybody)))),
             len(everybody),
         )
@@ -252,5 +252,5 @@ class _People:
     @cached_property
     def hidden(self) -> float | None:
         """Return the share of item occurrences outside the anchors, or None without items."""
-        held = (self.whole or self)._item_counts
-        return 1 - float(self._anchor_item_counts.sum() / held.sum()) if held.any() else None
+        held = (self.whole or self).item_counts
+        return 1 - float(self.anchor_item_counts.sum() / held.sum()) if held.any() else None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decloak.anonymisers.parts import Counted, NodeCoding, read_counts
+from decloak.anonymisers.parts import NodeCoding, read_counts
 from decloak.arrays import Ints, Mask
 from decloak.counting.blocks import Queries, positions, sets_of, split_blocks
 from decloak.counting.itemsets import distinct
@@ -33,7 +33,18 @@ from decloak.measure.kernels.singling_out import keep_rarest_items
 from decloak.parallel import merge_tasks
 from decloak.releases.stored import PartedSets
 
-__all__ = ["PartedExposure"]
+__all__ = [
+    "DRAWN",
+    "Form",
+    "PartedExposure",
+    "People",
+    "answers",
+    "draw_people",
+    "exposed_figures",
+    "patterns",
+    "random_items",
+    "rarest_items",
+]
 
 EXPOSED = round(1 / FOUND)
 """Records from which on a person is not exposed: a probability of exactly 1/11 is not above it."""
@@ -56,7 +67,9 @@ class PartedExposure:
         if counted is None:
             where = quote(str(held.files), 4096)[1:-1]
             raise DecloakError("the counts of the data are gone", where, "run the scenario into another store")
-        people = _draw(blocks, NodeCoding(tree.items, tree.leaf, tree.parent), counted, self.targets, self.seed)
+        signed = mixed(mixed(counted.sums[0]) + counted.sums[1])
+        coding = NodeCoding(tree.items, tree.leaf, tree.parent)
+        people = draw_people(blocks, coding, counted.records, signed, self.targets, self.seed)
         supports = counted.supports[tree.leaf]
         members = {label: items for items, label in held.published.names.items()}
         label_of = {item: label for label, items in members.items() for item in items}
@@ -65,11 +78,11 @@ class PartedExposure:
         code = positions([label_of.get(item, item) for item in tree.items], number)
         plain = np.array([item not in label_of for item in tree.items])
         of_label = np.bincount(code, supports, len(labels)).astype(np.int64)
-        original = _Form(blocks, tree.items, np.arange(len(code), dtype=np.int32), np.ones_like(plain), supports)
-        release = _Form(held.blocks, labels, code, plain, of_label)
-        known = _rarest(people.rows, supports)
-        drawn = [_random_items(people, size, self.seed) for size in range(1, MOST_KNOWN + 1)]
-        before, after = _answers(original, known, drawn), _answers(release, known, drawn)
+        original = Form(blocks, tree.items, np.arange(len(code), dtype=np.int32), np.ones_like(plain), supports)
+        release = Form(held.blocks, labels, code, plain, of_label)
+        known = rarest_items(people.rows, supports)
+        drawn = [random_items(people, size, self.seed) for size in range(1, MOST_KNOWN + 1)]
+        before, after = answers(original, known, drawn), answers(release, known, drawn)
         hidden = hidden_items(
             *_published_records(people.rows, tree.items, code, [members.get(label, label) for label in labels])
         )
@@ -82,10 +95,10 @@ class PartedExposure:
         )
         everybody = int(counted.records.sum())
         note = None if len(people.places) == everybody else DRAWN.format(len(people.places), everybody, self.seed)
-        return [*figures.figures(), *_exposed(before.exposed, after.exposed, drawn)], note
+        return [*figures.figures(), *exposed_figures(before.exposed, after.exposed, drawn)], note
 
 
-class _People(NamedTuple):
+class People(NamedTuple):
     """The places of people among all records, their items as leaf positions, and the signatures of items."""
 
     places: Ints
@@ -93,7 +106,7 @@ class _People(NamedTuple):
     items: Signatures
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """The original data, or the release: its blocks, the names of its codes, and the code of each item.
 
     A record certainly has an item where `certain` is true and it shows the code. `supports` are those of codes.
@@ -106,7 +119,7 @@ class _Form(NamedTuple):
     supports: Ints
 
 
-class _Answers(NamedTuple):
+class Answers(NamedTuple):
     """How many people are singled out with up to 1, 2 and 3 items, have an implied item, and are exposed."""
 
     singled_out: list[float]
@@ -133,15 +146,19 @@ def _fetch(
     return sums, fetched
 
 
-def _draw(blocks: Blocks, coding: NodeCoding, counted: Counted, targets: int, seed: int) -> _People:
-    """Draw people, and fetch their records."""
-    ends = np.cumsum(counted.records)
+def draw_people(
+    blocks: Blocks, coding: NodeCoding, records: Ints, before: Signatures, targets: int, seed: int
+) -> People:
+    """Draw people, and fetch their records.
+
+    `records` has the number of records of each block, and `before` the signatures of items before the last round.
+    """
+    ends = np.cumsum(records)
     everybody = int(ends[-1])
     random = np.random.default_rng([seed, everybody])
     places = np.sort(random.choice(everybody, min(targets, everybody), replace=False, shuffle=False))
     of_block = np.split(places, np.searchsorted(places, ends[:-1]))
-    first = ends - counted.records
-    before = mixed(mixed(counted.sums[0]) + counted.sums[1])
+    first = ends - records
     sums, fetched = np.zeros(len(before), np.uint64), list[tuple[int, Ints, Ints]]()
 
     def merge(result: tuple[Signatures, list[tuple[int, Ints, Ints]]]) -> None:
@@ -156,17 +173,17 @@ def _draw(blocks: Blocks, coding: NodeCoding, counted: Counted, targets: int, se
     fetched.sort(key=lambda block: block[0])
     start = np.concatenate(([0], np.cumsum(np.concatenate([lengths for _, lengths, _ in fetched]))))
     rows = CodedRows(start, np.concatenate([codes for *_, codes in fetched]), range(len(before)))
-    return _People(places, rows, mixed(before + sums))
+    return People(places, rows, mixed(before + sums))
 
 
-def _rarest(rows: CodedRows[int], supports: Ints) -> list[Ints]:
+def rarest_items(rows: CodedRows[int], supports: Ints) -> list[Ints]:
     """Return the items of each person from which an attacker knows some: at most 24, the rarest."""
     items = len(supports)
     person, item = np.divmod(keep_rarest_items(rows.row_of_code * items + rows.codes, items, supports), items)
     return np.split(item, np.searchsorted(person, np.arange(1, len(rows))))
 
 
-def _random_items(people: _People, size: int, seed: int) -> Ints:
+def random_items(people: People, size: int, seed: int) -> Ints:
     """Return `size` random items of each person who has as many: size × people."""
     records = people.rows.matrix(np.arange(len(people.items)), len(people.items))
     enough = np.flatnonzero(people.rows.lengths >= size)
@@ -174,7 +191,7 @@ def _random_items(people: _People, size: int, seed: int) -> Ints:
 
 
 @cache
-def _patterns(items: int) -> tuple[Ints, Ints, Ints]:
+def patterns(items: int) -> tuple[Ints, Ints, Ints]:
     """Return the sets of one to three of so many items, the size of each, and the claims that two imply a third."""
     everyone = range(items)
     sets = [(*some, *some[-1:] * (3 - size)) for size in (1, 2, 3) for some in combinations(everyone, size)]
@@ -183,9 +200,9 @@ def _patterns(items: int) -> tuple[Ints, Ints, Ints]:
     return np.array(sets, np.int64).reshape(-1, 3), np.array(sizes), np.array(claims, np.int64).reshape(-1, 3)
 
 
-def _answers(form: _Form, known: Sequence[Ints], drawn: Sequence[Ints]) -> _Answers:
+def answers(form: Form, known: Sequence[Ints], drawn: Sequence[Ints]) -> Answers:
     """Count the people that `form` exposes, who have the `known` items, of which random ones are `drawn`."""
-    asked, claimed = [_patterns(len(items)) for items in known], list[Ints]()
+    asked, claimed = [patterns(len(items)) for items in known], list[Ints]()
     sets = [items[patterns[0]] for items, patterns in zip(known, asked, strict=True)]
     for items, (_, _, claims) in zip(known, asked, strict=True):
         possible = items[claims]
@@ -201,10 +218,10 @@ def _answers(form: _Form, known: Sequence[Ints], drawn: Sequence[Ints]) -> _Answ
     singled = [float(len(np.unique(person[(of_sets == 1) & (size <= most_known)]))) for most_known in (1, 2, 3)]
     implied = np.repeat(np.arange(len(known)), list(map(len, claimed)))[of_claims == 0]
     counts = np.split(of_exposed, np.cumsum([group.shape[1] for group in drawn])[:-1])
-    return _Answers(singled, len(np.unique(implied)), [int((count < EXPOSED).sum()) for count in counts])
+    return Answers(singled, len(np.unique(implied)), [int((count < EXPOSED).sum()) for count in counts])
 
 
-def _search(form: _Form, sets: Ints, lacks: Mask, most: Ints) -> Ints:
+def _search(form: Form, sets: Ints, lacks: Mask, most: Ints) -> Ints:
     """Return the records that answer each query, at least up to `most`; see `Queries`."""
     # The rarest code comes first: the search looks up a query where a record has it.
     last = 2 + ~lacks[:, None]
@@ -253,7 +270,7 @@ def _published_records(
     return elements, taken, np.arange(len(rows)), known, shown
 
 
-def _exposed(before: list[int], after: list[int], drawn: Sequence[Ints]) -> Iterator[MetricValue]:
+def exposed_figures(before: list[int], after: list[int], drawn: Sequence[Ints]) -> Iterator[MetricValue]:
     """Yield the people exposed by random known items; no attack exposes more than the release."""
     for size, (original, release, people) in enumerate(zip(before, after, drawn, strict=True), 1):
         if of := people.shape[1]:

@@ -150,6 +150,11 @@ class AttackResult(Generic[Held]):
         """Return why it had nothing to do, or None."""
         return idle(self.connection, self.number)
 
+    @property
+    def digest(self) -> str:
+        """Return the key of its stage, which names the files of its findings."""
+        return str(self.connection.execute("select digest from attack where id = ?", (self.number,)).fetchone()[0])
+
     @cached_property
     def assignments(self) -> AssignmentList:
         return read_assigned(self.connection, self.number) if self.assigned is None else self.assigned

@@ -14,12 +14,13 @@ from decloak.data.knowledge_levels import Control, KnowledgeLevel, level_name
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
 from decloak.lazy import once
-from decloak.parallel import Cluster, ClusterError
+from decloak.parallel import Cluster, ClusterError, tasks_on
+from decloak.pipeline.cluster_attacks import attack_in_parts
 from decloak.pipeline.material import Material
 from decloak.pipeline.plan import PlannedAttack, StageKey
 from decloak.pipeline.workspace import Write
-from decloak.releases.stored import PartedStored
-from decloak.rules.coverage import Confidence, Coverage
+from decloak.releases.stored import PartedDisassociation, PartedStored
+from decloak.rules.coverage import Confidence, Coverage, of_scores
 from decloak.rules.load import untrusted_name
 from decloak.rules.model import Settings
 from decloak.rules.operators.attacker_view import AttackerView, PortableInputs, ReleaseCache
@@ -32,7 +33,8 @@ from decloak.store.sandbox_guard import empty_sandbox, open_sandbox
 
 COLUMNS = {name: relation.columns for name, relation in RELATIONS.items()}
 """The relations that rules may read, with their columns."""
-IN_PARTS = "no attack ran: attacks read all records, and these are in files"
+IN_PARTS = "no attack ran: the scenario names none that reads records in files"
+UNSURE = "probabilities need all clusters in memory"
 LEARNT = {KnowledgeLevel.LANGUAGE, KnowledgeLevel.SAMPLE}
 """Sources of scores that a model is trained on. The release itself is what the model predicts."""
 
@@ -193,6 +195,11 @@ def _earlier_findings(
 def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, database: AttackersDatabase) -> _Outcome:
     rule, settings, clock = planned.rule, planned.settings, Stopwatch()
     result: Result
+    if isinstance(material.release, PartedDisassociation) and rule.traits.by_cluster:
+        with tasks_on(material.workspace.cluster), material.reporting_compilation():
+            found = attack_in_parts(rule, view, settings, material.release, planned.digest)
+        counted = None if rule.is_random else Coverage(*of_scores(view.scores()), None)
+        return _Outcome(found, clock.seconds, Confidence.unavailable(UNSURE), counted)
     if isinstance(material.release, PartedStored):
         result = NotRun(rule.derives, (), IN_PARTS, (IN_PARTS,))
         return _Outcome(result, clock.seconds, Confidence.unavailable(IN_PARTS), None)
@@ -243,6 +250,7 @@ def _parameters(planned: PlannedAttack, outcome: _Outcome) -> dict[str, object]:
         "coverage": None if outcome.coverage is None else outcome.coverage._asdict(),
         "idle": outcome.result.idle_reason,
         "notes": list(outcome.result.notes) or None,
+        "in_files": outcome.result.in_files,
     }
     return parameters | {name: value for name, value in optional.items() if value is not None}
 

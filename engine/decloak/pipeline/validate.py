@@ -26,7 +26,7 @@ from decloak.store.sandbox_guard import one_process
 from decloak.yaml.source import Fault
 
 IN_PARTS = {FormName.SET_GENERALISED: "km_violation", FormName.DISASSOCIATED: "cover"}
-"""The attack that stands for all where records are in files, by form of data: it says that no attack ran."""
+"""The attack that stands for all where no attack can run on records in files, by form of data: it says so."""
 USUAL = {"k": 3, "m": 2}
 """The suggestion for a scenario without a level."""
 
@@ -55,13 +55,15 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
     scenario = case.scenario
     if scenario.attack != "all":
         return case
-    if scenario.data.in_parts:
+    if scenario.data.in_parts and (scenario.relate is None or scenario.form.name != FormName.DISASSOCIATED):
         return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS[scenario.form.attacks],)}))
     rules = [catalogue.rule(name) for name in bundled_names()]
     # The folder of a rule says which form of data it is written for.
     folder_of_form = scenario.form.attacks.replace("-", "_")
     rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
     attacks = [rule for rule in rules if not rule.traits.is_reference]
+    if scenario.data.in_parts:
+        attacks = [rule for rule in attacks if rule.traits.by_cluster]
     runnable = [rule for rule in attacks if _can_run(scenario, rule, catalogue, folder)]
     if not runnable:
         place = case.fitted.position(("attack",) if "attack" in case.source.value else ())
@@ -104,10 +106,14 @@ def _can_run(scenario: Scenario, rule: Rule, catalogue: Catalogue, folder: Folde
 
 def _faults(case: Combination, cases: Sequence[Combination], catalogue: Catalogue, folder: Folder) -> Iterator[Fault]:
     """Yield the faults of the attacks of a variant, each with its place in the scenario; `cases` are all variants."""
-    listed = {str(catalogue.path(attack.rule, folder)) for attack in case.scenario.attacks}
-    for number, attack in enumerate(case.scenario.attacks):
+    scenario, chosen = case.scenario, case.source.value.get("attack", "all") != "all"
+    listed = {str(catalogue.path(attack.rule, folder)) for attack in scenario.attacks}
+    for number, attack in enumerate(scenario.attacks):
         try:
             rule = catalogue.rule(attack.rule, folder)
+            if scenario.data.in_parts and chosen and not rule.traits.by_cluster:
+                hint = "attack with aba, or delete parts"
+                raise DecloakError(f"the rule {rule.name} needs all clusters in memory", hint=hint)
             _require_effect(attack, rule)
             _check_fits(case.scenario, rule)
             _check_bounds(case.scenario, attack, rule, folder)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from decloak.anonymisers.chunk_parts import PartedClusters
 from decloak.anonymisers.method import NewRelease
-from decloak.attacker.tables import anchor_pairs
+from decloak.attacker.tables import anchor_pairs, anchor_pairs_in_parts
 from decloak.attacker.written_order import order_notes
+from decloak.data.content import Cluster
 from decloak.data.disassociated import DISASSOCIATION, Disassociated
+from decloak.data.formats.cluster_files import read_clusters
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
 from decloak.data.ordering import Order
@@ -77,13 +79,15 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
 
         `nearest` has no meaning here: the anchor is the context.
         """
+        if isinstance(held, PartedDisassociation):
+            return anchor_pairs_in_parts(held.blocks)
         return anchor_pairs(held.published)
 
     def documents(self, held: StoredDisassociation) -> Iterable[Iterable[str]]:
-        return [cluster.items for cluster in held.published.clusters]
+        return (cluster.items for cluster in _clusters(held))
 
     def sizes(self, held: StoredDisassociation) -> Sequence[int]:
-        return [cluster.size for cluster in held.published.clusters]
+        return [cluster.size for cluster in _clusters(held)]
 
     def knowledge(self, held: StoredDisassociation, attacker: Attacker, folder: Folder, seed: int) -> Knowledge:
         return known_itemsets(attacker, folder, seed, held)
@@ -104,3 +108,10 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
             "joint clusters": len(release.joints),
             "items": len(published_items(release)),
         }
+
+
+def _clusters(held: StoredDisassociation) -> Iterable[Cluster]:
+    """Return the clusters of `held`, without their sub-records where they are in files."""
+    if isinstance(held, PartedDisassociation):
+        return (cluster for block in held.blocks.blocks for cluster in read_clusters(block, whole=False))
+    return held.published.clusters

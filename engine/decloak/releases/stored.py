@@ -286,7 +286,16 @@ class StoredDisassociation(StoredRelease):
 
 
 class PartedDisassociation(PartedStored, StoredDisassociation):
-    """A disassociated release whose clusters are in files. No file says which record is behind a row."""
+    """A disassociated release whose clusters are in files. Files in another folder have the records behind its rows."""
 
     original: PartedData | None
     rows: Rows | None = None
+
+    def truth(self, path: str) -> Path:
+        """Truth: return the file with the records behind the rows of the clusters in the file at `path`."""
+        file = Path(path)
+        return file.parent.with_name(file.parent.name.replace("release-", "truth-", 1)) / file.name
+
+    def findings(self, path: str, key: str) -> Path:
+        """Return the file with what the attack `key` found in the clusters in the file at `path`."""
+        return self.files / f"attack-{key[:16]}" / Path(path).name

@@ -255,6 +255,8 @@ def transfer_to_other_data(judged: Judged, attack: Recovery) -> str:
     if low is None or high is None:
         return "inconclusive. One item group or cluster gives no interval. More data of this kind would give one."
     parts = "clusters" if judged.settings.form == FormName.DISASSOCIATED else "item groups"
+    if judged.settings.card is not None and judged.settings.card.in_files:
+        parts = "groups of clusters"
     basis = f"{lead.interval.n} repetitions" if lead.repeated else f"{lead.interval.n} {parts} resampled"
     digits = 1 if max(abs(low), abs(high)) < 0.1 else 0
     interval = (

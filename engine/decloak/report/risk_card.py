@@ -26,7 +26,6 @@ ROWS = tuple(metric for metric in DICTIONARY if metric.key in ON_CARD)
 """The rows of every card, in their order."""
 
 UNKNOWN = "the originals were not given"
-IN_FILES = "the clusters are in files"
 NO_RECORD = "no published record belongs to a person"
 GUESSES = "not applicable to attacks"
 NOBODY = "no attack had anything to compare"
@@ -84,6 +83,8 @@ class ExposureCard:
     """The people exposed by 3 random items, after the strongest attack; of the people who were looked up."""
     error: float | None = None
     """The mean error of counts, the cost for readers."""
+    in_files: bool = False
+    """True if the release is in files beside the store."""
     taken_for_hidden: float | None = None
     """In place of `hidden` where nothing is marked: what the attacker takes for hidden, be it or not."""
 
@@ -162,8 +163,7 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
     release = release_of(connection, every[-1])
     known = knows_originals(connection, release)
     of = round(people)
-    unknown = IN_FILES if read_parts(connection, dataset_of(connection, release)) else UNKNOWN
-    cells = {row.key: _cell(study, runs, row.key, of, known, unknown) for row in ROWS}
+    cells = {row.key: _cell(study, runs, row.key, of, known, UNKNOWN) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
     hidden, taken = study.mean(runs, "hidden"), None
@@ -176,6 +176,7 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
         variant, of, records, cells, hidden, releases, variant,
         uniform=wide is not None and wide >= WIDEST, random=any(map(is_random, configs)), taken_for_hidden=taken,
         exposed=_exposed(study, runs), error=study.mean(runs, "count_error"),
+        in_files=bool(read_parts(connection, dataset_of(connection, release))),
     )  # fmt: skip
 
 

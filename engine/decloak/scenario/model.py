@@ -8,6 +8,8 @@ from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationI
 
 from decloak.anonymisers.registry import AnyMethod
 from decloak.data.formats.folder import Folder
+from decloak.data.forms import FormName
+from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
 from decloak.errors import DecloakError, quote, suggest
 from decloak.measure.registry import families_for, family_named, metrics_by_key
@@ -41,7 +43,7 @@ __all__ = ["LONGEST_KEY", "Scenario", "Varying", "scenario_schema"]
 
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The sections of a scenario that may vary."""
-PARTED = ("exposure", "cost")
+PARTED = ("exposure", "cost", "accuracy")
 """The families that measure data in parts."""
 LONGEST_KEY = 10
 """Largest number of keys in a dotted key."""
@@ -236,11 +238,9 @@ class Scenario(Varying):
     @property
     def families(self) -> tuple[str, ...]:
         """The families to measure."""
-        default = (
-            ()
-            if self.data.in_parts
-            else tuple(name for name in families_for(self.form.name) if family_named(name).by_default)
-        )
+        default = tuple(name for name in families_for(self.form.name) if family_named(name).by_default)
+        if self.data.in_parts:
+            default = tuple(family for family in default if family == "accuracy")
         return tuple(map(family_of, self.measure or default))
 
     @property
@@ -375,9 +375,12 @@ class Scenario(Varying):
         if self.order == "recorded":
             hint = "delete it, or delete parts"
             yield ("anonymise", "order"), DecloakError("records in parts are in random order", hint=hint)
-        unread = {"relate": self.relate is not None, "attack": self.attack != "all", "attacker": self.held_out}
-        for key in (key for key, there in unread.items() if there):
-            message = "no attack reads records in parts, so people are counted without one"
+        if self.held_out or KnowledgeLevel.PERSON in (self.attacker.knowledge_levels or ()):
+            message = "an attacker of records in parts knows no sample of them and no person"
+            yield ("attacker",), DecloakError(message, hint="delete attacker, or delete parts")
+        unread = {"relate": self.relate is not None, "attack": self.attack != "all"}
+        for key in (key for key, there in unread.items() if there and self.form.name != FormName.DISASSOCIATED):
+            message = "no attack reads the records of a cut in parts, so people are counted without one"
             yield (key,), DecloakError(message, hint=f"delete {key}, or delete parts")
         for number, family in enumerate(self.listed_families):
             place, settings = ("measure", number, "exposure"), self.settings_of("exposure")

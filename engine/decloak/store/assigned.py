@@ -209,7 +209,8 @@ class ProbableGift(NamedTuple):
 
 def findings_count(connection: sqlite3.Connection, attack: int) -> int:
     """Return the number of findings of `attack`."""
-    return int(connection.execute("select findings from attack where id = ?", (attack,)).fetchone()[0])
+    sql = "select coalesce(json_extract(parameters, '$.in_files'), findings) from attack where id = ?"
+    return int(connection.execute(sql, (attack,)).fetchone()[0])
 
 
 def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats | None) -> None:

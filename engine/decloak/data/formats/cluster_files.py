@@ -1,34 +1,47 @@
 """Clusters of a disassociated release in Parquet files, a row for each cluster, and in pieces of files to come.
 
 The columns are the keys of a line of a release file. A piece has the clusters of one task, by the part that they go to,
-with codes in place of items.
+with codes in place of items. A file of truth has a row for each cluster of a file: the records behind its rows, in
+their order, and the place of each record among the original ones.
 """
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints
+from decloak.data.assignment import AssignmentList, RowLists
 from decloak.data.content import Chunk, Cluster
 from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet
 from decloak.data.formats.lines import check_name, location
 from decloak.data.formats.tables_extra import import_extra
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, at_location, quote
-
-__all__ = ["CLUSTER", "gather_pieces", "read_clusters", "write_pieces"]
 
 SIZE, TERMS = "size", "term_chunk"
 CLUSTER = (SIZE, CHUNKS, TERMS)
 """The columns of a file of clusters."""
+PLACES, RECORDS = "places", "records"
+"""The columns of a file of truth."""
 _ITEMS, _SUBRECORDS = "items", "subrecords"
 _DICTIONARY = [f"{CHUNKS}.list.element.{_ITEMS}.list.element", f"{TERMS}.list.element",
                f"{CHUNKS}.list.element.{_SUBRECORDS}.list.element.list.element"]  # fmt: skip
+_HELD = [f"{RECORDS}.list.element.list.element"]
 REMEDY = "check the files that decloak publish wrote"
+
+
+class Truth(NamedTuple):
+    """The records behind the rows of clusters, cluster after cluster, and their places among the original records."""
+
+    places: Ints
+    records: CodedRows[str]
 
 
 class _Columns:
@@ -53,16 +66,18 @@ class _Columns:
                 self.held += map(number, chain.from_iterable(chunk.subrecords))
 
 
-def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int], part: Ints, parts: int) -> None:
-    """Write `clusters` to `path`: for each of so many `parts` the clusters that go there, as `part` says.
+def write_pieces(
+    path: Path, clusters: Iterable[Cluster], truth: Truth, code: Mapping[str, int], part: Ints, parts: int
+) -> None:
+    """Write `clusters` and their `truth` to `path`: for each of so many `parts` the clusters that go there.
 
-    `code` has the code of each item.
+    `part` has the part of each cluster, and `code` the code of each item.
     """
     arrow, _ = arrow_and_parquet()
     import_extra("pyarrow.ipc", "Parquet")
     columns = _Columns(clusters, code)
 
-    def lists(counts: Sequence[int], values: object) -> object:
+    def lists(counts: Sequence[int] | Ints, values: object) -> object:
         return arrow.ListArray.from_arrays(np.concatenate(([0], np.cumsum(counts))).astype(np.int32), values)
 
     items, held, terms = (arrow.array(one, arrow.int32()) for one in (columns.items, columns.held, columns.terms))
@@ -74,6 +89,8 @@ def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int
         SIZE: arrow.array(columns.sizes, arrow.int32()),
         CHUNKS: lists(columns.chunks, chunks),
         TERMS: lists(columns.term_counts, terms),
+        PLACES: lists(columns.sizes, arrow.array(truth.places.astype(np.int32))),
+        RECORDS: lists(columns.sizes, lists(truth.records.lengths, arrow.array(truth.records.codes.astype(np.int32)))),
     })  # fmt: skip
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     with arrow.OSFile(os.fspath(beside), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
@@ -86,13 +103,14 @@ def write_pieces(path: Path, clusters: Iterable[Cluster], code: Mapping[str, int
 
 
 def gather_pieces(
-    pieces: Sequence[Path], part: int, names: Sequence[str], random: "np.random.Generator", path: Path
+    pieces: Sequence[Path], part: int, names: Sequence[str], random: np.random.Generator, path: Path, truth: Path
 ) -> tuple[int, int]:
     """Write the clusters of `pieces` that go to the number `part` to `path`, in a `random` order, with item `names`.
 
-    Return how many records these clusters have, and how many items they show of records and as terms.
+    Write the records behind their rows to `truth`. Return the number of records, and how many items the clusters show
+    of records and as terms.
     """
-    arrow, parquet = arrow_and_parquet()
+    arrow, _ = arrow_and_parquet()
     import_extra("pyarrow.ipc", "Parquet")
     batches = []
     for piece in pieces:
@@ -124,14 +142,85 @@ def gather_pieces(
     columns = {
         SIZE: table[SIZE], CHUNKS: arrow.ListArray.from_arrays(chunks.offsets, both), TERMS: named(terms, codes[2]),
     }  # fmt: skip
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parquet.write_table(arrow.table(columns), beside, compression="zstd", row_group_size=len(table))
-    beside.replace(path)
+    records = table[RECORDS].chunk(0)
+    held = named(records.values, records.values.values.to_numpy())
+    behind = {PLACES: table[PLACES], RECORDS: arrow.ListArray.from_arrays(records.offsets, held)}
+    for file, lists in ((path, columns), (truth, behind)):
+        _write_table(arrow.table(lists), file)
     return int(table[SIZE].to_numpy().sum()), len(codes[1]) + len(codes[2])
 
 
-def read_clusters(block: Block) -> Iterator[Cluster]:
-    """Yield the clusters of the row group that `block` names."""
+def _write_table(table: object, path: Path) -> None:
+    """Write `table` to the Parquet file at `path` as one row group, completely or not at all."""
+    _, parquet = arrow_and_parquet()
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    parquet.write_table(table, beside, compression="zstd", row_group_size=len(table))  # type: ignore[arg-type]
+    beside.replace(path)
+
+
+def write_assignments(path: Path, batches: Iterable[AssignmentList]) -> None:
+    """Write the assignments of each of `batches` of clusters to a row group of the file at `path`."""
+    arrow, parquet = arrow_and_parquet()
+    schema = arrow.schema([
+        ("cluster", arrow.int32()), ("unit", arrow.dictionary(arrow.int32(), arrow.string())),
+        ("rows", arrow.list_(arrow.int32())),
+    ])  # fmt: skip
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with parquet.ParquetWriter(beside, schema, compression="zstd") as writer:
+        for batch in batches:
+            units = arrow.array([json.dumps(kind, ensure_ascii=False) for kind in batch.kinds], arrow.string())
+            columns = [
+                arrow.array(batch.cluster.astype(np.int32)),
+                arrow.DictionaryArray.from_arrays(arrow.array(batch.kind.astype(np.int32)), units),
+                arrow.ListArray.from_arrays(batch.given.start.astype(np.int32), batch.given.rows.astype(np.int32)),
+            ]
+            writer.write_table(arrow.table(columns, schema=schema), row_group_size=max(1, len(batch)))
+    beside.replace(path)
+
+
+def read_assignments(path: Path) -> Iterator[AssignmentList]:
+    """Yield the assignments of each batch of clusters in the file at `path`."""
+    arrow, parquet = arrow_and_parquet()
+    with at_location(location(path)):
+        try:
+            with closing(parquet.ParquetFile(path, memory_map=False, read_dictionary=["unit"])) as file:
+                groups = [file.read_row_group(number, use_threads=False) for number in range(file.num_row_groups)]
+        except (arrow.lib.ArrowException, OSError, ValueError) as error:
+            hint = "run the scenario into another store"
+            raise DecloakError(f"the findings of the attack are gone: {quote(error)}", hint=hint) from None
+    for group in groups:
+        cluster, unit, rows = (group[name].combine_chunks() for name in ("cluster", "unit", "rows"))
+        kinds = [(chunk, tuple(items)) for chunk, items in map(json.loads, unit.dictionary.to_pylist())]
+        given = RowLists(rows.offsets.to_numpy().astype(np.int64), rows.values.to_numpy().astype(np.int64))
+        yield AssignmentList(
+            cluster.to_numpy().astype(np.int64), unit.indices.to_numpy().astype(np.int64), kinds, given
+        )
+
+
+def read_truth(path: Path) -> Iterator[Truth]:
+    """Yield the truth of each cluster of the file at `path`."""
+    arrow, parquet = arrow_and_parquet()
+    with at_location(location(path)):
+        try:
+            file = parquet.read_table(path, memory_map=False, read_dictionary=_HELD, use_threads=False)
+            places, records = (file[name].combine_chunks() for name in (PLACES, RECORDS))
+            held = records.values.values
+            codes, names = held.indices.to_numpy(), held.dictionary.to_pylist()
+            ends, start = records.offsets.to_numpy(), records.values.offsets.to_numpy()
+            place = places.values.to_numpy()
+        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
+            hint = "run the scenario into another store"
+            raise DecloakError(f"the records behind the clusters are gone: {quote(error)}", hint=hint) from None
+    for begin, end in pairwise(ends.tolist()):
+        own = start[begin : end + 1].astype(np.int64)
+        yield Truth(place[begin:end], CodedRows(own - own[0], codes[own[0] : own[-1]], names))
+
+
+def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
+    """Yield the clusters of the row group that `block` names; those that are not `whole` have no sub-records."""
+    if not whole:
+        yield from _read_items(block)
+        return
     arrow, parquet = arrow_and_parquet()
     with at_location(location(block.path)):
         try:
@@ -158,6 +247,26 @@ def read_clusters(block: Block) -> Iterator[Cluster]:
             cuts = [start - starts[low] for start in starts[low : high + 1]]
             made.append(Chunk(tuple(names[0][begin:stop]), tuple(tuple(held[a:b]) for a, b in pairwise(cuts))))
         yield Cluster(size, tuple(made), tuple(names[2][term:end]))
+
+
+def _read_items(block: Block) -> Iterator[Cluster]:
+    """Yield the clusters of `block` without their sub-records."""
+    arrow, parquet = arrow_and_parquet()
+    chunked = f"{CHUNKS}.list.element.{_ITEMS}"
+    with at_location(location(block.path)):
+        try:
+            with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
+                table = file.read_row_group(block.place, columns=[SIZE, chunked, TERMS], use_threads=False)
+            sizes, chunks, terms = (table[name].combine_chunks() for name in CLUSTER)
+            items = chunks.values.field(_ITEMS)
+            names = [_names(lists.values) for lists in (items, terms)]
+        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
+            raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
+    of_items, of_terms = (pairwise(lists.offsets.to_pylist()) for lists in (items, terms))
+    counts = np.diff(chunks.offsets.to_numpy()).tolist()
+    for size, count, (term, end) in zip(sizes.to_pylist(), counts, of_terms, strict=True):
+        made = tuple(Chunk(tuple(names[0][begin:stop]), ()) for begin, stop in islice(of_items, count))
+        yield Cluster(size, made, tuple(names[1][term:end]))
 
 
 def _names(values: object) -> list[str]:

@@ -30,6 +30,7 @@ from decloak.rules.reassociate.shared import shared_places
 
 __all__ = [
     "Candidates",
+    "ClusterIndex",
     "assigned_candidates",
     "best_guesses",
     "implied_in_chunks",
@@ -201,12 +202,12 @@ def implied_in_chunks(
     >>> implied_in_chunks(Disassociated((Cluster(2, (chunk,), ()),)), [(0, ["a", "b"]), (0, ["a", "d"])])
     1
     """
-    clusters = _Clusters(release)
+    clusters = ClusterIndex(release)
     verdicts: dict[Pair, frozenset[str]] = {}
 
     def is_implied(cluster: int | None, pair: Pair, own: frozenset[str]) -> bool:
         if pair not in verdicts:
-            verdicts[pair] = clusters.implied(pair, cluster)
+            verdicts[pair] = clusters.implied(pair, cluster) or frozenset()
         return not verdicts[pair].isdisjoint(own) if outside else bool(verdicts[pair])
 
     return sum(
@@ -215,7 +216,7 @@ def implied_in_chunks(
     )
 
 
-class _Clusters:
+class ClusterIndex:
     """Clusters indexed by their published items."""
 
     def __init__(self, release: Disassociated) -> None:
@@ -233,8 +234,11 @@ class _Clusters:
             lambda number, item: _common(self._chunks(number).get(item, [frozenset((item,))]), (item,))
         )
 
-    def implied(self, pair: Pair, first: int | None) -> frozenset[str]:
-        """Return the items that follow from `pair` wherever the two may be; `first` is a cluster that may have both."""
+    def implied(self, pair: Pair, first: int | None) -> frozenset[str] | None:
+        """Return the items that follow from `pair` wherever the two may be, None where no cluster may have them.
+
+        `first` is a cluster that may have both.
+        """
         one, other = (self._clusters_with.get(item, set()) for item in pair)
         both, common = one & other, None
         if first is not None and first in both:
@@ -247,7 +251,7 @@ class _Clusters:
                 common = following if common is None else common & following
                 if not common:
                     break
-        return common or frozenset()
+        return common
 
     def _implied_in_cluster(self, number: int, pair: Pair) -> frozenset[str] | None:
         """Return the items that follow from two items in a cluster, None where it cannot have both."""

@@ -166,7 +166,7 @@ def reassociation_p(gifts: BlockAssignments) -> float | None:
         return None
     # Permutations of many rows would take long, and the gamma distribution is close for them.
     if int(gifts.rows.sum()) > MOST_PERMUTED:
-        return _gamma_tail(moments_of(gifts))
+        return gamma_tail(moments_of(gifts))
     c, row, block = gifts.matrix()
     chance, sums = np.random.default_rng(0), np.zeros(PERMUTATIONS)
     for number, cluster in enumerate(gifts.cluster.tolist()):
@@ -180,7 +180,7 @@ def reassociation_p(gifts: BlockAssignments) -> float | None:
     return float(1 + as_many) / (PERMUTATIONS + 1)
 
 
-def _gamma_tail(moments: Moments) -> float:
+def gamma_tail(moments: Moments) -> float:
     """Return the upper tail of the gamma distribution with the same mean and variance."""
     right, mean, variance = moments
     if variance <= ROUNDING or mean <= 0:

@@ -8,7 +8,7 @@ the unit's chunk, is the unit.
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import among, distinct, places_in
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Kind, RowLists
 from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.formats.cluster_files import Truth as FileTruth
 from decloak.data.pairs import first_occurrences
 from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError
@@ -86,6 +87,13 @@ class TrueRows:
         behind = coded.select(self.record_of_row)
         self.held = distinct(behind.row_of_code * self.items + self._codes(coded.names)[behind.codes])
         self._last_assigned: tuple[Sequence[Assignment], AssignedUnits] | None = None
+
+    @classmethod
+    def of_truth(cls, release: Disassociated, truth: Sequence[FileTruth]) -> "TrueRows":
+        """Return the rows of `release`, with the records that `truth` has behind the rows of each cluster."""
+        records = [record for behind in truth for record in behind.records]
+        ends = list(accumulate((cluster.size for cluster in release.clusters), initial=0))
+        return cls(release, records, [range(*pair) for pair in pairwise(ends)])
 
     @property
     def rows(self) -> int:

@@ -46,6 +46,8 @@ class Result(ABC):
 
     notes: Sequence[str] = ()
     """Sentences that the run prints next to the findings."""
+    in_files: int | None = None
+    """The number of findings in files beside the store; None if the store has them."""
 
     @property
     def idle_reason(self) -> str | None:
@@ -150,6 +152,8 @@ class RuleTraits:
     """True if the rule learns from what the release shows of its own items."""
     learns_from_plain_items: bool = False
     """True if the rule learns from items that the release publishes ungeneralised."""
+    by_cluster: bool = False
+    """True if what the rule finds in a cluster depends on no other cluster, but for scores of relatedness."""
     controls: tuple[Control, ...] = ()
     """Negative controls that the rule supports: the same attack with permuted training data."""
     accepted_settings: frozenset[str] = frozenset()

@@ -117,6 +117,10 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
             ranks_by_probability=rule.compiled.by_probability,
             is_reference=rule.model.match == "exact",
             learns_from_release=learns,
+            # Log odds need a mean of all scores, and what is consistent is looked up for the whole release.
+            by_cluster=not rule.compiled.by_probability
+            and not rule.model.consistent
+            and rule.compiled.combine not in ("bayes", "fitted"),
             controls=("labels", "contexts", "order") if learns else (),
         )
 

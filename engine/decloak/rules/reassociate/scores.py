@@ -321,10 +321,14 @@ def batches(cases: Sequence[ClusterCase]) -> Iterator[list[ClusterCase]]:
 
 
 class SplitRelease:
-    """The clusters of a release that have anchors and units, in batches, and its scores: for all attacks on it."""
+    """The clusters of a release that have anchors and units, in batches, and its scores: for all attacks on it.
 
-    def __init__(self, release: Disassociated) -> None:
-        self.release = release
+    `coded` are the scores of the items, where the release is a part of a larger one. An item without scores has the
+    code -1 there.
+    """
+
+    def __init__(self, release: Disassociated, coded: Scores | None = None) -> None:
+        self.release, self._given = release, coded
         self.cases = [
             ClusterCase(number, rows_of_cluster(release.clusters[number]), units)
             for number, units in units_of(release)
@@ -333,6 +337,8 @@ class SplitRelease:
         self._own = {item for cluster in release.clusters for item in _own_items(cluster)}
         shared = {item for joint in release.joints for chunk in joint.shared_chunks for item in chunk.items}
         self.code = {item: number for number, item in enumerate(sorted(self._own | shared))}
+        if coded is not None:
+            self.code = {item: coded.code.get(item, -1) for item in self.code}
         self.kinds = Coding[Kind]()
         self._coded: list[tuple[PairScores, bool, Scores]] = []
 
@@ -351,6 +357,8 @@ class SplitRelease:
 
     def coded(self, scores: PairScores, *, shared: bool) -> Scores:
         """Return `scores` of pairs of items of the clusters' own chunks, and with `shared` of shared chunks too."""
+        if self._given is not None:
+            return self._given
         shared = shared and bool(self.release.joints)
         for known, with_shared, coded in self._coded:
             if known.scores is scores.scores and known[1:] == scores[1:] and with_shared == shared:

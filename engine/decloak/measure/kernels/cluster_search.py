@@ -1,0 +1,148 @@
+"""Questions about known items of people, answered by clusters, some of them at a time; and assignments at random."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints, Mask
+from decloak.data.assignment import AssignmentList
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
+from decloak.data.rows import runs
+from decloak.measure.kernels.chunk_guesses import ClusterIndex
+from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.estimate.figures import FOUND
+
+ENOUGH = FOUND * (1 + 1e-9)
+"""The share of its estimate that the weight of a record must exceed, as for records in memory."""
+
+_ONE = np.uint64(1)
+
+
+class SetSearch:
+    """A search for the rows that may have each of `sets`: three codes below `items`, which may repeat.
+
+    `hits` counts the rows up to 2. `row` has the number of the row, where there is one.
+    """
+
+    def __init__(self, sets: Ints, items: int) -> None:
+        self.sets, self.hits = sets, np.zeros(len(sets), np.int64)
+        self.row = np.zeros(len(sets), np.int64)
+        self._order = np.argsort(sets[:, 0], kind="stable")
+        self._begin = np.searchsorted(sets[self._order, 0], np.arange(items + 1))
+        self._place = np.full(items, -1, np.int64)
+
+    def search(self, items: Ints, cells: Mask, first: int = 0) -> None:
+        """Search a cluster: `cells` says which row may have which of its `items`; rows are numbered from `first`.
+
+        >>> search = SetSearch(np.array([[0, 1, 1], [0, 2, 2], [0, 0, 0]]), 3)
+        >>> search.search(np.array([0, 1]), np.array([[True, True], [False, True]]))
+        >>> search.hits.tolist()
+        [1, 0, 2]
+        """
+        self._place[items] = np.arange(len(items))
+        which = self._order[runs(self._begin[items], self._begin[items + 1])[0]]
+        which = which[self.hits[which] < 2]
+        place = self._place[self.sets[which]]
+        there = (place >= 0).all(axis=1)
+        which, place = which[there], place[there]
+        self._place[items] = -1
+        rows = cells.shape[1]
+        packed = np.zeros((len(items), -(-rows // 64) * 8), np.uint8)
+        packed[:, : -(-rows // 8)] = np.packbits(cells, axis=1, bitorder="little")
+        words = packed.view(np.uint64)
+        candidates = words[place[:, 0]] & words[place[:, 1]] & words[place[:, 2]]
+        count = np.bitwise_count(candidates).sum(axis=1, dtype=np.int64)
+        alone = np.flatnonzero(count == 1)
+        if len(alone):
+            word = (candidates[alone] != 0).argmax(axis=1)
+            bit = np.bitwise_count(candidates[alone, word] - _ONE).astype(np.int64)
+            self.row[which[alone]] += first + word * 64 + bit
+        self.hits[which] = np.minimum(self.hits[which] + count, 2)
+
+
+def at_random(listed: AssignmentList, sizes: Ints, random: np.random.Generator) -> AssignmentList:
+    """Return the assignments `listed` to `random` rows: as many for each unit, of the `sizes` of the clusters."""
+    owner, size = listed.given.list_of_row, sizes[listed.cluster]
+    rows = random.integers(size[owner])
+    left = np.arange(len(rows))
+    while len(left):
+        # A row that a unit has twice is drawn again: so any rows are as likely.
+        keys = owner[left] * (int(sizes.max()) + 1) + rows[left]
+        order = np.argsort(keys, kind="stable")
+        twice = left[order[1:][keys[order[1:]] == keys[order[:-1]]]]
+        rows[twice] = random.integers(size[owner[twice]])
+        left = left[np.isin(owner[left], owner[twice])]
+    return AssignmentList(listed.cluster, listed.kind, listed.kinds, listed.given._replace(rows=rows))
+
+
+class Questions(NamedTuple):
+    """Questions about all clusters: sets of items, random items with the weights of records, and pairs of items."""
+
+    sets: Ints
+    itemsets: Sequence[Ints]
+    weights: Sequence[Floats]
+    pairs: Sequence[tuple[str, str]]
+
+
+class Found(NamedTuple):
+    """Answers of some clusters: the rows that may have each set, up to 2; the estimates of random items; the items that
+    pairs imply, None where no cluster may have both.
+    """
+
+    hits: Ints
+    estimates: Sequence[Floats]
+    implied: Sequence[frozenset[str] | None]
+
+
+def both_implied(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    """Return the items that follow in two groups of clusters, None where neither may have the pair."""
+    return other if one is None else one if other is None else one & other
+
+
+def search_clusters(batches: Iterable[Disassociated], names: Sequence[str], asked: Questions) -> Found:
+    """Answer the questions `asked` by the clusters of `batches`, whose items have `names`."""
+    code = {name: at for at, name in enumerate(names)}
+    search, local = SetSearch(asked.sets, len(names)), np.zeros(len(names), np.bool_)
+    estimates = [np.zeros(items.shape[1]) for items in asked.itemsets]
+    implied: list[frozenset[str] | None] = [None] * len(asked.pairs)
+    pairs = np.array([[code[one], code[other]] for one, other in asked.pairs], np.int64).reshape(-1, 2)
+    open_pairs = np.ones(len(pairs), np.bool_)
+    for some in batches:
+        going = [np.flatnonzero(weight > sums * ENOUGH) for weight, sums in zip(asked.weights, estimates, strict=True)]
+        itemsets = [items[:, some_people] for items, some_people in zip(asked.itemsets, going, strict=True)]
+        for_estimates, for_pairs = list[Cluster](), list[Cluster]()
+        for cluster in some.clusters:
+            items = np.array([code[item] for item in cluster.items], np.int64)
+            search.search(items, anchor_cells(cluster, code, items, others=True))
+            local[items] = True
+            if any(local[one].all(axis=0).any() for one in itemsets):
+                for_estimates.append(cluster)
+            if local[pairs[open_pairs]].all(axis=1).any():
+                for_pairs.append(cluster)
+            local[items] = False
+        estimator = ChunkEstimates.of(replace(some, clusters=tuple(for_estimates)), code)
+        for sums, some_people, one in zip(estimates, going, itemsets, strict=True):
+            sums[some_people] += estimator.supports(one)
+        index = ClusterIndex(replace(some, clusters=tuple(for_pairs)))
+        for at in np.flatnonzero(open_pairs).tolist():
+            implied[at] = both_implied(implied[at], index.implied(asked.pairs[at], None))
+            open_pairs[at] = implied[at] is None or bool(implied[at])
+    return Found(search.hits, estimates, implied)
+
+
+def anchor_cells(cluster: Cluster, code: Mapping[str, int], items: Ints, *, others: bool) -> Mask:
+    """Return which row of `cluster` has which of its `items` in its anchor; with `others` it may have all others."""
+    cells = np.zeros((len(items), cluster.size), np.bool_)
+    first = cluster.record_chunks[0] if cluster.record_chunks else None
+    if others:
+        cells[len(first.items) if first else 0 :] = True
+    if first:
+        place = {item: at for at, item in enumerate(first.items)}
+        lengths = list(map(len, first.subrecords))
+        held = np.fromiter((place[item] for item in chain.from_iterable(first.subrecords)), np.int64, sum(lengths))
+        cells[held, np.repeat(np.arange(len(lengths)), lengths)] = True
+    return cells
