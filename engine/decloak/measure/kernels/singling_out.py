@@ -40,7 +40,7 @@ FEWEST = 1_000
 
 
 class Itemsets(NamedTuple):
-    """Distinct itemsets of one size, a column each; `person` knows the itemset at index `itemset`."""
+    """Distinct itemsets of one size, a column each; `person` knows the itemset at index `itemset`. All are 32-bit."""
 
     distinct: Ints
     person: Ints
@@ -67,22 +67,31 @@ class Targets:
         person, item = np.divmod(self.known, self.items)
         lengths = np.bincount(person, minlength=len(self))
         start = np.cumsum(lengths) - lengths
-        keys, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        keys, owners = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
         for length in np.unique(lengths[lengths >= size]).tolist():
             group = np.flatnonzero(lengths == length)
             places = np.array(list(combinations(range(length), size)))
             key = np.zeros((len(group), len(places)), np.int64)
             for column in places.T:
-                key = key * self.items + item[start[group][:, None] + column]
+                key *= self.items
+                key += item[start[group][:, None] + column]
             keys.append(key.ravel())
-            owners.append(np.repeat(group, len(places)))
+            owners.append(np.repeat(group.astype(np.int32), len(places)))
+        key, person = np.concatenate(keys), np.concatenate(owners)
+        del keys, owners
         # Common itemsets are searched once for all people who have them.
-        distinct, itemset = np.unique(np.concatenate(keys), return_inverse=True)
-        columns = []
-        for _ in range(size):
-            distinct, column = np.divmod(distinct, self.items)
-            columns.append(column)
-        return Itemsets(np.stack(columns[::-1]), np.concatenate(owners), itemset)
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        fresh = np.ones(len(key), np.bool_)
+        fresh[1:] = key[1:] != key[:-1]
+        itemset = np.empty(len(key), np.int32)
+        itemset[order] = np.cumsum(fresh, dtype=np.int32) - 1
+        del order
+        key = key[fresh]
+        columns = np.empty((size, len(key)), np.int32)
+        for column in columns[::-1]:
+            key, column[:] = np.divmod(key, self.items)
+        return Itemsets(columns, person, itemset)
 
 
 def sample_targets(lengths: Ints, records: int) -> Ints:
@@ -213,7 +222,7 @@ class SinglingOutSearch:
         many = np.bincount(shown // targets.items, minlength=len(targets))
         begin, each = (np.cumsum(many) - many)[person], many[person]
         place = np.arange(each.sum()) + np.repeat(begin - np.cumsum(each) + each, each)
-        third, itemset, whose = shown[place] % targets.items, np.repeat(itemset, each), np.repeat(person, each)
+        third, itemset, whose = shown[place] % targets.items, np.repeat(itemset.astype(np.int64), each), np.repeat(person, each)
         further = (pairs[:, itemset] != third).all(axis=0)
         claim = itemset[further] * targets.items + third[further]
         claims = distinct(claim)
@@ -227,7 +236,7 @@ def _count_certain(sets: Itemsets, targets: Targets, shown: Ints) -> Ints:
     """Return the number of items of each known itemset that the record certainly has."""
     number = np.zeros(len(sets.person), np.int64)
     for item in sets.distinct:
-        number += among(sets.person * targets.items + item[sets.itemset], shown)
+        number += among(sets.person.astype(np.int64) * targets.items + item[sets.itemset], shown)
     return number
 
 

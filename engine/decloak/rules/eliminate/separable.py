@@ -165,11 +165,11 @@ class _LargeTable:
         if by_lines:
             ordered = self._ordered_lines(loops, **sizes)
             alike = loops.patterns(self.d, not self.handing)
-            keys = loops.Keys(np.full(leaves, loops.LOWEST), np.zeros(bars), np.full(bars, -1, np.int64), alike)
+            keys = loops.keys_of(bars, lines, alike)
             count = loops.eliminate_lines(table, ordered, keys, eliminated, threshold, most)
             if self.handing:
                 line = np.arange(lines)
-                tag = ordered.blocks["tag"][line, np.maximum(ordered.block, 0)]
+                tag = ordered.tag[line, ordered.place[line, np.maximum(ordered.block, 0)]]
                 self.by_line = np.where(ordered.block >= 0, ordered.weight + tag, ordered.weight)
         else:
             count = loops.eliminate_table(table, np.full((leaves, lines), -np.inf), eliminated, threshold, most)

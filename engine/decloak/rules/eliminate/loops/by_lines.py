@@ -15,14 +15,18 @@ from decloak.arrays import Floats, Ints
 from decloak.compiled import compiled, inner
 from decloak.rules.eliminate.loops.blocks import Lines
 from decloak.rules.eliminate.loops.gaps import heaviest_bar, lower_cluster_size, pass_weight, rank
-from decloak.rules.eliminate.loops.keys import LOWEST, set_key
+from decloak.rules.eliminate.loops.keys import LOWEST
 from decloak.rules.eliminate.loops.moves import put_in, take_out
 from decloak.rules.eliminate.loops.suspicions import (
+    UNSURE,
+    WIDE,
     Keys,
     Large,
+    forget,
     group,
     heaviest,
     largest,
+    loosen,
     measure,
     top_of_lower,
     weigh,
@@ -31,7 +35,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["EliminationColumns", "eliminate_lines"]
 
-PARTS = "c82af0d43df1aa5f"
+PARTS = "02decc62b30c31b3"
 """A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 
@@ -54,17 +58,21 @@ def eliminate_lines(
     `g` is the table, `t` its lines, `keys` the keys of its bars. `eliminated` receives the eliminations, above the
     `threshold` and at most `rounds`.
     """
-    w, drift = np.empty(len(g.scale)), 0.0
+    w = np.empty(len(g.scale))
     for i in range(len(g.left)):
-        measure(g, t, keys, i, 0, 0.0, w)
+        measure(g, t, keys, i, 0, w)
     for now in range(rounds):
-        top = largest(g, t, keys, now, drift, w)
-        if top <= max(LOWEST, threshold + EPS):
+        low, high = largest(g, t, keys, now, w, WIDE if len(keys.patterns.seen) == 0 else 0.0)
+        if high <= max(LOWEST, threshold + EPS):
             return now
-        chosen = group(g, t, keys, top - EPS, now, drift, w)
+        chosen = group(g, t, keys, low - EPS, high - EPS, now, w)
+        if chosen == UNSURE:
+            low, high = largest(g, t, keys, now, w, 0.0)
+            chosen = group(g, t, keys, low - EPS, high - EPS, now, w)
         if chosen >= 0:
-            i, v = chosen, keys.v[chosen]
-            weigh(g, t, i, w)
+            i = chosen
+            measure(g, t, keys, i, now, w)
+            v = keys.v[i]
             c = heaviest(w)
         else:
             c = -1 - chosen
@@ -74,13 +82,13 @@ def eliminate_lines(
             return now
         eliminated.bar[now], eliminated.line[now], eliminated.group[now] = i, c, chosen
         eliminated.suspicion[now], eliminated.weight[now] = v, w[c]
-        drift += _eliminate(g, t, keys, i, c, v, w)
+        _eliminate(g, t, keys, i, c, v, w)
     return rounds
 
 
 @inner
-def _eliminate(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> float:
-    """Eliminate a cell of a bar of these weights; return the largest change of other bars."""
+def _eliminate(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floats) -> None:
+    """Eliminate a cell of a bar of these weights, and loosen the bounds of other bars."""
     handing = g.handed.size > 0
     if handing:
         _hand_to_bar(g, i, c, w)
@@ -108,11 +116,15 @@ def _eliminate(g: Large, t: Lines, keys: Keys, i: int, c: int, v: float, w: Floa
                 put_in(t, other, i)
     keys.patterns.drift[0] += change
     # Changes of few cells are noted with their bars, those of many with all bars.
-    few = cells * v <= change * len(g.left)
-    if few:
-        _raise(t, keys, c, cells, change)
-    set_key(keys.tree, i, -LOWEST)
-    return 0.0 if few else change
+    if cells * v <= change * len(g.left):
+        _loosen_lowest(t, keys, c, cells, change)
+    else:
+        keys.drift[-1] += change
+        if len(keys.drift) > 1:
+            keys.drift[c] += change
+    forget(keys, i)
+    if g.remaining[c] < 2 and t.lines[c].cells:  # its last cell may not go
+        forget(keys, t.items[c, t.number[c, 0], 0])
 
 
 @inner
@@ -145,15 +157,11 @@ def _heirs_of_line(t: Lines, i: int, c: int) -> tuple[int, float]:
 
 
 @inner
-def _raise(t: Lines, keys: Keys, c: int, cells: int, change: float) -> None:
-    """Raise the keys of the bars of the lowest cells of a line."""
+def _loosen_lowest(t: Lines, keys: Keys, c: int, cells: int, change: float) -> None:
+    """Loosen the bounds of the bars of the lowest cells of a line."""
     p = 0
     while cells > 0:
-        b = t.places[c, p].block
-        for j in range(min(cells, t.blocks[c, b].count)):
-            i = int(t.items[c, b, j])
-            key = keys.tree[len(keys.tree) // 2 + i]
-            if key > LOWEST:
-                set_key(keys.tree, i, key + change)
-        cells -= t.blocks[c, b].count
+        for j in range(min(cells, t.count[c, p])):
+            loosen(keys, t.items[c, t.number[c, p], j], c, change)
+        cells -= t.count[c, p]
         p += 1

@@ -1,7 +1,19 @@
 """The gaps of a line, its lower cluster and its heaviest cell; weight passed on to its lowest cells."""
 
+import numpy as np
+
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Lines, first, is_disordered, last, note, repack, settle_block
+from decloak.rules.eliminate.loops.blocks import (
+    TOLERANCE,
+    Lines,
+    first,
+    is_disordered,
+    is_uneven,
+    last,
+    ratio_of,
+    repack,
+    settle_block,
+)
 from decloak.rules.eliminate.state import EPS
 
 __all__ = ["heaviest_bar", "lower_cluster_size", "pass_weight", "rank", "widest_gap"]
@@ -11,14 +23,15 @@ __all__ = ["heaviest_bar", "lower_cluster_size", "pass_weight", "rank", "widest_
 def widest_gap(t: Lines, c: int) -> float:
     """Return the widest gap of line `c` of `t`, measured where only a bound was known."""
     line = t.lines[c]
+    gaps = t.gap[c, : line.blocks]
     while not line.known:
-        best, at = 0.0, -1
-        for p in range(line.blocks):
-            gap = t.blocks[c, t.places[c, p].block].gap
-            if gap > best:
-                best, at = gap, t.places[c, p].block
-        if at >= 0 and not t.blocks[c, at].sure:
-            settle_block(t, c, at)
+        best, p = 0.0, 0
+        for gap in gaps:
+            best = max(best, gap)
+        while best > 0.0 and gaps[p] < best:
+            p += 1
+        if best > 0.0 and not t.sure[c, p]:
+            settle_block(t, c, p)
         else:
             line.widest, line.known = best, True
     return line.widest  # type: ignore[no-any-return]
@@ -29,56 +42,59 @@ def lower_cluster_size(t: Lines, c: int) -> int:
     """Return the number of cells in the lower cluster of line `c` of `t`."""
     reach, below = widest_gap(t, c) - EPS, 0
     for p in range(t.lines[c].blocks):
-        b = t.places[c, p].block
-        if reach > 0 and t.blocks[c, b].gap >= reach:
-            if not t.blocks[c, b].sure:
-                settle_block(t, c, b)
-            values, n = t.values[c, b], t.blocks[c, b].count
+        if reach > 0 and t.gap[c, p] >= reach:
+            if not t.sure[c, p]:
+                settle_block(t, c, p)
+            values, n = t.values[c, t.number[c, p]], t.count[c, p]
             for j in range(1, n):
                 if values[j] - values[j - 1] >= reach:
                     return below + j
             if p + 1 < t.lines[c].blocks and first(t, c, p + 1) - values[n - 1] >= reach:
                 return below + n  # type: ignore[no-any-return]
-        below += t.blocks[c, b].count
+        below += t.count[c, p]
     return below
 
 
 @inner
 def rank(t: Lines, c: int, i: int) -> int:
     """Return the number of cells of line `c` of `t` before the one of bar `i`."""
-    b, before = int(t.block[i, c]), 0
-    for p in range(t.blocks[c, b].place):
-        before += t.blocks[c, t.places[c, p].block].count
-    j = 0
+    b, j = t.block[i, c], 0
     while t.items[c, b, j] != i:
         j += 1
-    return before + j
+    for count in t.count[c, : t.place[c, b]]:
+        j += count
+    return j
 
 
 @inner
 def pass_weight(t: Lines, c: int, cells: int, share: float) -> None:
     """Add `share` to the weight of the lowest `cells` of line `c` of `t`."""
     line, p, rest = t.lines[c], 0, cells
-    while rest > t.blocks[c, t.places[c, p].block].count:
-        rest -= t.blocks[c, t.places[c, p].block].count
+    while rest > t.count[c, p]:
+        rest -= t.count[c, p]
         p += 1
+    most, whole = line.most, p + 1 if rest == t.count[c, p] else p
+    tag, gap, low, high = t.tag[c, :whole], t.gap[c, : p + 1], t.low[c, :whole], t.high[c, :whole]
+    gap += share * most
+    t.sure[c, : p + 1] = False
+    line.widest, line.known = line.widest + share * most, False
+    excess = -np.inf
+    for q in range(whole):
+        tag[q] += share
+        excess = max(excess, tag[q] * (high[q] - low[q]) * most - TOLERANCE * (1.0 - low[q]))
     disordered = settled = False
     # From the highest down, for a gap that begins in a block may end in the next.
     for q in range(p, -1, -1):
-        b, settled_above = t.places[c, q].block, settled
-        block = t.blocks[c, b]
-        n = rest if q == p else block.count
-        block.gap, block.sure = block.gap + share * line.most, False
-        settled = n < block.count or t.eager
+        settled_above, settled = settled, q == whole or t.eager or (excess > 0.0 and is_uneven(t, c, q))
+        if q == whole:
+            for j in range(rest):
+                t.weight[t.items[c, t.number[c, q], j], c] += share
         if settled:
-            for j in range(n):
-                t.weight[t.items[c, b, j], c] += share
-            settle_block(t, c, b)
-        else:
-            settled = note(t, c, b, share)
+            settle_block(t, c, q)
         if settled or settled_above:
             disordered |= is_disordered(t, c, q)
-    line.widest, line.known = line.widest + share * line.most, False
+        elif excess <= 0.0 and q < whole:
+            break
     if disordered:
         repack(t, c)
 
@@ -91,12 +107,12 @@ def heaviest_bar(t: Lines, c: int, scale: float) -> int:
         return -1
     reach, bar = last(t, c, p) * scale - EPS, t.a.shape[0]
     while p >= 0 and last(t, c, p) * scale >= reach:
-        b = t.places[c, p].block
         if first(t, c, p) * scale >= reach:
-            bar = min(bar, t.blocks[c, b].least)
+            bar = min(bar, t.least[c, p])
         else:
-            for j in range(t.blocks[c, b].count):
-                if t.values[c, b, j] * t.blocks[c, b].ratio * scale >= reach:
-                    bar = min(bar, int(t.items[c, b, j]))
+            values, ratio = t.values[c, t.number[c, p]], ratio_of(t, c, p)
+            for j in range(t.count[c, p]):
+                if values[j] * ratio * scale >= reach:
+                    bar = min(bar, int(t.items[c, t.number[c, p], j]))
         p -= 1
     return bar  # type: ignore[no-any-return]

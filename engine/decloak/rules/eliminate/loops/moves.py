@@ -3,7 +3,17 @@
 import numpy as np
 
 from decloak.compiled import inner
-from decloak.rules.eliminate.loops.blocks import Lines, first, last, look_for_least, note, repack, settle_block, widen
+from decloak.rules.eliminate.loops.blocks import (
+    Lines,
+    first,
+    is_uneven,
+    last,
+    look_for_least,
+    ratio_of,
+    repack,
+    settle_block,
+    widen,
+)
 
 __all__ = ["put_in", "take_out"]
 
@@ -12,75 +22,78 @@ __all__ = ["put_in", "take_out"]
 def take_out(t: Lines, c: int, i: int) -> None:
     """Remove the cell of bar `i` from line `c` of `t`; its weight then includes all that was noted."""
     b = int(t.block[i, c])
-    block, items, values, j = t.blocks[c, b], t.items[c, b], t.values[c, b], 0
-    p, n = block.place, block.count - 1
+    p, j = int(t.place[c, b]), 0
+    items, values, n, ratio = t.items[c, b], t.values[c, b], t.count[c, p] - 1, ratio_of(t, c, p)
     while items[j] != i:
         j += 1
     above = -np.inf
     if j < n:
-        above = values[j + 1] * block.ratio
+        above = values[j + 1] * ratio
     elif p + 1 < t.lines[c].blocks:
         above = first(t, c, p + 1)
-    widen(t, c, p, above - values[j - 1] * block.ratio if j else 0.0)
+    widen(t, c, p, above - values[j - 1] * ratio if j else 0.0)
     if j == 0 and p:
         widen(t, c, p - 1, above - last(t, c, p - 1))
-    t.weight[i, c] += block.tag
+    t.weight[i, c] += t.tag[c, p]
     t.block[i, c] = -1
     for k in range(j, n):
-        items[k], values[k] = items[k + 1], values[k + 1]
-    block.count = n
+        items[k] = items[k + 1]
+    for k in range(j, n):
+        values[k] = values[k + 1]
+    t.count[c, p] = n
     t.lines[c].cells -= 1
     if n == 0:
-        _close_block(t, c, p)
+        _close_place(t, c, p)
     else:
-        t.places[c, p].about = first(t, c, p)
-        if block.least == i:
-            look_for_least(t, c, b)
+        t.about[c, p] = first(t, c, p)
+        if t.least[c, p] == i:
+            look_for_least(t, c, p)
 
 
 @inner
-def _close_block(t: Lines, c: int, p: int) -> None:
+def _close_place(t: Lines, c: int, p: int) -> None:
     """Remove an empty block from the order of a line."""
-    line = t.lines[c]
-    t.free[c, line.spare] = t.places[c, p].block
-    line.spare += 1
-    line.blocks -= 1
-    for q in range(p, line.blocks):
-        t.places[c, q].block, t.places[c, q].about = t.places[c, q + 1].block, t.places[c, q + 1].about
-        t.blocks[c, t.places[c, q].block].place = q
+    t.lines[c].blocks -= 1
+    last, b = t.lines[c].blocks, t.number[c, p]
+    for q in range(p, last):
+        _move(t, c, q + 1, q)
+    t.number[c, last] = b
 
 
 @inner
-def _open_block(t: Lines, c: int, p: int) -> int:
-    line = t.lines[c]
-    line.spare -= 1
-    b = t.free[c, line.spare]
-    for q in range(line.blocks, p, -1):
-        t.places[c, q].block, t.places[c, q].about = t.places[c, q - 1].block, t.places[c, q - 1].about
-        t.blocks[c, t.places[c, q].block].place = q
-    line.blocks += 1
-    block, t.places[c, p].block = t.blocks[c, b], b
-    block.place, block.count, block.least = p, 0, t.a.shape[0]
-    block.tag, block.ratio, block.low, block.high, block.gap, block.sure = 0.0, 1.0, np.inf, -np.inf, 0.0, False
-    return b  # type: ignore[no-any-return]
+def _open_place(t: Lines, c: int, p: int) -> None:
+    """Put an empty block at a position of a line."""
+    last, b = t.lines[c].blocks, t.number[c, t.lines[c].blocks]
+    for q in range(last, p, -1):
+        _move(t, c, q - 1, q)
+    t.lines[c].blocks += 1
+    t.number[c, p], t.place[c, b] = b, p
+    t.count[c, p], t.least[c, p], t.tag[c, p], t.low[c, p], t.high[c, p] = 0, t.a.shape[0], 0.0, np.inf, -np.inf
+    t.gap[c, p], t.sure[c, p] = 0.0, False
 
 
 @inner
-def _split_block(t: Lines, c: int, p: int) -> None:
+def _move(t: Lines, c: int, p: int, q: int) -> None:
+    """Move a block from position `p` to `q` of a line."""
+    t.number[c, q], t.count[c, q], t.least[c, q] = t.number[c, p], t.count[c, p], t.least[c, p]
+    t.about[c, q], t.tag[c, q], t.low[c, q], t.high[c, q] = t.about[c, p], t.tag[c, p], t.low[c, p], t.high[c, p]
+    t.gap[c, q], t.sure[c, q] = t.gap[c, p], t.sure[c, p]
+    t.place[c, t.number[c, q]] = q
+
+
+@inner
+def _split(t: Lines, c: int, p: int) -> None:
     """Move the upper half of a full block into a new one."""
-    b = t.places[c, p].block
-    settle_block(t, c, b)
-    new = _open_block(t, c, p + 1)
-    below, above = t.blocks[c, b], t.blocks[c, new]
-    half = below.count // 2
-    for j in range(half, below.count):
+    settle_block(t, c, p)
+    _open_place(t, c, p + 1)
+    b, new, half, count = t.number[c, p], t.number[c, p + 1], t.count[c, p] // 2, t.count[c, p]
+    for j in range(half, count):
         i = t.items[c, b, j]
         t.items[c, new, j - half], t.values[c, new, j - half], t.block[i, c] = i, t.values[c, b, j], new
-    below.count, above.count = half, below.count - half
-    look_for_least(t, c, b)
-    look_for_least(t, c, new)
-    settle_block(t, c, new)
-    settle_block(t, c, b)
+    t.count[c, p], t.count[c, p + 1] = half, count - half
+    for q in (p + 1, p):
+        look_for_least(t, c, q)
+        settle_block(t, c, q)
 
 
 @inner
@@ -89,7 +102,7 @@ def _find_place(t: Lines, c: int, x: float) -> int:
     p, high = 0, t.lines[c].blocks
     while p + 1 < high:
         middle = (p + high) // 2
-        if t.places[c, middle].about <= x:
+        if t.about[c, middle] <= x:
             p = middle
         else:
             high = middle
@@ -107,11 +120,11 @@ def _roomy_place(t: Lines, c: int, x: float) -> int:
     A split may move a value equal to x by its last digit, and x into a full block.
     """
     p = _find_place(t, c, x)
-    while t.blocks[c, t.places[c, p].block].count == t.items.shape[2]:
-        if t.lines[c].spare == 0:
+    while t.count[c, p] == t.items.shape[2]:
+        if t.lines[c].blocks == t.number.shape[1]:
             repack(t, c)
         else:
-            _split_block(t, c, p)
+            _split(t, c, p)
         p = _find_place(t, c, x)
     return p
 
@@ -119,45 +132,46 @@ def _roomy_place(t: Lines, c: int, x: float) -> int:
 @inner
 def put_in(t: Lines, c: int, i: int) -> None:
     """Insert the cell of bar `i` into line `c` of `t`."""
-    if t.lines[c].spare == 0:
+    if t.lines[c].blocks == t.number.shape[1]:
         repack(t, c)
     x = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])
     if t.lines[c].blocks == 0:
-        _open_block(t, c, 0)
+        _open_place(t, c, 0)
     p = _roomy_place(t, c, x)
-    b = t.places[c, p].block
-    block, items, values = t.blocks[c, b], t.items[c, b], t.values[c, b]
-    j, high = 0, block.count
+    b, j, high, ratio = t.number[c, p], 0, t.count[c, p], ratio_of(t, c, p)
+    items, values = t.items[c, b], t.values[c, b]
     while j < high:
         middle = (j + high) // 2
-        if values[middle] * block.ratio <= x:
+        if values[middle] * ratio <= x:
             j = middle + 1
         else:
             high = middle
-    for k in range(block.count, j, -1):
-        items[k], values[k] = items[k - 1], values[k - 1]
-    t.weight[i, c] -= block.tag
-    items[j], values[j], t.block[i, c] = i, t.a[i, c] * max(0.0, 1.0 - t.weight[i, c]), b
+    for k in range(t.count[c, p], j, -1):
+        items[k] = items[k - 1]
+    for k in range(t.count[c, p], j, -1):
+        values[k] = values[k - 1]
+    weight = t.weight[i, c] - t.tag[c, p]
+    items[j], values[j], t.weight[i, c], t.block[i, c] = i, t.a[i, c] * max(0.0, 1.0 - weight), weight, b
     t.lines[c].cells += 1
-    block.count += 1
-    block.least = min(block.least, i)
-    block.low, block.high = min(block.low, t.weight[i, c]), max(block.high, t.weight[i, c])
+    t.count[c, p] += 1
+    t.least[c, p] = min(t.least[c, p], i)
+    t.low[c, p], t.high[c, p] = min(t.low[c, p], weight), max(t.high[c, p], weight)
     _widen_neighbours(t, c, p, j, x)
-    note(t, c, b, 0.0)
+    if is_uneven(t, c, p):
+        settle_block(t, c, p)
 
 
 @inner
 def _widen_neighbours(t: Lines, c: int, p: int, j: int, x: float) -> None:
     """Note the gaps next to a cell that was inserted at a position, as number `j`."""
-    b = t.places[c, p].block
-    block = t.blocks[c, b]
+    values, ratio = t.values[c, t.number[c, p]], ratio_of(t, c, p)
     if j:
-        widen(t, c, p, x - t.values[c, b, j - 1] * block.ratio)
+        widen(t, c, p, x - values[j - 1] * ratio)
     else:
-        t.places[c, p].about = x
+        t.about[c, p] = x
         if p:
             widen(t, c, p - 1, x - last(t, c, p - 1))
-    if j + 1 < block.count:
-        widen(t, c, p, t.values[c, b, j + 1] * block.ratio - x)
+    if j + 1 < t.count[c, p]:
+        widen(t, c, p, values[j + 1] * ratio - x)
     elif p + 1 < t.lines[c].blocks:
         widen(t, c, p, first(t, c, p + 1) - x)

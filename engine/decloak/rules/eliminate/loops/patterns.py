@@ -29,6 +29,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = [
     "GAPS",
+    "MOST_LINES",
     "Patterns",
     "ascending_lines",
     "assign_patterns",

@@ -1,8 +1,13 @@
 """Suspicion of bars and lines, and the first of the most suspicious whose heaviest cell may go.
 
-The key of a bar is its V minus all changes of cells of its lines until it was measured. So its V is at most its key
-plus all changes so far (`drift`): the bar of the largest key is measured again until its V is known. Keys are the
-leaves of a tree of maxima, which finds the first bar that reaches a bound.
+Weights only fall. So a gap grows by no more than the cell below it falls, and V of a bar is at most
+
+    V then + the changes since in the line of the cell below its largest gap, or
+    rest   + the changes since in all lines, where rest is its next gap.
+
+The keys of a bar are these values minus the changes until it was measured: one for that line, one for all lines. The
+key plus the changes so far (`drift`) is the bound. V falls by no more than all changes. Bars are measured again only
+where these bounds do not decide. Keys are the leaves of trees of maxima, which find the first bar that reaches a bound.
 
     V      suspicion: the largest gap between neighbours in ascending order of w
 """
@@ -18,6 +23,7 @@ from decloak.rules.eliminate.loops.gaps import heaviest_bar, widest_gap
 from decloak.rules.eliminate.loops.keys import LOWEST, first_from, first_of_all, set_key
 from decloak.rules.eliminate.loops.patterns import (
     GAPS,
+    MOST_LINES,
     Patterns,
     ascending_lines,
     assign_patterns,
@@ -28,10 +34,28 @@ from decloak.rules.eliminate.loops.patterns import (
 )
 from decloak.rules.eliminate.state import EPS
 
-__all__ = ["Keys", "Large", "group", "heaviest", "largest", "measure", "top_of_lower", "weigh"]
+__all__ = [
+    "UNSURE",
+    "WIDE",
+    "Keys",
+    "Large",
+    "forget",
+    "group",
+    "heaviest",
+    "keys_of",
+    "largest",
+    "loosen",
+    "measure",
+    "top_of_lower",
+    "weigh",
+]
 
 SLACK = 1e-12
 """Bounds are sums of changes and include their rounding."""
+WIDE = EPS / 2
+"""Between two bounds of V that are used in place of it."""
+UNSURE = -(1 << 40)
+"""No group, because bounds of V do not decide."""
 
 
 class Large(NamedTuple):
@@ -48,12 +72,24 @@ class Large(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Keys of bars, V at the last measurement, and its round; of bars with a pattern the keys are as in `rest`."""
+    """Keys of bars, and V at the last measurement; bars with patterns have only the key for all lines."""
 
-    tree: Floats
+    trees: Floats  # the keys for each line, and last those for all lines
+    drift: Floats  # the changes so far of each line, and of all
     v: Floats
-    measured: Ints
+    since: Floats  # the changes of all lines at the last measurement
+    below: Ints  # the line of the cell below the largest gap, the last tree without it
+    measured: Ints  # the round
     patterns: Patterns
+
+
+def keys_of(bars: int, lines: int, patterns: Patterns) -> Keys:
+    """Return keys for `bars` that are not measured, with `patterns` or a tree for each of the `lines`."""
+    trees = np.full(
+        (lines + 1 if lines <= MOST_LINES and not len(patterns.seen) else 1, 2 * (1 << (bars - 1).bit_length())), LOWEST
+    )
+    below, measured = np.full(bars, len(trees) - 1), np.full(bars, -1)
+    return Keys(trees, np.zeros(len(trees)), np.zeros(bars), np.zeros(bars), below, measured, patterns)
 
 
 @inner
@@ -105,19 +141,55 @@ def _suspicion(g: Large, i: int, w: Floats) -> float:
 
 
 @inner
-def measure(g: Large, t: Lines, keys: Keys, i: int, now: int, drift: float, w: Floats) -> None:
-    """Measure bar `i` of `g` and `t` in round `now`, and set its key in `keys`; `drift` are all changes so far, `w` is
-    scratch.
-    """
+def measure(g: Large, t: Lines, keys: Keys, i: int, now: int, w: Floats) -> None:
+    """Measure bar `i` of `g` and `t` in round `now`, and set its keys in `keys`; `w` is scratch."""
     weigh(g, t, i, w)
-    v = rest = _suspicion(g, i, w)
+    v, rest, last = _suspicion(g, i, w), LOWEST, len(keys.trees) - 1
+    below = last
     if len(keys.patterns.seen):
         if v > LOWEST:
             rest = assign_patterns(keys.patterns, t, i, w)
         else:
             leave_patterns(keys.patterns, i)
-    keys.v[i], keys.measured[i] = v, now
-    set_key(keys.tree, i, rest - drift if v > LOWEST else LOWEST)
+    elif v > LOWEST:
+        below, rest = _below_largest_gap(w, v) if last else (0, v)
+    if keys.below[i] != below:
+        set_key(keys.trees[keys.below[i]], i, LOWEST)
+    if below != last:
+        set_key(keys.trees[below], i, v - keys.drift[below])
+    keys.v[i], keys.since[i], keys.below[i], keys.measured[i] = v, keys.drift[last], below, now
+    set_key(keys.trees[last], i, rest - keys.drift[last] if v > LOWEST else LOWEST)
+
+
+@inner
+def _below_largest_gap(w: Floats, v: float) -> tuple[int, float]:
+    """Return the line of the cell below the gap `v` of a bar of these weights, and the next gap."""
+    ascending, below, rest = ascending_lines(w), -1, 0.0
+    for j in range(1, len(ascending)):
+        gap = w[ascending[j]] - w[ascending[j - 1]]
+        if gap == v and below < 0:
+            below = ascending[j - 1]
+        else:
+            rest = max(rest, gap)
+    return max(0, below), rest
+
+
+@inner
+def forget(keys: Keys, i: int) -> None:
+    """Note in `keys` that nothing is known of V of bar `i`."""
+    set_key(keys.trees[len(keys.trees) - 1], i, -LOWEST)
+    keys.since[i] = LOWEST
+
+
+@inner
+def loosen(keys: Keys, i: int, c: int, change: float) -> None:
+    """Loosen the bounds of bar `i` in `keys` by the `change` of its cell in line `c`."""
+    last = len(keys.trees) - 1
+    for tree in (c, last):
+        key = keys.trees[tree, keys.trees.shape[1] // 2 + i] if tree <= last else LOWEST
+        if key > LOWEST:
+            set_key(keys.trees[tree], i, key + change)
+    keys.since[i] -= change
 
 
 @inner
@@ -131,26 +203,29 @@ def _line_v(g: Large, t: Lines, c: int) -> float:
 
 
 @inner
-def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -> float:
-    """Return the largest V of all groups of `g` and `t` whose heaviest cell may go.
+def largest(g: Large, t: Lines, keys: Keys, now: int, w: Floats, wide: float) -> tuple[float, float]:
+    """Return the largest V of all groups of `g` and `t` whose heaviest cell may go, as two bounds at most `wide` apart.
 
-    `keys`, `now`, `drift` and `w` are as in `measure`.
+    `keys`, `now` and `w` are as in `measure`.
     """
     while True:
         line, at = LOWEST, -1
         for c in range(len(g.scale)):
             if not t.lines[c].shut and t.lines[c].widest * g.scale[c] > line:
                 line, at = t.lines[c].widest * g.scale[c], c
-        i, bar = 0, LOWEST
-        if keys.tree[1] > LOWEST:
-            i = first_of_all(keys.tree)
-            bar = keys.v[i] if keys.measured[i] == now else keys.tree[1] + drift + SLACK
+        tree, bar = -1, LOWEST
+        for r in range(len(keys.trees)):
+            if keys.trees[r, 1] > LOWEST and keys.trees[r, 1] + keys.drift[r] + SLACK > bar:
+                tree, bar = r, keys.trees[r, 1] + keys.drift[r] + SLACK
+        i = first_of_all(keys.trees[tree]) if tree >= 0 else 0
+        if tree >= 0 and keys.measured[i] == now:
+            bar = keys.v[i]
         f, alike, p = 0, LOWEST, keys.patterns
         if p.tree[1] > LOWEST:
             f = first_of_all(p.tree)
             alike = p.families[f].value if p.families[f].valued == now else p.tree[1] + p.drift[0] + SLACK
         if max(bar, line, alike) <= LOWEST:
-            return LOWEST
+            return LOWEST, LOWEST
         if alike >= max(bar, line):
             if p.families[f].valued != now:
                 value_of(p, f, g.scale, now)
@@ -159,50 +234,71 @@ def largest(g: Large, t: Lines, keys: Keys, now: int, drift: float, w: Floats) -
             k = p.families[f].least
             if width(p, k, below, above) < alike:
                 k = p.families[f].largest
-            if (
-                _confirm_pattern(g, t, keys, p.patterns[k].first // GAPS, alike, now, drift, w)
-                and p.patterns[k].first >= 0
-            ):
-                return alike
+            if _confirm_pattern(g, t, keys, p.patterns[k].first // GAPS, alike, now, w) and p.patterns[k].first >= 0:
+                return alike, alike
         elif bar >= line:
             if keys.measured[i] == now:
-                return bar
-            measure(g, t, keys, i, now, drift, w)
+                return bar, bar
+            if wide > 0 and bar - _least(keys, i) <= wide:
+                return _least(keys, i), bar
+            measure(g, t, keys, i, now, w)
         else:
             known = t.lines[at].known
             v = _line_v(g, t, at)
             if known and v > LOWEST:
-                return v
+                return v, v
 
 
 @inner
-def _confirm_pattern(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, drift: float, w: Floats) -> bool:
+def _least(keys: Keys, i: int) -> float:
+    """Return a bound that V of a bar is not below."""
+    return keys.v[i] - (keys.drift[-1] - keys.since[i]) - SLACK  # type: ignore[no-any-return]
+
+
+@inner
+def _confirm_pattern(g: Large, t: Lines, keys: Keys, i: int, v: float, now: int, w: Floats) -> bool:
     """Return True if V of a bar is the value of its pattern; otherwise measure the bar again."""
     if keys.patterns.seen[i] != now and keys.measured[i] != now:
         weigh(g, t, i, w)
         keys.v[i] = _suspicion(g, i, w)
         if keys.v[i] < v:
-            measure(g, t, keys, i, now, drift, w)
+            measure(g, t, keys, i, now, w)
             return False
         keys.patterns.seen[i] = now
     return keys.v[i] >= v  # type: ignore[no-any-return]
 
 
 @inner
-def _first_bar(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
-    """Return the first bar whose V is `low` or more, -1 without any."""
-    i = first_from(keys.tree, low - drift - SLACK, 0)
-    while i >= 0:
-        if keys.measured[i] != now:
-            measure(g, t, keys, i, now, drift, w)
-        if keys.v[i] >= low:
-            break
-        i = first_from(keys.tree, low - drift - SLACK, i + 1) if i + 1 < len(keys.v) else -1
-    return _first_alike(g, t, keys, low, i, now, drift, w)
+def _first_reaching(keys: Keys, low: float, start: int) -> int:
+    """Return the first bar from `start` on whose V may be `low` or more, -1 without any."""
+    first = -1
+    for r in range(len(keys.trees)):
+        reach = low - keys.drift[r] - SLACK
+        if keys.trees[r, 1] >= reach and start < len(keys.v):
+            i = first_from(keys.trees[r], reach, start)
+            first = i if first < 0 or 0 <= i < first else first
+    return first
 
 
 @inner
-def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int, drift: float, w: Floats) -> int:
+def _first_bar(g: Large, t: Lines, keys: Keys, low: float, high: float, now: int, w: Floats) -> int:
+    """Return the first bar whose V is `low` or more, -1 without any, UNSURE if it is below `high`."""
+    i = _first_reaching(keys, low, 0)
+    while i >= 0:
+        if keys.measured[i] != now:
+            if len(keys.patterns.seen) == 0 and _least(keys, i) >= high:
+                break
+            measure(g, t, keys, i, now, w)
+        if keys.v[i] >= low:
+            if keys.v[i] < high:
+                return UNSURE
+            break
+        i = _first_reaching(keys, low, i + 1)
+    return _first_alike(g, t, keys, low, i, now, w)
+
+
+@inner
+def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int, w: Floats) -> int:
     """Return the first of that bar and those with a pattern whose V is `low` or more."""
     p, last = keys.patterns, len(keys.patterns.families)
     f = first_from(p.tree, low - p.drift[0] - SLACK, 0)
@@ -215,7 +311,7 @@ def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int,
                 i = p.patterns[k].first // GAPS
                 if v < low:
                     break
-                if _confirm_pattern(g, t, keys, i, v, now, drift, w) or keys.v[i] >= low:
+                if _confirm_pattern(g, t, keys, i, v, now, w) or keys.v[i] >= low:
                     bar = i
             k = p.patterns[k].following
         f = first_from(p.tree, low - p.drift[0] - SLACK, f + 1) if f + 1 < last else -1
@@ -223,22 +319,28 @@ def _first_alike(g: Large, t: Lines, keys: Keys, low: float, bar: int, now: int,
 
 
 @inner
-def _first_line(g: Large, t: Lines, low: float) -> int:
-    """Return the first line whose V is `low` or more, -1 without any."""
+def _first_line(g: Large, t: Lines, low: float, high: float) -> int:
+    """Return the first line whose V is `low` or more, -1 without any, UNSURE if it is below `high`."""
     for c in range(len(g.scale)):
-        if not t.lines[c].shut and t.lines[c].widest * g.scale[c] >= low and _line_v(g, t, c) >= low:
-            return c
+        if not t.lines[c].shut and t.lines[c].widest * g.scale[c] >= low:
+            v = _line_v(g, t, c)
+            if v >= low:
+                return c if v >= high else UNSURE
     return -1
 
 
 @inner
-def group(g: Large, t: Lines, keys: Keys, low: float, now: int, drift: float, w: Floats) -> int:
+def group(g: Large, t: Lines, keys: Keys, low: float, high: float, now: int, w: Floats) -> int:
     """Return the first group of `g` and `t` whose V is `low` or more: a bar, or -1 - line; rows come before columns.
 
-    `keys`, `now`, `drift` and `w` are as in `measure`.
+    `low` and `high` are bounds of what V must reach; the result is UNSURE where they do not decide.
+
+    `keys`, `now` and `w` are as in `measure`.
     """
-    c = _first_line(g, t, low) if g.lines_first else -1
-    i = _first_bar(g, t, keys, low, now, drift, w) if c < 0 else -1
-    if i < 0 and c < 0:
-        c = _first_line(g, t, low)
+    c = _first_line(g, t, low, high) if g.lines_first else -1
+    i = _first_bar(g, t, keys, low, high, now, w) if c == -1 else -1
+    if i == -1 and c == -1:
+        c = _first_line(g, t, low, high)
+    if UNSURE in (i, c):
+        return UNSURE
     return i if i >= 0 else -1 - c
