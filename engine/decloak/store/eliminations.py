@@ -64,6 +64,8 @@ class Eliminations(NamedTuple):
     kept_weights: Floats
 
 
+_ROWS = 1 << 16
+"""Rows that are tuples or lists at a time: these take five times the memory of arrays."""
 _FLOATS = {"suspicions", "weights", "kept_weights"}
 _GATHERED = (
     "rows", "cols", "rounds", "groups", "suspicions", "weights", "kept_rows", "kept_cols", "kept_weights",
@@ -144,20 +146,21 @@ def write_eliminations(
             tables.ids[result.tables].tolist(), begins.tolist(), result.thresholds.tolist(), kept_lists, strict=True
         )
     ]  # fmt: skip
-    rows = zip(
-        range(first, first + count),
-        np.repeat(np.array(eliminations, np.int64), result.eliminated).tolist(),
-        cells.tolist(),
-        columns["groups"].tolist(),
-        columns["weights"].tolist() if is_weighted else repeat(None),  # SQLite reads NaN as null
-        columns["suspicions"].tolist() if is_suspected else repeat(None),
-        strict=False,
+    written = (
+        np.repeat(np.array(eliminations, np.int64), result.eliminated),
+        cells,
+        columns["groups"],
+        columns["weights"] if is_weighted else None,  # SQLite reads NaN as null
+        columns["suspicions"] if is_suspected else None,
     )
-    connection.executemany(
-        "insert into eliminated_member (finding, elimination, cell, group_kind, weight, suspicion) "
-        "values (?, ?, ?, ?, ?, ?)",
-        rows,
-    )
+    for begin in range(0, count, _ROWS):
+        end = min(begin + _ROWS, count)
+        values = (repeat(None) if column is None else column[begin:end].tolist() for column in written)
+        connection.executemany(
+            "insert into eliminated_member (finding, elimination, cell, group_kind, weight, suspicion) "
+            "values (?, ?, ?, ?, ?, ?)",
+            zip(range(first + begin, first + end), *values, strict=False),
+        )
 
 
 def _kept_lists(sizes: Ints, counts: Ints, kept_cells: Ints, references: Ints) -> list[str]:
@@ -212,8 +215,9 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
         "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings where a.id = ? "
         "order by x.finding",
         (attack,),
-    ).fetchall()
-    found = np.array(rows, np.float64).reshape(-1, 6)
+    )
+    parts = iter(lambda: rows.fetchmany(_ROWS), [])
+    found = np.concatenate([np.zeros((0, 6)), *(np.array(part, np.float64) for part in parts)])
     numbers, findings, cells, groups = found[:, :4].astype(np.int64).T
     place = _places(numbers, np.array(ids))
     lengths, references = read_references(kept, f"the weights of attack {attack}")
