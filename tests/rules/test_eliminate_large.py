@@ -117,6 +117,17 @@ def test_distances_that_tie_go_as_in_the_plain_form(alike, levels, turned, seed,
     as_plain(d.T if turned else d, "gba", threshold=rng.choice([None, 0.0, 0.1]), rounds=400)
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
+@pytest.mark.parametrize("name", ["gba", "rba"])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**6), levels=st.sampled_from([3, 20]), size=st.sampled_from([1e-3, 1e-4, 1e-5]))
+def test_changes_far_below_a_tie_go_as_in_the_plain_form(monkeypatch, name, turned, seed, levels, size):
+    # An elimination changes such weights by less than what counts as equal, as in tables of many thousand rows.
+    monkeypatch.setattr(loops, "patterns", partial(loops.patterns, few=10**9))
+    d = np.random.default_rng(seed).integers(0, levels, (300, 4)) / levels * size
+    as_plain(d.T if turned else d, name)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_distances_that_nearly_tie_go_as_in_the_plain_form(small_blocks, alike, seed):
     rng = np.random.default_rng(seed)

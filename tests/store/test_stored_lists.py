@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError
+from decloak.store import eliminations
 from decloak.store.assigned import probabilities, read_assigned
 from decloak.store.distance_tables import read_distances, read_pair_scores, read_pairs
 from decloak.store.eliminations import read_eliminations
@@ -165,6 +166,23 @@ def test_assigned_units_that_are_not_there_are_refused(clusters):
             opened.connection.execute(sql)
             with pytest.raises(DecloakError, match=told):
                 read_assigned(opened.connection, 2)
+
+
+def test_parts_of_eliminations_are_those_of_the_whole(tmp_path, monkeypatch):
+    scenario = (
+        "scenario: sets\ndata: {generate: clinic, transactions: 60, seed: 7}\nanonymise: {method: sets, size: 8}\n"
+    )
+    (tmp_path / "sets.yaml").write_text(f"{scenario}relate: {{measure: ngd, source: release}}\nattack: [tba, rba]\n")
+    written, read = [], []
+    for rows in (1 << 16, 3):
+        monkeypatch.setattr(eliminations, "_ROWS", rows)
+        decloak.run(tmp_path / "sets.yaml", store=tmp_path / f"{rows}.db")
+        with closing(connect_readonly(tmp_path / f"{rows}.db")) as connection:
+            written.append(connection.execute("select * from eliminated_member order by finding").fetchall())
+            read.append([column.tolist() for attack in (1, 2) for column in read_eliminations(connection, attack)[:8]])
+    assert len(written[0]) > 100
+    assert written[0] == written[1]
+    assert read[0] == read[1]
 
 
 def test_views_show_what_the_engine_reads(store, clusters):

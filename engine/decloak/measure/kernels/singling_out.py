@@ -222,7 +222,8 @@ class SinglingOutSearch:
         many = np.bincount(shown // targets.items, minlength=len(targets))
         begin, each = (np.cumsum(many) - many)[person], many[person]
         place = np.arange(each.sum()) + np.repeat(begin - np.cumsum(each) + each, each)
-        third, itemset, whose = shown[place] % targets.items, np.repeat(itemset.astype(np.int64), each), np.repeat(person, each)
+        third, whose = shown[place] % targets.items, np.repeat(person, each)
+        itemset = np.repeat(itemset.astype(np.int64), each)
         further = (pairs[:, itemset] != third).all(axis=0)
         claim = itemset[further] * targets.items + third[further]
         claims = distinct(claim)

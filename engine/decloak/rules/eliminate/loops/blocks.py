@@ -77,7 +77,7 @@ class Lines(NamedTuple):
     values: Floats  # values of these without the tag
     # By line and place, and blocks that have no place behind them:
     number: Ints  # the block
-    count: Ints  # its cells
+    cells: Ints  # how many it has
     least: Ints  # its first bar
     about: Floats  # the value of its first cell at the last look
     tag: Floats
@@ -124,7 +124,7 @@ def value(t: Lines, i: int, c: int) -> float:
 def ratio_of(t: Lines, c: int, p: int) -> float:
     """Return what the tag makes of the values at a position: weights there are so near that all shrink in one way."""
     room = 1.0 - t.low[c, p]
-    return max(0.0, 1.0 - t.tag[c, p] / room) if t.tag[c, p] > 0.0 and room > 0.0 else 1.0  # type: ignore[no-any-return]
+    return max(0.0, 1.0 - t.tag[c, p] / room) if t.tag[c, p] > 0.0 and room > 0.0 else 1.0
 
 
 @inner
@@ -136,14 +136,14 @@ def first(t: Lines, c: int, p: int) -> float:
 @inner
 def last(t: Lines, c: int, p: int) -> float:
     """Return the largest value at a position of a line."""
-    return t.values[c, t.number[c, p], t.count[c, p] - 1] * ratio_of(t, c, p)  # type: ignore[no-any-return]
+    return t.values[c, t.number[c, p], t.cells[c, p] - 1] * ratio_of(t, c, p)  # type: ignore[no-any-return]
 
 
 @inner
 def settle_block(t: Lines, c: int, p: int) -> None:
     """Add the noted weight to the cells at a position of a line, sort them, and measure the gaps that begin there."""
     b, tag = t.number[c, p], t.tag[c, p]
-    items, values, count = t.items[c, b], t.values[c, b], t.count[c, p]
+    items, values, count = t.items[c, b], t.values[c, b], t.cells[c, p]
     low, high, gap = np.inf, -np.inf, 0.0
     for j in range(count):
         i, k = items[j], j
@@ -175,7 +175,7 @@ def look_for_least(t: Lines, c: int, p: int) -> None:
     """Find the first bar at a position of a line."""
     items = t.items[c, t.number[c, p]]
     least = items[0]
-    for j in range(1, t.count[c, p]):
+    for j in range(1, t.cells[c, p]):
         least = min(least, items[j])
     t.least[c, p] = least
 
@@ -204,8 +204,8 @@ def _pack(t: Lines, c: int, bars: Ints) -> None:
         t.number[c, p] = t.place[c, p] = p
     for p in range(line.blocks):
         begin = p * fill
-        t.count[c, p], t.tag[c, p] = min(fill, len(bars) - begin), 0.0
-        for j in range(t.count[c, p]):
+        t.cells[c, p], t.tag[c, p] = min(fill, len(bars) - begin), 0.0
+        for j in range(t.cells[c, p]):
             i = bars[begin + j]
             t.items[c, p, j], t.block[i, c] = i, p
             t.values[c, p, j] = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])
@@ -227,7 +227,7 @@ def repack(t: Lines, c: int) -> None:
     """Put a line into blocks again: there is no block left, or cells have passed each other."""
     bars, values, n = np.empty(t.lines[c].cells, np.int64), np.empty(t.lines[c].cells), 0
     for p in range(t.lines[c].blocks):
-        for j in range(t.count[c, p]):
+        for j in range(t.cells[c, p]):
             i, k = int(t.items[c, t.number[c, p], j]), n
             t.weight[i, c] += t.tag[c, p]
             x = t.a[i, c] * max(0.0, 1.0 - t.weight[i, c])

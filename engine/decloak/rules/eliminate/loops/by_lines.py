@@ -35,7 +35,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["EliminationColumns", "eliminate_lines"]
 
-PARTS = "02decc62b30c31b3"
+PARTS = "5147f481cb028385"
 """A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 
@@ -161,7 +161,7 @@ def _loosen_lowest(t: Lines, keys: Keys, c: int, cells: int, change: float) -> N
     """Loosen the bounds of the bars of the lowest cells of a line."""
     p = 0
     while cells > 0:
-        for j in range(min(cells, t.count[c, p])):
+        for j in range(min(cells, t.cells[c, p])):
             loosen(keys, t.items[c, t.number[c, p], j], c, change)
-        cells -= t.count[c, p]
+        cells -= t.cells[c, p]
         p += 1

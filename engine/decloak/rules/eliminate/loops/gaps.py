@@ -45,13 +45,13 @@ def lower_cluster_size(t: Lines, c: int) -> int:
         if reach > 0 and t.gap[c, p] >= reach:
             if not t.sure[c, p]:
                 settle_block(t, c, p)
-            values, n = t.values[c, t.number[c, p]], t.count[c, p]
+            values, n = t.values[c, t.number[c, p]], t.cells[c, p]
             for j in range(1, n):
                 if values[j] - values[j - 1] >= reach:
                     return below + j
             if p + 1 < t.lines[c].blocks and first(t, c, p + 1) - values[n - 1] >= reach:
                 return below + n  # type: ignore[no-any-return]
-        below += t.count[c, p]
+        below += t.cells[c, p]
     return below
 
 
@@ -61,7 +61,7 @@ def rank(t: Lines, c: int, i: int) -> int:
     b, j = t.block[i, c], 0
     while t.items[c, b, j] != i:
         j += 1
-    for count in t.count[c, : t.place[c, b]]:
+    for count in t.cells[c, : t.place[c, b]]:
         j += count
     return j
 
@@ -70,10 +70,10 @@ def rank(t: Lines, c: int, i: int) -> int:
 def pass_weight(t: Lines, c: int, cells: int, share: float) -> None:
     """Add `share` to the weight of the lowest `cells` of line `c` of `t`."""
     line, p, rest = t.lines[c], 0, cells
-    while rest > t.count[c, p]:
-        rest -= t.count[c, p]
+    while rest > t.cells[c, p]:
+        rest -= t.cells[c, p]
         p += 1
-    most, whole = line.most, p + 1 if rest == t.count[c, p] else p
+    most, whole = line.most, p + 1 if rest == t.cells[c, p] else p
     tag, gap, low, high = t.tag[c, :whole], t.gap[c, : p + 1], t.low[c, :whole], t.high[c, :whole]
     gap += share * most
     t.sure[c, : p + 1] = False
@@ -111,7 +111,7 @@ def heaviest_bar(t: Lines, c: int, scale: float) -> int:
             bar = min(bar, t.least[c, p])
         else:
             values, ratio = t.values[c, t.number[c, p]], ratio_of(t, c, p)
-            for j in range(t.count[c, p]):
+            for j in range(t.cells[c, p]):
                 if values[j] * ratio * scale >= reach:
                     bar = min(bar, int(t.items[c, t.number[c, p], j]))
         p -= 1

@@ -23,7 +23,7 @@ def take_out(t: Lines, c: int, i: int) -> None:
     """Remove the cell of bar `i` from line `c` of `t`; its weight then includes all that was noted."""
     b = int(t.block[i, c])
     p, j = int(t.place[c, b]), 0
-    items, values, n, ratio = t.items[c, b], t.values[c, b], t.count[c, p] - 1, ratio_of(t, c, p)
+    items, values, n, ratio = t.items[c, b], t.values[c, b], t.cells[c, p] - 1, ratio_of(t, c, p)
     while items[j] != i:
         j += 1
     above = -np.inf
@@ -40,7 +40,7 @@ def take_out(t: Lines, c: int, i: int) -> None:
         items[k] = items[k + 1]
     for k in range(j, n):
         values[k] = values[k + 1]
-    t.count[c, p] = n
+    t.cells[c, p] = n
     t.lines[c].cells -= 1
     if n == 0:
         _close_place(t, c, p)
@@ -68,14 +68,14 @@ def _open_place(t: Lines, c: int, p: int) -> None:
         _move(t, c, q - 1, q)
     t.lines[c].blocks += 1
     t.number[c, p], t.place[c, b] = b, p
-    t.count[c, p], t.least[c, p], t.tag[c, p], t.low[c, p], t.high[c, p] = 0, t.a.shape[0], 0.0, np.inf, -np.inf
+    t.cells[c, p], t.least[c, p], t.tag[c, p], t.low[c, p], t.high[c, p] = 0, t.a.shape[0], 0.0, np.inf, -np.inf
     t.gap[c, p], t.sure[c, p] = 0.0, False
 
 
 @inner
 def _move(t: Lines, c: int, p: int, q: int) -> None:
     """Move a block from position `p` to `q` of a line."""
-    t.number[c, q], t.count[c, q], t.least[c, q] = t.number[c, p], t.count[c, p], t.least[c, p]
+    t.number[c, q], t.cells[c, q], t.least[c, q] = t.number[c, p], t.cells[c, p], t.least[c, p]
     t.about[c, q], t.tag[c, q], t.low[c, q], t.high[c, q] = t.about[c, p], t.tag[c, p], t.low[c, p], t.high[c, p]
     t.gap[c, q], t.sure[c, q] = t.gap[c, p], t.sure[c, p]
     t.place[c, t.number[c, q]] = q
@@ -86,11 +86,11 @@ def _split(t: Lines, c: int, p: int) -> None:
     """Move the upper half of a full block into a new one."""
     settle_block(t, c, p)
     _open_place(t, c, p + 1)
-    b, new, half, count = t.number[c, p], t.number[c, p + 1], t.count[c, p] // 2, t.count[c, p]
+    b, new, half, count = t.number[c, p], t.number[c, p + 1], t.cells[c, p] // 2, t.cells[c, p]
     for j in range(half, count):
         i = t.items[c, b, j]
         t.items[c, new, j - half], t.values[c, new, j - half], t.block[i, c] = i, t.values[c, b, j], new
-    t.count[c, p], t.count[c, p + 1] = half, count - half
+    t.cells[c, p], t.cells[c, p + 1] = half, count - half
     for q in (p + 1, p):
         look_for_least(t, c, q)
         settle_block(t, c, q)
@@ -120,7 +120,7 @@ def _roomy_place(t: Lines, c: int, x: float) -> int:
     A split may move a value equal to x by its last digit, and x into a full block.
     """
     p = _find_place(t, c, x)
-    while t.count[c, p] == t.items.shape[2]:
+    while t.cells[c, p] == t.items.shape[2]:
         if t.lines[c].blocks == t.number.shape[1]:
             repack(t, c)
         else:
@@ -138,7 +138,7 @@ def put_in(t: Lines, c: int, i: int) -> None:
     if t.lines[c].blocks == 0:
         _open_place(t, c, 0)
     p = _roomy_place(t, c, x)
-    b, j, high, ratio = t.number[c, p], 0, t.count[c, p], ratio_of(t, c, p)
+    b, j, high, ratio = t.number[c, p], 0, t.cells[c, p], ratio_of(t, c, p)
     items, values = t.items[c, b], t.values[c, b]
     while j < high:
         middle = (j + high) // 2
@@ -146,14 +146,14 @@ def put_in(t: Lines, c: int, i: int) -> None:
             j = middle + 1
         else:
             high = middle
-    for k in range(t.count[c, p], j, -1):
+    for k in range(t.cells[c, p], j, -1):
         items[k] = items[k - 1]
-    for k in range(t.count[c, p], j, -1):
+    for k in range(t.cells[c, p], j, -1):
         values[k] = values[k - 1]
     weight = t.weight[i, c] - t.tag[c, p]
     items[j], values[j], t.weight[i, c], t.block[i, c] = i, t.a[i, c] * max(0.0, 1.0 - weight), weight, b
     t.lines[c].cells += 1
-    t.count[c, p] += 1
+    t.cells[c, p] += 1
     t.least[c, p] = min(t.least[c, p], i)
     t.low[c, p], t.high[c, p] = min(t.low[c, p], weight), max(t.high[c, p], weight)
     _widen_neighbours(t, c, p, j, x)
@@ -171,7 +171,7 @@ def _widen_neighbours(t: Lines, c: int, p: int, j: int, x: float) -> None:
         t.about[c, p] = x
         if p:
             widen(t, c, p - 1, x - last(t, c, p - 1))
-    if j + 1 < t.count[c, p]:
+    if j + 1 < t.cells[c, p]:
         widen(t, c, p, values[j + 1] * ratio - x)
     elif p + 1 < t.lines[c].blocks:
         widen(t, c, p, first(t, c, p + 1) - x)
