@@ -274,7 +274,7 @@ def test_a_page_says_after_whom_somebody_is_who_knows_persons(tmp_path, call, mo
         ({"relate": {"measure": "wordnet"}}, "release", "the release and learns from its own items"),
         ({"relate": {"measure": "combined", "of": [{"measure": "wordnet"}, {"measure": "ngd", "source": "sample"}]}},
          "language + sample", "terms are related and knows other records of the same population"),
-        ({"relate": {"measure": "clusters"}}, "", "the release and learns from its own items"),
+        ({"relate": {"measure": "clusters"}}, "release", "the release and learns from its own items"),
         ({"attacker": {"model": "weak"}}, "person", "the release and knows itemsets that are common elsewhere"),
     ],
 )  # fmt: skip

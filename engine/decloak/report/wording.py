@@ -1,6 +1,6 @@
 """Words for numbers and for attackers: counts, percentages, probabilities, and what an attacker knows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, floor
 from textwrap import fill
 
@@ -87,7 +87,8 @@ _MEASURES = {
     "wordnet": "has a dictionary of how terms are related",
     "model": "asks a language model for the relatedness of terms",
 }
-_RUNGS = {"clusters": KnowledgeLevel.RELEASE, "release": KnowledgeLevel.RELEASE, "sample": KnowledgeLevel.SAMPLE}
+_LEARNED = ("clusters", "release", "sample")
+"""Sources that an attacker learns from, in place of knowledge of the language."""
 _ALWAYS = {
     KnowledgeLevel.RELEASE: "learns from its own items",
     KnowledgeLevel.SAMPLE: "knows other records of the same population",
@@ -100,43 +101,29 @@ _PERSONS = {
 }
 
 
-def attacker_phrase(config: Config, knows: str = "") -> str:
-    """Describe the attacker by a knowledge level, or by all related items if the level is not recorded."""
-    knowledge_levels = (
-        set(knows.split(" + ")) if knows else {knowledge_level for knowledge_level, _ in _related(config)}
-    )
-    known = [
-        phrase
-        for knowledge_level, phrase in _related(config)
-        if knowledge_level == KnowledgeLevel.LANGUAGE and knowledge_level in knowledge_levels
-    ]
+def attacker_phrase(config: Config, knows: str) -> str:
+    """Describe the attacker of a scenario; `knows` has the knowledge levels."""
+    levels = set(knows.split(" + "))
+    known = language_of(config) if KnowledgeLevel.LANGUAGE in levels else []
     attacker = config.get("attacker") or {}
     always = _ALWAYS | ({KnowledgeLevel.SAMPLE: "has other records beside it"} if attacker.get("auxiliary") else {})
-    known += [phrase for knowledge_level, phrase in always.items() if knowledge_level in knowledge_levels]
-    if KnowledgeLevel.PERSON in knowledge_levels:
+    known += [phrase for level, phrase in always.items() if level in levels]
+    if KnowledgeLevel.PERSON in levels:
         known.append(_PERSONS["explicit" if attacker.get("knowledge") else attacker.get("model", "strong")])
-    known = list(dict.fromkeys(known))
     return f"An attacker who has the release and {listed(known)}" if known else "An attacker who has only the release"
 
 
-def language_of(config: Mapping[str, object]) -> list[str]:
+def language_of(config: Config) -> list[str]:
     """Describe the language knowledge behind the measures of a scenario."""
-    phrases = (phrase for knowledge_level, phrase in _related(config) if knowledge_level == KnowledgeLevel.LANGUAGE)
-    return list(dict.fromkeys(phrases))
-
-
-def _related(config: Config) -> Iterator[tuple[KnowledgeLevel, str]]:
-    """Return the knowledge level of each measure, and its description."""
-    if (config.get("data") or {}).get("distances"):
-        yield KnowledgeLevel.LANGUAGE, "has tables of how far items are apart"
+    phrases = ["has tables of how far items are apart"] if (config.get("data") or {}).get("distances") else []
     relate = config.get("relate")
-    parts = relate.get("of") or [relate] if isinstance(relate, Mapping) else relate or ()
-    for part in parts:
+    for part in relate.get("of") or [relate] if isinstance(relate, Mapping) else relate or ():
         if isinstance(part, Mapping):
             ngd = part.get("measure") == "ngd"
             key = str(part.get("source") if ngd else part.get("measure"))
-            phrase = (_SOURCES if ngd else _MEASURES).get(key, "has scores of how closely items are related")
-            yield _RUNGS.get(key, KnowledgeLevel.LANGUAGE), phrase
+            if key not in _LEARNED:
+                phrases.append((_SOURCES if ngd else _MEASURES).get(key, _SOURCES["scores"]))
+    return list(dict.fromkeys(phrases))
 
 
 def listed(words: Sequence[str]) -> str:
