@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from decloak.digest import Config
 
 if TYPE_CHECKING:  # the command line reads READERS alone
-    from decloak.scenario.criteria import Criterion, Figures, State
+    from decloak.scenario.criteria import Criterion, Figures, Ranged, State
 
 KS, SIZES = (11, 5, 3), (1_000, 200, 50, 5_000)
 BOUNDS = ((5, 3), (11, 3), (5, 2), (11, 2))
@@ -187,6 +187,11 @@ class Tried:
     def error(self) -> float:
         return self.figures["count_error"].value
 
+    def exposed(self, known: int) -> "Ranged | None":
+        """Return the people exposed with `known` items: after an attack, or by the release alone."""
+        key = f"exposed_{known}"
+        return self.figures.get(key, self.figures.get(f"{key}_release"))
+
     def states(self, criteria: Sequence["Criterion"]) -> "dict[str, State]":
         """Return the state of each criterion by its figure."""
         return {criterion.figure: criterion.state(self.figures) for criterion in criteria}
@@ -248,7 +253,7 @@ def chosen(tried: Sequence[Tried], criteria: Sequence["Criterion"], differ: Diff
 
 
 def _among_equals(tried: Tried) -> tuple[float, float, int, float, str]:
-    exposed = tried.figures.get("exposed_3", tried.figures.get("exposed_3_release"))
+    exposed = tried.exposed(3)
     hidden = tried.figures.get("hidden")
     return (
         0.0 if exposed is None else exposed.value,

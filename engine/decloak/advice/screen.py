@@ -51,7 +51,7 @@ class Advice(Advised):
         """The candidates that were tried, the lowest error of counts first, with the criteria that are not met."""
         rows = [
             (
-                one.candidate.name, one is self.lead, _number(_exposed(one, 3)),
+                one.candidate.name, one is self.lead, _number(one.exposed(3)),
                 _number(one.figures.get("inference_advantage")), _number(one.figures.get("inference_advantage_at_1")),
                 one.error, ", ".join(_missed(one, self)) or None,
             )
@@ -125,7 +125,7 @@ def _counts(advice: Advice) -> Iterator[str]:
     if lead is None:
         return
     meets = "meets all criteria" if advice.counts_pass else f"not met: {', '.join(_missed(lead, advice))}"
-    exposed = _people(_exposed(lead, 3), True)
+    exposed = _people(lead.exposed(3), True)
     text = f"{lead.candidate.name}: error {lead.error:.0%}, 3 items expose {exposed}; {meets.replace(' guesses', '')}."
     yield from _line("Counts only", text)
 
@@ -135,7 +135,7 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
     found = []
     for known in (3, 2):
         key = f"exposed_{known}"
-        figure = _exposed(lead, known)
+        figure = lead.exposed(known)
         limit = f" (limit {by[key].limit * figure.of:,.0f})" if key in by and figure and figure.of else ""
         found.append(f"{known} known items {'expose ' if known == 3 else ''}{_people(figure, known == 3)}{limit}")
         if key in by and by[key].limit == 0 and figure and not figure.people and figure.of:
@@ -158,11 +158,6 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
     shown = ["–" if error is None else f"{error.value:.0%}" for error in errors]
     text = f"Counts of 1 item are off by {shown[0]}, of 2 items by {shown[1]}, of 3 items by {shown[2]}"
     yield from _line("  Utility", f"{text}; {lead.error:.0%} on average.")
-
-
-def _exposed(one: Tried, known: int) -> Ranged | None:
-    key = f"exposed_{known}"
-    return one.figures.get(key, one.figures.get(f"{key}_release"))
 
 
 def _advantage(figure: Ranged | None, criterion: Criterion | None) -> str:
@@ -202,7 +197,7 @@ def _listed(rows: Sequence[Tried], advice: Advice, title: str = "candidate") -> 
     width = max(len(title), *(len(one.candidate.name) for one in rows))
     yield f"  {title:<{width}}  exposed  advantage  surest 1%   error  not met"
     for one in rows:
-        exposed = _exposed(one, 3)
+        exposed = one.exposed(3)
         people = "–" if exposed is None else _people(exposed, False)
         shares = [
             "–" if (figure := one.figures.get(f"inference_advantage{ending}")) is None else f"{figure.value:.0%}"
