@@ -15,6 +15,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from rich.cells import cell_len
 
 from conftest import ROOT
 from decloak.cli import COMMANDS
@@ -536,6 +537,22 @@ def test_a_terminal_is_never_too_narrow_for_figures(capsys, monkeypatch):
     heads = [line for line in lines if line.startswith("variant")]
     assert all("attack" in line for line in heads)
     assert len(heads) == 5  # the names get half of the room: two columns of short figures fit beside them
+
+
+def test_a_table_of_words_alone_folds_them_where_the_terminal_ends(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    emit(("", "a word", "日本語のとても長い項目"), [("diagnosis", "hypertension", "糖尿病")])
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in capsys.readouterr().out.splitlines()]
+    assert max(map(cell_len, lines)) <= 20
+    assert sorted("".join(lines).replace(" ", "").replace("─", "")) == sorted(
+        "aword日本語のとても長い項目diagnosishypertension糖尿病"
+    )
+
+
+def test_a_table_without_names_and_rows_is_a_line(capsys):
+    emit(("", "b"), [])
+    assert capsys.readouterr().out == "    b\n─────\n"
 
 
 def test_a_name_of_digits_says_what_a_row_is_about_in_every_part_of_a_table(capsys, monkeypatch):

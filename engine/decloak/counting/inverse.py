@@ -7,8 +7,8 @@ sub-record on different rows are different.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import combinations, product
-from math import comb, prod
+from itertools import chain, combinations, product
+from math import comb
 
 from decloak.counting.disassociation_guarantee import ReleaseFault
 from decloak.data.disassociated import Cluster, Disassociated
@@ -73,15 +73,25 @@ def guarantee_by_enumeration(cluster: Cluster, *, k: int, m: int) -> list[tuple[
     return sorted((itemset, most) for itemset, most in largest.items() if most < k)
 
 
+def _bound_placements(cluster: Cluster) -> int:
+    """Return an upper bound of the placements of `cluster`, which stops growing above `FEW_PLACEMENTS`.
+
+    It leaves out that sub-records of one chunk take rows from each other.
+    """
+    bound = 1
+    for _, counts in chain.from_iterable(_choices(cluster)):
+        bound *= sum(comb(cluster.size, n) for n in counts)
+        if bound > FEW_PLACEMENTS:
+            break
+    return bound
+
+
 def enumerated(release: Disassociated, k: int, m: int) -> list[ReleaseFault]:
     """Return the violations of `k` and `m` in the small clusters of `release` outside joint ones, by enumeration."""
     joined = {number for joint in release.joints for number in joint.clusters}
     violations = []
     for number, cluster in enumerate(release.clusters):
-        # A bound on the placements: sub-records of one chunk take rows from each other, which it leaves out.
-        placements = prod(
-            sum(comb(cluster.size, n) for n in counts) for choice in _choices(cluster) for _, counts in choice
-        )
+        placements = _bound_placements(cluster)
         if number in joined or placements > FEW_PLACEMENTS:
             continue
         most = len(cluster.items)  # items that a row may have

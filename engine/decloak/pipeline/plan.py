@@ -4,7 +4,7 @@ Digests depend on configurations, file contents, rule texts and the sources of d
 anything runs.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -273,6 +273,7 @@ def _planned(
     """
     scoring, attacker, auxiliary = seen
     digests: dict[str, str] = {}
+    families = list(_families(scenario, code, inputs))
     for attack, rule, audit in _jobs(scenario, catalogue, inputs.folder):
         needs = tuple(sorted(name for name in map(catalogue.rule_deriving, rule.reads) if name and name != rule.name))
         settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
@@ -283,7 +284,7 @@ def _planned(
             [digests[name] for name in needs],
         )  # fmt: skip
         digests.setdefault(rule.name, key)
-        measures = tuple(_measures(scenario, code, rule, key, inputs)) if attack else ()
+        measures = tuple(_measures(families, rule, key)) if attack else ()
         knowledge_levels = knowledge_levels_of(rule, scenario, knowing=knowing is not None)
         yield PlannedAttack(
             attack.name if attack else None, rule, settings, key, needs, knowledge_levels, measures, audit
@@ -356,14 +357,22 @@ def _measured_by_knowledge(rule: Rule) -> bool:
     )
 
 
-def _measures(
-    scenario: Scenario, code: StageCode, rule: Rule, attack: str, inputs: Inputs
-) -> Iterable[tuple[Family, str, Mapping[str, object]]]:
-    """Yield the families that apply to an attack, with the key and the settings of each."""
+_Measure = tuple[Family, str, Mapping[str, object], tuple[object, ...]]
+"""A family of measures, the fingerprint of its code, its settings, and what else its key depends on."""
+
+
+def _families(scenario: Scenario, code: StageCode, inputs: Inputs) -> Iterator[_Measure]:
     for family in dict.fromkeys((*always_measured(), *map(family_named, scenario.families))):
+        contents = inputs.identity(scenario.settings_part(family.name))
+        listed = family.name in scenario.listed_families or not family.always_measured
+        others = (contents, listed, *scenario.data.exclusive)
+        yield family, code.measurement(family), scenario.settings_of(family.name), others
+
+
+def _measures(
+    families: Iterable[_Measure], rule: Rule, attack: str
+) -> Iterator[tuple[Family, str, Mapping[str, object]]]:
+    """Yield the `families` that apply to an attack, with the key and the settings of each."""
+    for family, code, settings, others in families:
         if family.applies_to(rule.model.form, rule.derives.columns):
-            settings = scenario.settings_of(family.name)
-            contents = inputs.identity(scenario.settings_part(family.name))
-            listed = family.name in scenario.listed_families or not family.always_measured
-            parts = (attack, settings, contents, listed, *scenario.data.exclusive)
-            yield family, _key(family.name, code.measurement(family), *parts), settings
+            yield family, _key(family.name, code, attack, settings, *others), settings

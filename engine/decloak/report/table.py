@@ -2,17 +2,18 @@
 
 import csv
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import click
+from rich.cells import cell_len
 
 from decloak.data.formats.lines import json_text
 from decloak.errors import DecloakError, escape_control, quote
 from decloak.report.terminal import say_data
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def markdown_text(text: str) -> str:
@@ -48,6 +49,8 @@ def _line(cells: Iterable[str]) -> str:
 
 GAP = 3
 """Blanks between two columns of a table."""
+RULE = "─"
+"""The line under the names of the columns."""
 WORD = 24
 """Longer words may be folded."""
 FIGURES = re.compile(r"[-–\d.,()→±%]+( (to|of|[-–\d.,()→±%]+))*")
@@ -126,8 +129,6 @@ def fits(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -
 
 def _columns(columns: Sequence[str], rows: Sequence[Sequence[object]], *, names: bool) -> list["_Column"]:
     """Lay out the columns of a table; with `names` a text of digits alone may be a name, and is no figure."""
-    from rich.cells import cell_len
-
     cells = [[_cell(value) for value in row] for row in rows]
     drawn = []
     for index, name in enumerate(columns):
@@ -136,27 +137,33 @@ def _columns(columns: Sequence[str], rows: Sequence[Sequence[object]], *, names:
         figures = bool(rows) and all(_is_figure(value, names) for value in values)
         folded = texts[:1] if figures else texts
         words = [*(texts[1:] if figures else ()), *(word[:WORD] for text in folded for word in text.split())]
-        drawn.append(_Column(texts, figures, max(map(cell_len, texts)), max(map(cell_len, words), default=0)))
+        drawn.append(_Column(texts, figures, max(1, *map(cell_len, texts)), max(map(cell_len, words), default=1)))
     return drawn
 
 
 def _table(columns: Sequence[str], rows: list[list[object]], width: int | None) -> None:
-    from rich.console import Console
-
     drawn = _columns(columns, rows, names=width is None)
-    console = Console(highlight=False, markup=False, emoji=False)
-    edge = console.width if console.is_terminal else None
+    edge, is_bold = _terminal()
     room = min((limit for limit in (edge, width) if limit is not None), default=None)
-    if edge is None:
-        console.width = 1_000_000  # a pipe has no edge to fold at; the table is as wide as its cells
-    with console.capture() as captured:
-        for number, band in enumerate([drawn] if room is None else _bands(drawn, room)):
-            if number:
-                console.print()
-            console.print(
-                _drawn(band, [column.width for column in band] if room is None else _column_widths(band, room))
-            )
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    for number, band in enumerate([drawn] if room is None else _bands(drawn, room)):
+        if number:
+            sys.stdout.write("\n")
+        # A pipe has no edge to fold at; the table is as wide as its cells.
+        widths = [column.width for column in band] if room is None else _column_widths(band, room, edge is not None)
+        lines = list(_drawn(band, widths))
+        heads = next(number for number, line in enumerate(lines) if line.startswith(RULE)) if is_bold else 0
+        sys.stdout.writelines(f"{click.style(line, bold=True)}\n" for line in lines[:heads])
+        sys.stdout.writelines(f"{line}\n" for line in lines[heads:])
+
+
+def _terminal() -> tuple[int | None, bool]:
+    """Return the width of the terminal, None for a pipe, and whether it shows bold text."""
+    if not sys.stdout.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
+        return None, False
+    from rich.console import Console  # takes time to import, and the output is often a file
+
+    console = Console()
+    return (console.width, console.color_system is not None) if console.is_terminal else (None, False)
 
 
 class _Column(NamedTuple):
@@ -186,14 +193,16 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     return [[*columns[:keys], *band] for band in bands]
 
 
-def _column_widths(columns: Sequence[_Column], room: int) -> list[int]:
-    """Return the width of every column, reduced where most of it is not needed."""
+def _column_widths(columns: Sequence[_Column], room: int, is_terminal: bool) -> list[int]:
+    """Return the width of every column, reduced where most of it is not needed; in a terminal also where it is."""
     widths = [column.width for column in columns]
     while _total(widths) > room:
         # The column with most room to spare gives way first.
         slack, index = max((widths[index] - column.need, index) for index, column in enumerate(columns))
         if slack <= 0:
-            break
+            if not is_terminal or max(widths) <= 1:
+                break
+            index = widths.index(max(widths))
         widths[index] -= 1
     return widths
 
@@ -203,23 +212,31 @@ def _total(widths: Iterable[int]) -> int:
     return sum(width + GAP for width in widths) - GAP
 
 
-def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a table; cells of several lines end on the last line of their row."""
+    for number, row in enumerate(zip(*(column.texts for column in columns), strict=True)):
+        cells = [_folded(text.rstrip(), width) for text, width in zip(row, widths, strict=True)]
+        height = max(map(len, cells))
+        for line in zip(*([""] * (height - len(cell)) + cell for cell in cells), strict=True):
+            padded = (
+                text.rjust(width - cell_len(text) + len(text))
+                if column.figures
+                else text.ljust(width - cell_len(text) + len(text))
+                for text, width, column in zip(line, widths, columns, strict=True)
+            )
+            yield (" " * GAP).join(padded).rstrip()
+        if not number:
+            yield RULE * _total(widths)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text that is folded between words, and inside words that are longer than `width`."""
+    if cell_len(text) <= width:
+        return [text]
+    from rich.console import Console
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column, width in zip(columns, widths, strict=True):
-        table.add_column(
-            Text(column.texts[0]),
-            justify="right" if column.figures else "left",
-            overflow="fold",
-            vertical="bottom",
-            width=max(1, width),
-        )
-    for row in zip(*(column.texts[1:] for column in columns), strict=True):
-        table.add_row(*map(Text, row))
-    return table
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(), width, overflow="fold")]
 
 
 def _is_figure(value: object, names: bool) -> bool:

@@ -202,6 +202,8 @@ def _foreign_objects(rows: list[Row], modules: frozenset[str], current: bool) ->
     """Yield objects that may run code, or hide a table, in a store of any version."""
     known = _schema_objects().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:
+        if _schema_objects().get(name) == (kind, sql):
+            continue
         if kind == "trigger":
             yield f"the trigger {quote(name)}"
         elif kind == "table" and not sql.lower().startswith("create table "):

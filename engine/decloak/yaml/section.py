@@ -6,6 +6,7 @@ An unknown key is an error, and so is one that another key overrides.
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from textwrap import dedent
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
@@ -98,20 +99,27 @@ def _texts(part: type[ConfigSection]) -> dict[str, str]:
     """Return the text under each field, read from the source on demand: pydantic would read all at every start."""
     under: dict[str, str] = {}
     for parent in reversed(part.__mro__):
-        if not issubclass(parent, ConfigSection):
-            continue
-        try:
-            (definition,) = ast.parse(dedent(inspect.getsource(parent))).body
-        except OSError:  # it was put together, and has no source
-            continue
-        assert isinstance(definition, ast.ClassDef)
-        for statement, text in pairwise([*definition.body, ast.Pass()]):
-            match statement, text:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(line))):
-                    under[name] = inspect.cleandoc(line)
-                case ast.AnnAssign(target=ast.Name(id=name)), _:
-                    under.pop(name, None)
-    return {name: line for name, line in under.items() if name in part.model_fields}
+        if issubclass(parent, ConfigSection):
+            under |= _own_texts(parent)
+    return {name: line for name, line in under.items() if line and name in part.model_fields}
+
+
+@cache
+def _own_texts(part: type[ConfigSection]) -> dict[str, str]:
+    """Return the text under each field that a class states itself, "" where it has none."""
+    try:
+        (definition,) = ast.parse(dedent(inspect.getsource(part))).body
+    except OSError:  # it was put together, and has no source
+        return {}
+    assert isinstance(definition, ast.ClassDef)
+    under: dict[str, str] = {}
+    for statement, text in pairwise([*definition.body, ast.Pass()]):
+        match statement, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(line))):
+                under[name] = inspect.cleandoc(line)
+            case ast.AnnAssign(target=ast.Name(id=name)), _:
+                under[name] = ""
+    return under
 
 
 def checked_by(check: Callable[[str], object]) -> AfterValidator:
