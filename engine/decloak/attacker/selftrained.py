@@ -15,6 +15,8 @@ items: it leaves out the count of shared words, and distances between items that
 columns and items, which must change nothing.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

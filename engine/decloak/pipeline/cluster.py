@@ -9,13 +9,12 @@ import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
 from platform import python_version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
@@ -24,6 +23,9 @@ from decloak.parallel import Cluster, ClusterError, Result
 from decloak.plugins import installed
 from decloak.relate.sending import check_resolved_addresses, is_host_allowed
 from decloak.version import __version__
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 PATIENCE = 10
 """Seconds to wait for a scheduler, and for its first worker."""
@@ -109,6 +111,8 @@ class DaskCluster:
             yield self._result(calls.pop(0))
 
     def _result(self, call: "Future[bytes]") -> Any:
+        from concurrent.futures import CancelledError
+
         try:
             succeeded, value = pickle.loads(self._poll(call))
         except self._dask.KilledWorker:

@@ -231,12 +231,19 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[str]:
 
 def _folded(text: str, width: int) -> list[str]:
     """Return the lines of a text that is folded between words, and inside words that are longer than `width`."""
-    if cell_len(text) <= width:
-        return [text]
-    from rich.console import Console
-    from rich.text import Text
-
-    return [line.plain.rstrip() for line in Text(text).wrap(Console(), width, overflow="fold")]
+    lines, line = list[str](), ""
+    for word in re.findall(r"\s*\S+\s*", text):
+        if cell_len(line) + cell_len(word.rstrip()) <= width:
+            line += word
+            continue
+        if line:
+            lines.append(line.rstrip())
+        line = word
+        while cell_len(line.rstrip()) > width:
+            end = next(end for end in range(len(line), 0, -1) if end == 1 or cell_len(line[:end]) <= width)
+            lines.append(line[:end])
+            line = line[end:]
+    return [*lines, line.rstrip()]
 
 
 def _is_figure(value: object, names: bool) -> bool:

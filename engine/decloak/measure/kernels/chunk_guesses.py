@@ -103,7 +103,7 @@ def assigned_candidates(rows: TrueRows, given: AssignedUnits, weight: Floats | N
     return Candidates(entry, np.repeat(np.ones(len(of_gift)) if weight is None else weight, end - begin))
 
 
-def random_assignment(rows: TrueRows, given: AssignedUnits, rng: np.random.Generator) -> Ints:
+def random_assignment(rows: TrueRows, given: AssignedUnits, rng: "np.random.Generator") -> Ints:
     """Return items of `rows` when each unit of `given` goes to random rows of its cluster, drawn with `rng`."""
     size = rows.sizes[given.cluster]
     number, within = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
