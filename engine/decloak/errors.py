@@ -24,12 +24,9 @@ def escape_control(text: object, keep: str = "") -> str:
     plain = str(text)
     if plain.isprintable() and MARKS.search(plain) is None:  # nearly every text, and fast
         return plain
-    return "".join(char if char in keep or _is_visible(char) else _escape(ord(char)) for char in plain)
-
-
-def _is_visible(char: str) -> bool:
-    """Return True if a terminal shows `char`. Python calls some characters printable that have no width."""
-    return char.isprintable() and MARKS.match(char) is None
+    # Python calls some characters printable that have no width.
+    visible = {char for char in set(plain) if char in keep or (char.isprintable() and MARKS.match(char) is None)}
+    return "".join(char if char in visible else _escape(ord(char)) for char in plain)
 
 
 def _escape(code: int) -> str:

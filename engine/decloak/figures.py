@@ -70,8 +70,7 @@ class Metric:
     """A figure. Its `unit` is one of `UNITS`, or the name of the things that it counts.
 
     `families` measure it, in all of the `ways`. With `column` the table of a run has it; `decloak show` always does. A
-    figure `of_release` is known although an attack had nothing to do. With `per_table` there is one figure for each
-    distance table or cluster, in addition to the pooled one.
+    figure `of_release` is known although an attack had nothing to do.
     """
 
     key: str
@@ -83,7 +82,6 @@ class Metric:
     ways: tuple[str, ...] = ("",)
     column: bool = False
     of_release: bool = False
-    per_table: bool = False
     way: str = ""
     """The way of a figure that `metrics_of` returned."""
 
@@ -195,7 +193,7 @@ def _utility() -> Iterator[Metric]:
     yield Metric("count_error_95", "count error, 95th percentile", "ratio", "5% of the counts have a larger error",
                  _LOSES, family, of_release=True)  # fmt: skip
     yield Metric("count_error_within", "count error, constraints", "ratio", "error inside utility constraints",
-                 _LOSES, family, of_release=True, per_table=True)  # fmt: skip
+                 _LOSES, family, of_release=True)  # fmt: skip
     yield Metric("count_error_within_most", "count error, worst constraint", "ratio", "the largest such error",
                  _LOSES, family, of_release=True)  # fmt: skip
     yield Metric("classification", "class predicted", "share", "people of the control whose class is predicted", _NONE,
@@ -224,33 +222,28 @@ DICTIONARY: tuple[Metric, ...] = (
     Metric("guarantee_violations", "guarantee violations", "violations",
            "0: the release meets its guarantee; 1: it does not", _EXPOSES, ("guarantee",), of_release=True),
     Metric("eliminated", "eliminated", "members", "members that an attack eliminates as added", _NONE, ("recovery",),
-           column=True, per_table=True),
-    Metric("correct", "correct", "members", "eliminated members that are added", _EXPOSES, ("recovery",), column=True,
-           per_table=True),
-    Metric("added", "added", "members", "added members, eliminated or not", _NONE, ("recovery",), per_table=True),
-    Metric("precision", "precision", "share", "correct / eliminated", _EXPOSES, ("recovery",), column=True,
-           per_table=True),
+           column=True),
+    Metric("correct", "correct", "members", "eliminated members that are added", _EXPOSES, ("recovery",), column=True),
+    Metric("added", "added", "members", "added members, eliminated or not", _NONE, ("recovery",)),
+    Metric("precision", "precision", "share", "correct / eliminated", _EXPOSES, ("recovery",), column=True),
     Metric("assigned", "assigned", "rows", "rows that an attack assigned something to", _NONE, ("accuracy",),
            column=True),
     Metric("true", "assignable", "rows", "rows whose record has something to assign", _NONE, ("accuracy",)),
     Metric("accuracy", "accuracy", "share", "assigned to the right record, of all assigned", _EXPOSES, ("accuracy",),
-           column=True, per_table=True),
+           column=True),
     Metric("accuracy_class", "accuracy by class", "share", "accuracy, any record with an equal anchor being right",
            _EXPOSES, ("accuracy",)),
     Metric("baseline", "baseline", "share", "expected precision or accuracy of random guessing", _NONE, _BOTH,
-           column=True, per_table=True),
+           column=True),
     Metric("normalised_advantage", "normalised advantage", "of baseline errors",
-           "advantage / (1 - baseline); 0: random", _EXPOSES, _BOTH, column=True, per_table=True),
+           "advantage / (1 - baseline); 0: random", _EXPOSES, _BOTH, column=True),
     Metric("p_random", "p of a random attack", "share", "probability that a random attack is right as often", _NONE,
            _BOTH),
-    Metric("recall", "recall", "share", "correct, of all that can be recovered", _EXPOSES, _BOTH, column=True,
-           per_table=True),
-    Metric("f1", "F1", "share", "2 * correct / (eliminated + added)", _EXPOSES, ("recovery",), column=True,
-           per_table=True),
+    Metric("recall", "recall", "share", "correct, of all that can be recovered", _EXPOSES, _BOTH, column=True),
+    Metric("f1", "F1", "share", "2 * correct / (eliminated + added)", _EXPOSES, ("recovery",), column=True),
     Metric("auc", "AUC", "share", "1: added members are eliminated first; 0.5: random", _EXPOSES, ("recovery",),
-           column=True, per_table=True),
-    Metric("density", "density", "share", "original members, of all; mean over tables", _NONE, ("recovery",),
-           per_table=True),
+           column=True),
+    Metric("density", "density", "share", "original members, of all; mean over tables", _NONE, ("recovery",)),
     Metric("ncp", "NCP", "share", "information lost, of all", _LOSES, ("loss",), column=True),
     Metric("optimum", "optimum", "share", "the least NCP of any cut of the hierarchy", _NONE, ("loss",), column=True),
     Metric("labels", "labels", "labels", "labels left, items among them", _NONE, ("loss",), column=True),

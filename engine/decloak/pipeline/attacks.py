@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from decloak.anonymisers.method import Stopwatch
 from decloak.arrays import Floats
@@ -16,9 +16,8 @@ from decloak.errors import DecloakError
 from decloak.lazy import once
 from decloak.parallel import Cluster, ClusterError, tasks_on
 from decloak.pipeline.cluster_attacks import attack_in_parts
-from decloak.pipeline.material import Material
 from decloak.pipeline.plan import PlannedAttack, StageKey
-from decloak.pipeline.workspace import Write
+from decloak.pipeline.workspace import Material, Write
 from decloak.releases.stored import PartedDisassociation, PartedStored
 from decloak.rules.coverage import Confidence, Coverage, of_scores
 from decloak.rules.load import untrusted_name
@@ -116,15 +115,12 @@ class AttackerViews:
         return learn_from_release(
             material.release.published,
             material.tables,
-            partial(self._score_by_each, parts),
+            lambda pairs: [part.related(pairs, material.supplies).scores for part in parts],
             resemble=self._score_by_language,
             others=[row for part in parts for row in part.other_transactions(material.supplies)],
             nearest=self._nearest,
             control=control,
         )
-
-    def _score_by_each(self, parts: Sequence[Any], pairs: Sequence[Pair]) -> Sequence[PairValues]:
-        return [part.related(pairs, self._material.supplies).scores for part in parts]
 
     def _score_by_language(self, pairs: Sequence[Pair]) -> Sequence[PairValues]:
         """Score very many pairs by the sources that ask no service; the last result serves every control."""

@@ -22,9 +22,8 @@ from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.parallel import tasks_on
 from decloak.pipeline.attacks import AttackerViews, MadeAttack, run_attack
-from decloak.pipeline.material import Material
 from decloak.pipeline.plan import Plan, PlannedAttack, StageKey, is_related
-from decloak.pipeline.workspace import StageResult, Workspace, Write
+from decloak.pipeline.workspace import Material, StageResult, Workspace, Write
 from decloak.releases.stored import StoredRelease
 from decloak.store import distance_tables, writing
 from decloak.store.timing import Timing

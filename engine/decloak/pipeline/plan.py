@@ -34,7 +34,7 @@ _REGISTRIES = tuple(
 _CARRYING = ("decloak.pipeline", "decloak.scenario.model", *_REGISTRIES)
 """Modules that lead to all others. One that takes part in a stage counts with its own text."""
 
-_EVERY = ("material", "pipeline")
+_EVERY = ("pipeline", "workspace")
 """Modules of the pipeline that every stage passes."""
 _KNOWLEDGE, _TABLES = "decloak.releases.knowledge", "decloak.attacker.tables"
 """What a form does in stages of their own: reading a release, or pairing items, only passes by."""
@@ -231,7 +231,10 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
             "relatedness", code.relatedness(), release, context, inputs.identity(scenario.related_by), kept, *sample
         )
     scoring = _key("scoring", code.scoring(), release, context, relatedness)
-    attacker = _attacker(scenario, code, inputs, release, variant.seed) if scenario.form.knows else None
+    attacker = None
+    if scenario.form.knows:
+        chance = variant.seed if scenario.attacker.model in ("moderate", "weak") else 0
+        attacker = _key("attacker", code.attacker(), release, _of_attacker(scenario, inputs, KNOWING), chance)
     beside = scenario.attacker.auxiliary_records
     auxiliary = None if beside is None else _key("auxiliary", code.auxiliary(), inputs.identity(beside))
     attacks = tuple(_planned(scenario, code, catalogue, inputs, (scoring, attacker, auxiliary), variant.seed))
@@ -242,13 +245,6 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
         [attack.name for attack in scenario.attacks], scenario.expect,
     )  # fmt: skip
     return Plan(variant, original, release, relatedness, scoring, attacker, auxiliary, attacks, run)
-
-
-def _attacker(scenario: Scenario, code: StageCode, inputs: Inputs, release: str, seed: int) -> str:
-    """Return the key of what an attacker of disassociated data knows."""
-    knowledge = _of_attacker(scenario, inputs, KNOWING)
-    chance = seed if scenario.attacker.model in ("moderate", "weak") else 0
-    return _key("attacker", code.attacker(), release, knowledge, chance)
 
 
 def _of_attacker(scenario: Scenario, inputs: Inputs, keys: Collection[str]) -> dict[str, object]:

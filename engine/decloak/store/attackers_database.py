@@ -52,7 +52,8 @@ class AttackersDatabase:
         with _damage_error(self._scope):
             for name, relation in RELATIONS.items():
                 if name in relations:
-                    _make(into, name, relation.columns, _types(relation.columns), relation.key)
+                    kinds = [_TYPES.get(column, "integer") for column in relation.columns]
+                    _make(into, name, relation.columns, kinds, relation.key)
                     insert_rows(into, _table(name, relation.columns), self._rows[name]())
                     if relation.quick:
                         into.execute(f"create index {quoted(f'index of {name}')} on {_table(name, relation.quick)}")
@@ -238,10 +239,6 @@ def _rows_of_codes(rows: CodedRows[int]) -> Iterator[list[int]]:
         start = block.start.tolist()
         codes = block.codes.tolist()
         yield from (codes[begin:end] for begin, end in pairwise(start))
-
-
-def _types(columns: Sequence[str]) -> list[str]:
-    return [_TYPES.get(column, "integer") for column in columns]
 
 
 def _make(

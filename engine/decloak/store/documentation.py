@@ -188,17 +188,14 @@ def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -
     rows: list[Row] = connection.execute(
         "select type, lower(name), lower(tbl_name), coalesce(sql, '') from sqlite_master"
     ).fetchall()
-    for fault in (*_foreign_objects(rows, _modules(connection), current), *(_differing(rows) if current else ())):
+    # SQL reads a table in place of a function that is a table, if both have the same name.
+    modules = {name.lower() for (name,) in connection.execute("select name from pragma_module_list")}
+    for fault in (*_foreign_objects(rows, modules, current), *(_differing(rows) if current else ())):
         hint = "it may do harm: ask for one made by `decloak publish`, or drop from yours what was added"
         raise DecloakError(f"not as decloak makes a store: {fault}", location(path), hint)
 
 
-def _modules(connection: sqlite3.Connection) -> frozenset[str]:
-    """Return the functions that are tables, because SQL reads a table of the same name in their place."""
-    return frozenset(name.lower() for (name,) in connection.execute("select name from pragma_module_list"))
-
-
-def _foreign_objects(rows: list[Row], modules: frozenset[str], current: bool) -> Iterator[str]:
+def _foreign_objects(rows: list[Row], modules: set[str], current: bool) -> Iterator[str]:
     """Yield objects that may run code, or hide a table, in a store of any version."""
     known = _schema_objects().keys() | (frozenset() if current else _RETIRED)
     for kind, name, table, sql in rows:

@@ -70,14 +70,6 @@ RULE_KEYS = {"strike: coin": "eliminate: random", "strike: ": "eliminate: "}
 """The keys of rule texts in stores before version 14, and the keys since."""
 
 
-def _rename_figures(database: "Database") -> None:
-    """Give the figures of `database` their keys of today, so that old runs show all that they measured."""
-    connection = database.conn
-    for old, new in FIGURES.items():
-        connection.execute("update or ignore measure set name = ? where name = ?", (new, old))
-    connection.execute("update measurement set family = 'calibration' where family = 'certain'")
-
-
 def _make_tables(database: "Database") -> None:
     """Make the tables of published itemsets and of files with records in `database`, unless it has them.
 
@@ -97,7 +89,9 @@ def _add_tables(database: "Database", kind: str) -> None:
 
 def _seal_stages(database: "Database") -> None:
     """Rename the figures of `database`, and note checksums of its stages as they are then."""
-    _rename_figures(database)
+    for old, new in FIGURES.items():
+        database.conn.execute("update or ignore measure set name = ? where name = ?", (new, old))
+    database.conn.execute("update measurement set family = 'calibration' where family = 'certain'")
     _make_tables(database)  # checksums read them
     _make_table(database, "seal")
     seal_new(database.conn)

@@ -114,7 +114,10 @@ def read_records(connection: sqlite3.Connection, dataset: int) -> StoredRecords:
         raise damaged(f"data set {dataset} lacks records")
     elements, codes = _coded(numbers)
     rows = CodedRows(np.concatenate(([0], np.cumsum(lengths))), codes, elements.tolist()).with_used_names
-    return StoredRecords(_read_labels(connection, chosen, place), rows)
+    labels = [label for (label,) in connection.execute(f"select label {chosen}", place)]
+    if all(label is None for label in labels):
+        return StoredRecords(RowLabels(len(labels)), rows)
+    return StoredRecords(tuple(str(number) if label is None else label for number, label in enumerate(labels, 1)), rows)
 
 
 def named_rows(dataset: int, rows: CodedRows[int], names: Mapping[int, E]) -> CodedRows[E]:
@@ -142,13 +145,6 @@ def _coded(numbers: Ints) -> tuple[Ints, Ints]:
     is_there = np.zeros(high - low + 1, np.bool_)
     is_there[numbers - low] = True
     return np.flatnonzero(is_there) + low, (np.cumsum(is_there) - 1)[numbers - low]
-
-
-def _read_labels(connection: sqlite3.Connection, chosen: str, place: tuple[int, int, int]) -> Sequence[str]:
-    labels = [label for (label,) in connection.execute(f"select label {chosen}", place)]
-    if all(label is None for label in labels):
-        return RowLabels(len(labels))
-    return tuple(str(number) if label is None else label for number, label in enumerate(labels, 1))
 
 
 def write_places(connection: sqlite3.Connection, dataset: int, original: int, places: Ints) -> None:
