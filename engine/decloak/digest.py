@@ -17,5 +17,6 @@ def digest(value: object) -> str:
     >>> digest({"k": 3, "m": 2}) == digest({"m": 2, "k": 3})
     True
     """
+    # NaN is not JSON: another program could not make the same digest.
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -123,6 +123,7 @@ class Faults(DecloakError):
         first = self.faults[0]
         super().__init__(first.message, first.place, first.hint)
 
+    # Pickle would call the class with the arguments of its base class, which are of one fault.
     def __reduce__(self) -> tuple[type["Faults"], tuple[tuple[DecloakError, ...]]]:
         return Faults, (self.faults,)
 

@@ -62,6 +62,7 @@ def installed() -> tuple[Plugin, ...]:
     """Return the additions of all installed packages, in the order of their names. Nothing is imported."""
     found: dict[str, list[Plugin]] = {}
     for package in distributions():
+        # To parse the entry points of every installed package would take longer than a start may.
         if f"[{PREFIX}" in (package.read_text("entry_points.txt") or ""):
             name, version = package.metadata["Name"], package.version
             entries = [entry for entry in package.entry_points if entry.group.startswith(PREFIX)]

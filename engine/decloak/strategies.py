@@ -95,6 +95,7 @@ def hierarchies(draw: st.DrawFn, names: Collection[str]) -> Hierarchy:
     """Return any hierarchy over `names`, made with `draw`: groups of uneven size and depth, some of a single node."""
     level, parents, number = list(names), dict[str, str](), 0
     while len(level) > 1 or not parents:
+        # Groups of one node only at first: a hierarchy of them would never come to an end.
         size = draw(st.integers(1 if number < 3 else 2, max(2, len(level))))
         group, level = level[:size], level[size:]
         number += 1

@@ -74,6 +74,7 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
         callback=_form,
         help="Output format.",
     )(command)
+    # Eager: its value must be there when `_form` reads it.
     return click.option("--json", "as_json", is_flag=True, is_eager=True, help="Short for --format json.")(command)
 
 

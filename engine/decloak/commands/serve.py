@@ -147,6 +147,7 @@ class Gate:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        # A page of another site can make its own name lead to this machine.
         if self.token is None and _host(headers.get(b"host", "")) not in LOOPBACK:
             await _answer(send, 421, b"wrong host name", {})
         elif scope["method"] not in ("GET", "HEAD"):

@@ -76,6 +76,7 @@ def run(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     if folder is not None:
+        # A temporary store is there as long as its results.
         weakref.finalize(done, shutil.rmtree, folder, ignore_errors=True)
     return done
 

@@ -54,6 +54,7 @@ class AttackerViews:
         """Return the view of `rule`, without a sandbox."""
         material, relate = self._material, self._relate
         release = material.release
+        # Functions, because most rules need few of these values and each takes long to make.
         view = AttackerView(
             release=lambda: release.published,
             scores=lambda: material.scores or {},

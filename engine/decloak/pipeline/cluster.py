@@ -49,6 +49,7 @@ def _versions() -> dict[str, str]:
 
 def call_here(versions: dict[str, str], content: bytes) -> bytes:
     """Call a pickled function with its arguments on a worker; return its pickled result or error."""
+    # Versions come first: with other sources, even to unpickle the call may fail or mislead.
     own = _versions()
     for package, required in versions.items():
         if own.get(package) != required:

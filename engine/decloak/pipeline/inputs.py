@@ -77,6 +77,7 @@ class Inputs:
 
     def original(self, data: DataPart, progress: ReadProgress | None = None) -> Dataset:
         """Return the original records of `data`; reading reports to `progress`."""
+        # A published file beside them does not change the original records.
         key = digest({key: value for key, value in data.identity(self.digest_of).items() if key != "published"})
         if self._original is None or self._original[0] != key:
             self._original = key, data.read_original(self.folder, progress)

@@ -206,6 +206,7 @@ class Pipeline:
         attacked = self._attacked(planned)
         for family, key, settings in planned.measures:
             self.get_or_make("measurement", key, partial(self._measure, family, settings, attacked))
+        # What an attack assigned is large, and only its own measures read it.
         self._made.pop(planned.digest, None)
 
     def _attacked(self, planned: PlannedAttack) -> AttackResult[StoredRelease]:
@@ -245,6 +246,7 @@ class Pipeline:
             with tasks_on(self.workspace.cluster):
                 figures, note = family.measure(attacked, **settings)
             return (figures if attacked.idle is None else family.blank_undefined(figures)), note
+        # These figures are the same for every attack on the release.
         if family.name not in self._of_release:
             with tasks_on(self.workspace.cluster):
                 self._of_release[family.name] = family.measure(attacked, **settings)

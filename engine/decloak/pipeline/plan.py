@@ -219,12 +219,14 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     published = (inputs.identity(data) or {}).get("published") if original else inputs.identity(data)
     release = _key(
         "release", code.release(), original, published, inputs.identity(scenario.anonymise), scenario.order,
+        # Repetitions share a release that is not random.
         variant.seed if scenario.random_release else None,
         None if data.marked else _of_attacker(scenario, inputs, UNMARKING),
     )  # fmt: skip
     context = scenario.form.context(scenario.nearest)
     relatedness = None
     if scenario.related_by is not None:
+        # Without a service, more answers in the store give other scores.
         kept = inputs.kept_counts if scenario.offline else 0
         sample = [inputs.identity(part) for part in [scenario.attacker.sample] if part is not None]
         relatedness = _key(
@@ -279,6 +281,7 @@ def _planned(
             "attack", code.attack(rule), rule.digest, scoring, knowing, beside, settings.model_dump(),
             [digests[name] for name in needs],
         )  # fmt: skip
+        # Of several attacks with a rule, other rules read the first, as in `Plan.by_rule`.
         digests.setdefault(rule.name, key)
         measures = tuple(_measures(families, rule, key)) if attack else ()
         knowledge_levels = knowledge_levels_of(rule, scenario, knowing=knowing is not None)

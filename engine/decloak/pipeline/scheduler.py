@@ -91,6 +91,7 @@ def run_in_workers(
                 done, _ = wait(running, OFTEN, FIRST_COMPLETED)
                 check()
                 _report_messages(messages, plans, reporter)
+                # Of results that came together, the error of the first plan decides.
                 for future in sorted(done, key=lambda future: running[future][:2]):
                     schedule.finish(running.pop(future), _result(future, most))
             yield schedule.refusal(index) or Pipeline.of(plan, workspace).run()
@@ -183,6 +184,7 @@ class Schedule:
             if index in failed and not isinstance(self._error(index), NoRelease):
                 return None  # the run ends with this error
             for task in self._tasks(index) if index not in failed else ():
+                # Plans share stages, so another worker may compute one of them already.
                 if task.stages.isdisjoint(taken):
                     self._running.append(task)
                     return task
@@ -274,6 +276,7 @@ def compute_stages(task: Task) -> TaskResult:
         pipeline.prepare()
         for planned in attacks:
             pipeline.attack(planned)
+        # Measures need the number of an attack, which it gets when the other process writes it.
         for planned in attacks:
             pipeline.measurement(planned)
     except NotWritten:
@@ -281,6 +284,7 @@ def compute_stages(task: Task) -> TaskResult:
     except Exception as raised:
         error = raised
         if not isinstance(error, DecloakError):
+            # Errors are sent as pickles, which have no traceback.
             error.add_note(traceback.format_exc())
     return TaskResult(workspace.take_results(), error)
 

@@ -117,6 +117,7 @@ class Workspace:
         for keep in result.counts:
             keep(StoredCounts(self.store))
         with self.store.stage() as connection:
+            # Another run may have written the stage before this transaction began.
             if not self.has(result.stage):
                 clock, number = Stopwatch(), result.write(connection)
                 if result.timing is not None:
@@ -177,6 +178,7 @@ class WorkerWorkspace(Workspace):
 
     def __init__(self, home: Workspace, report: Report, *, forked: bool) -> None:
         store = Store(home.store.path, connect_readonly(home.store.path))
+        # Threads get a copy each: inputs keep what was read last, and would exchange it.
         super().__init__(store, home.inputs if forked else replace(home.inputs), home.cluster)
         self.report, self.checked = report, set(home.checked)
         self.claimed: Collection[StageKey] = ()
@@ -294,6 +296,7 @@ class Material:
         release = self.workspace.load_release(self.plan)
         if self.anonymised is not None:
             release.published = self.anonymised.release
+        # A value of `once` is an attribute from its first use on.
         if "dataset" in vars(self) or isinstance(release, PartedStored):
             release.original = self.dataset
         return release

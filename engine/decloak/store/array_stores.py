@@ -126,12 +126,15 @@ def _copy(connection: sqlite3.Connection, table: str) -> None:
 
 def _write_records(connection: sqlite3.Connection) -> None:
     for statement in (
+        # Without it the subquery below reads the rows of all clusters for each record.
         "create index temp_cluster_row on old_cluster_row (txn)",
         (
             "insert into record (id, dataset, cluster, label, elements) select t.id, t.dataset, "
             "(select r.cluster from old_cluster_row r where r.txn = t.id), "
+            # A label that is only the place of its record is not stored.
             "iif(t.label = cast(t.position + 1 as text), null, t.label), "
             "coalesce((select '[' || group_concat(element) || ']' from (select element from ("
+            # Generalised items are below zero, so that one list has the order of both kinds.
             "select position, item as element from old_contains where txn = t.id union all "
             "select position, -generalised from old_published_as where txn = t.id) order by position)), '[]') "
             "from old_txn t"

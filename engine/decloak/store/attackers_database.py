@@ -102,6 +102,7 @@ class AttackersDatabase:
 
     def _item(self) -> Rows:
         items, names = self._nodes.items, self._nodes.names
+        # The order in the store tells which item came first, so the order here is by number.
         return sorted((items[number], names[number]) for number in self._nodes.in_release)
 
     def _elements(self, *, plain: bool) -> Rows:
@@ -213,6 +214,7 @@ class AttackersDatabase:
         items, names = self._nodes.items, self._nodes.names
         groups = groupby(sorted(self._nodes.known), key=lambda row: row[0])
         itemsets = sorted((sorted(names[item] for _, item in group), number) for number, group in groups)
+        # Numbers in the store tell the order in which itemsets were drawn. Here names decide.
         place = {number: place for place, (_, number) in enumerate(itemsets, 1)}
         return sorted((place[number], items[item]) for number, item in self._nodes.known)
 

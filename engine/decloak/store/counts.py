@@ -47,6 +47,7 @@ class StoredCounts:
         answers = {}
         for pair in pairs:
             if numbers.keys() >= set(pair):
+                # A pair is stored once, with the smaller number first.
                 a, b = sorted(numbers[query] for query in pair)
                 sql = "select documents from counted_pair where a = ? and b = ?"
                 row = connection.execute(sql, (a, b)).fetchone()

@@ -39,6 +39,7 @@ def write_clusters(
     data = (release.origin, "disassociated")
     dataset, number = insert_release(connection, digest, data, method, settings, notes, loss)
     items = item_numbers(connection, _names(release))
+    # The records of a cluster follow each other, so the number of its first one finds all.
     begins = accumulate((cluster.size for cluster in release.clusters), initial=next_number(connection, "record"))
     sizes = ((number, position, cluster.size, first)
              for position, (cluster, first) in enumerate(zip(release.clusters, begins, strict=False)))  # fmt: skip

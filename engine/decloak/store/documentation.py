@@ -178,6 +178,7 @@ def distrust(connection: sqlite3.Connection) -> None:
     """Disable calls from the file to functions outside it, before anything of the file is read."""
     connection.execute("pragma trusted_schema = off")
     connection.execute("pragma cell_size_check = on")
+    # Older Pythons cannot set these. `check_schema` refuses triggers on all of them.
     if sys.version_info >= (3, 12):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
@@ -185,6 +186,7 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 def check_schema(connection: sqlite3.Connection, path: Path, *, current: bool) -> None:
     """Refuse a store with something in it that is not ours; one that is not `current` is yet to be migrated."""
+    # SQL ignores the case of names, so another case must not hide an object.
     rows: list[Row] = connection.execute(
         "select type, lower(name), lower(tbl_name), coalesce(sql, '') from sqlite_master"
     ).fetchall()

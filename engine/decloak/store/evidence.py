@@ -204,6 +204,7 @@ class FindingOrigin(NamedTuple):
 
 def find_finding(connection: sqlite3.Connection, run: int, finding: int) -> FindingOrigin:
     """Read a finding of a run by its number."""
+    # A finding has no row that names its attack: the numbers of an attack follow each other.
     row = connection.execute(
         "select a.id, ra.label, u.text, a.release, r.dataset, a.scoring, a.attacker, a.parameters, "
         "(select relatedness from scoring where id = a.scoring) "

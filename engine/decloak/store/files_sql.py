@@ -42,6 +42,7 @@ def ask_files(store: Path, query: str) -> Iterator[tuple[Sequence[str], Iterator
             memory.execute(f"create view {view} as {' union all '.join(parts)}")
         memory.execute("create view contains as select dataset, unnest(elements) as item from record")
         memory.execute(f"set allowed_paths = [{', '.join(map(_text, files))}]")
+        # From here on, SQL of the user can open these files and nothing else.
         memory.execute("set enable_external_access = false")
         memory.execute("set lock_configuration = true")
         try:

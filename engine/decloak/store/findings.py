@@ -82,6 +82,7 @@ def write_why(connection: sqlite3.Connection, rule: str, digest: str, named: str
         f"why_{rule}",
         f"select x.*, {because} as because from {named} x "
         f"join attack a on a.id = x.attack_number join rule u on u.id = a.rule "
+        # A view has no parameters. A digest consists of hexadecimal digits.
         f"where u.digest = '{digest}'",
     )
 

@@ -169,6 +169,7 @@ def _widen(connection: sqlite3.Connection, edges: str) -> None:
     connection.execute("insert or ignore into temp.reached select * from temp.frontier")
     neighbours = connection.execute(
         "select e.target_kind, e.target_id from temp.frontier f "
+        # Cross joins keep this order for SQLite: first the few nodes of the frontier.
         f"cross join ({edges}) e on e.source_kind = f.kind and e.source_id = f.id "
         "union select e.source_kind, e.source_id from temp.frontier f "
         f"cross join ({edges}) e on e.target_kind = f.kind and e.target_id = f.id "
@@ -267,4 +268,5 @@ def serialise(graph: Graph, form: str) -> str:
     make_writable(graph)
     buffer = io.BytesIO()
     (nx.write_graphml_xml if form == "graphml" else nx.write_gexf)(graph, buffer)
+    # XML allows these characters, but they hide or reorder text where the file is read.
     return MARKS.sub(lambda match: f"&#x{ord(match[0]):x};", buffer.getvalue().decode("utf-8"))

@@ -16,6 +16,7 @@ _STAGES = {"dataset", "release", "relatedness", "scoring", "attack", "attacker",
 
 def find(connection: sqlite3.Connection, stage: str, digest: str) -> int | None:
     """Return the number of the stage with the key `digest`, or None before it is complete."""
+    # The name of a table cannot be a parameter of SQL.
     assert stage in _STAGES
     row = connection.execute(f"select id from {stage} where digest = ?", (digest,)).fetchone()
     return None if row is None else int(row[0])

@@ -83,6 +83,7 @@ def _parsed(texts: Iterable[str], what: str) -> tuple[Ints, NumberArray]:
             block.append(text)
         if block and (text is None or len(block) == _ROWS):
             parts.append(_numbers(block, what))
+            # Counted in the text, because the parser gets all lists as one.
             lengths += [text.count(",") + 1 if len(text) > 2 else 0 for text in block]
             block = []
     values = np.concatenate(parts)

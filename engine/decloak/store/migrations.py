@@ -173,6 +173,7 @@ def _rename_columns(database: "Database") -> None:
     _make_table(database, "criterion")
     for statement in (*own.values(), *(_renamed_in_view(sql) for _, sql in of_rules)):
         connection.execute(statement)
+    # Only rows of these stages have changed. All other seals stay, and still find damage.
     connection.execute("delete from seal where kind in ('rule', 'attack')")
     seal_new(connection)
 

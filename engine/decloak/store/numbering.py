@@ -31,6 +31,7 @@ class Numbering:
 
     def stored(self, kind: str, value: Any) -> int | None:
         """Translate the number of a node in this database to the number in the store, or return None."""
+        # SQLite may give a whole number as a float, for example after a division.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int):

@@ -56,6 +56,7 @@ class Store:
         connection = self.connection
         try:
             connection.execute(f"pragma foreign_keys = {'on' if checked else 'off'}")
+            # Immediate, so that a run that has to wait reads nothing that another is changing.
             connection.execute("begin immediate")
             if checked:
                 forget_gone(connection)
@@ -108,6 +109,7 @@ def _make(path: Path, version: int) -> None:
         with closing(connection), _closed_on_error(connection, path):
             _create(Store(path, connection), version)
         try:
+            # Unlike a replacement, a link fails if another process has made the store.
             path.hardlink_to(beside)
         except FileExistsError:
             pass  # another process was faster
@@ -127,6 +129,7 @@ def _opened(
         if present is None:
             _create(store, version)
         else:
+            # Before the migration too, because its SQL would run what a stranger has tied to a table.
             check_schema(connection, path, current=False)
             _migrate(store, present, version, MIGRATIONS if migrations is None else migrations)
         check_schema(connection, path, current=version == VERSION and migrations is None)

@@ -83,6 +83,7 @@ def _pairs(rows: CodedRows[int], items: int) -> Ints:
 
 
 def _among(values: Ints, ascending: Ints) -> Mask:
+    # A value beyond the last one finds the -1 at the end, which equals no value.
     among: Mask = np.append(ascending, -1)[np.searchsorted(ascending, values)] == values
     return among
 

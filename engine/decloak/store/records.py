@@ -60,6 +60,7 @@ def write_records(
     held = rows.with_used_names
     whole = Extent(next_number(connection, "record"), len(held))
     connection.execute("update dataset set first = ?, records = ? where id = ?", (*whole, dataset))
+    # Labels that only count from 1 are not stored: reading makes them again.
     is_numbered = RowLabels(len(labels)) == (labels if isinstance(labels, RowLabels) else tuple(labels))
     names: Iterable[str | None] = repeat(None) if is_numbered else iter(labels)
     of_cluster: Iterable[int | None] = repeat(None) if clusters is None else iter(clusters)
@@ -208,6 +209,7 @@ def read_origins(connection: sqlite3.Connection, release: int) -> RowIndices | N
     dataset = dataset_of(connection, release)
     places = read_places(connection, dataset, original)
     size = extent(connection, original).records
+    # In a damaged store, a place outside would name another person.
     if places is not None and not np.all((places >= 0) & (places < size)):
         raise damaged(f"records of data set {dataset} are of no original")
     return places

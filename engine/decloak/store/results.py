@@ -69,6 +69,7 @@ def find_run(connection: sqlite3.Connection, text: str) -> int:
     """Return the run that `text` names: a number, `last`, or of a variant's name the run that was asked for last."""
     if text == "last":
         row = connection.execute("select run from request order by id desc limit 1").fetchone()
+    # A whole number of SQLite has at most 19 digits.
     elif text.isdecimal() and len(text) < 19:
         row = connection.execute("select id from run where id = ?", (int(text),)).fetchone()
     else:

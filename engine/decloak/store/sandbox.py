@@ -72,6 +72,7 @@ class Sandbox:
         add_functions(connection)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        # Before there is an authorizer, which would deny this query.
         self._foreign = _names_in(connection)
         connection.execute("pragma temp_store = memory")
         connection.execute(f"pragma temp.max_page_count = {_MOST_PAGES}")

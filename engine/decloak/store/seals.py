@@ -49,6 +49,7 @@ def _owners(connection: sqlite3.Connection, table: str, nullable: set[str]) -> I
 
     This is the first required column among those with deletion together, or else each optional column.
     """
+    # SQLite lists the keys of a table from its last column to its first.
     keys = connection.execute(f"pragma foreign_key_list({table})").fetchall()[::-1]
     together = [(row[3], row[2]) for row in keys if row[6] == "CASCADE"]
     required = [key for key in together if key[0] not in nullable]
@@ -82,6 +83,7 @@ def _total(rows: sqlite3.Cursor) -> int | None:
     """Add up the checksums of rows, since SQLite may find them in another order; None without a row."""
     total = None
     while block := rows.fetchmany(_AT_ONCE):
+        # Version 2 of marshal writes equal rows as equal bytes. Later ones depend on shared objects.
         total = (total or 0) + sum(map(zlib.crc32, map(marshal.dumps, block, repeat(2))))
     return total
 
