@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from decloak import ending
@@ -91,6 +90,10 @@ OFTEN = 0.1
 class Workers(Protocol):
     """Local processes that compute tasks."""
 
+    @property
+    def workers(self) -> Sequence[object]:
+        """Return the processes."""
+
     def submit(self, function: Callable[..., Result], /, *arguments: object) -> "Future[Result]":
         """Let a process call `function` with its arguments."""
 
@@ -101,25 +104,8 @@ class Workers(Protocol):
         """End all processes."""
 
 
-@dataclass
-class Pool:
-    """A number of processes for `merge_tasks`, until one of them is killed: then this process works alone."""
-
-    processes: Workers | None
-    number: int
-
-
-_POOL: ContextVar[Pool | None] = ContextVar("pool", default=None)
-
-
-@contextmanager
-def using(processes: Workers, number: int) -> Iterator[None]:
-    """Let `merge_tasks` use a `number` of `processes` inside the block."""
-    token = _POOL.set(Pool(processes, number))
-    try:
-        yield
-    finally:
-        _POOL.reset(token)
+LOCAL: ContextVar["Workers | None"] = ContextVar("local", default=None)
+"""The local processes for `merge_tasks`; None once one of them was killed, so that this process works alone."""
 
 
 @contextmanager
@@ -134,8 +120,8 @@ def tasks_on(cluster: Cluster | None) -> Iterator[None]:
 
 def workers() -> int:
     """Return the number of tasks that `merge_tasks` works on at a time."""
-    cluster, pool = _CLUSTER.get(), _POOL.get()
-    return cluster.threads if cluster is not None else pool.number if pool is not None and pool.processes else 1
+    cluster, local = _CLUSTER.get(), LOCAL.get()
+    return cluster.threads if cluster is not None else 1 if local is None else len(local.workers)
 
 
 def merge_tasks(
@@ -143,45 +129,49 @@ def merge_tasks(
 ) -> None:
     """Call `merge` once for the result of `function` for each of `tasks`, in any order: a sum may not take one twice.
 
-    The cluster of `tasks_on` computes the tasks, else the processes of `using`, else this process. If a process is
+    The cluster of `tasks_on` computes the tasks, else the processes of `LOCAL`, else this process. If a process is
     killed, this process computes the tasks that are not merged yet.
     """
-    cluster, pool, left = _CLUSTER.get(), _POOL.get(), dict(enumerate(tasks))
+    cluster, local, left = _CLUSTER.get(), LOCAL.get(), dict(enumerate(tasks))
     if cluster is not None:
         for result in cluster.results(function, tasks):
             ending.check()
             merge(result)
         return
-    if pool is not None and pool.processes is not None and len(left) > 1:
-        _merge_from(pool, function, left, merge)
+    if local is not None and len(left) > 1:
+        _merge_from(local, function, left, merge)
     for number in list(left):
         ending.check()
         merge(function(*left.pop(number)))
 
 
 def _merge_from(
-    pool: Pool, function: Callable[..., Result], left: dict[int, tuple[object, ...]], merge: Callable[[Result], object]
+    local: Workers,
+    function: Callable[..., Result],
+    left: dict[int, tuple[object, ...]],
+    merge: Callable[[Result], object],
 ) -> None:
     """Merge results of processes, and take each merged task out of `left`."""
     from concurrent.futures import FIRST_COMPLETED, Future, wait
     from concurrent.futures.process import BrokenProcessPool
 
-    processes, running, waiting = pool.processes, dict[Future[Result], int](), list(left)
-    assert processes is not None
+    running, waiting = dict[Future[Result], int](), list(left)
     try:
         while left:
-            while waiting and len(running) < 2 * pool.number:  # few results wait at a time, since they may be large
+            while waiting and len(running) < 2 * len(
+                local.workers
+            ):  # few results wait at a time, since they may be large
                 number = waiting.pop(0)
-                running[processes.submit(function, *left[number])] = number
+                running[local.submit(function, *left[number])] = number
             done, _ = wait(running, OFTEN, FIRST_COMPLETED)
             for future in done:
                 result, number = future.result(), running.pop(future)
                 del left[number]
                 merge(result)
-            processes.check()
+            local.check()
     except BrokenProcessPool:
-        processes.end()
-        pool.processes = None
+        local.end()
+        LOCAL.set(None)
 
 
 def map_tasks(function: Callable[..., Result], tasks: Sequence[tuple[object, ...]], processes: int) -> list[Result]:

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from decloak import ending
 from decloak.errors import DecloakError
 from decloak.memory import data_bytes
-from decloak.parallel import Result, can_fork, using
+from decloak.parallel import LOCAL, Result, can_fork
 
 PATIENCE = 3.0
 """Seconds that a process has to end, and to end the processes that it has started."""
@@ -98,8 +98,12 @@ def local_pool(number: int) -> Iterator[None]:
     if not can_fork():
         yield
         return
-    with forked_processes(number, gc.collect) as processes, using(processes, number):
-        yield
+    with forked_processes(number, gc.collect) as processes:
+        token = LOCAL.set(processes)
+        try:
+            yield
+        finally:
+            LOCAL.reset(token)
 
 
 def _death(workers: Sequence[BaseProcess]) -> DecloakError:
