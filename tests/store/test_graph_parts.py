@@ -153,6 +153,16 @@ def test_a_part_that_is_not_there_is_answered(cut, asked, expected):
         decloak.graph(cut, **asked)
 
 
+def test_everything_published_needs_no_run(call, tmp_path):
+    (tmp_path / "released.txt").write_text("cough,(fever, asthma)\ncough,fever\n", encoding="utf-8")
+    code, _, err = call("import", tmp_path / "released.txt", "--format", "published", "--store", tmp_path / "new.db")
+    assert code == 0, err
+    labels = {label for _, label in decloak.graph(tmp_path / "new.db").nodes(data="label")}
+    assert {"cough", "fever", "asthma"} <= labels
+    with pytest.raises(DecloakError, match="no run 'last'"):
+        decloak.graph(tmp_path / "new.db", finding=1)
+
+
 def test_only_disassociated_releases_have_clusters(store):
     with pytest.raises(DecloakError, match="only disassociated releases have clusters"):
         decloak.graph(store, cluster=0)

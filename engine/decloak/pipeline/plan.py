@@ -84,8 +84,8 @@ class StageCode:
 
     def attack(self, rule: Rule) -> str:
         """Return the fingerprint of the operator that runs a rule, and of all code of an attack."""
-        steps = ("decloak.pipeline.attacks",)
-        through = [name for step in steps for name in imports_of(step) if not name.startswith("decloak.pipeline")]
+        used = imports_of("decloak.pipeline.attacks")
+        through = [name for name in used if not name.startswith("decloak.pipeline")]
         modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
         # A pack of another version is refused: which version it is changes no finding.
         return self._of("attacks", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
