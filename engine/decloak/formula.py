@@ -93,6 +93,7 @@ def parse(text: str, *, logic: bool = False) -> Term:
 
 def _convert(node: ast.expr, logic: bool) -> Term:
     match node:
+        # For Python, True is a whole number.
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int() | float() as value):

@@ -207,6 +207,7 @@ def _meets(guarantee: AnyGuarantee, release: AnyForm) -> ReleaseOfFile:
     it.
     """
     found = release_of(release)
+    # Without anything protected, `check_fits` would refuse a release that violates nothing.
     if found.form != guarantee.form:
         guarantee.check_fits(found)
     if rows := guarantee.first(found, FEW).rows:

@@ -31,6 +31,7 @@ def size_of(count: int) -> str:
     '1.5G'
     """
     unit, bytes_of = ("G", 1 << 30) if count >= 1 << 30 else ("M", 1 << 20)
+    # Rounded up, so that a size that an error proposes is enough.
     tenths = -(-count * 10 // bytes_of)
     return f"{tenths / 10:g}{unit}" if unit == "G" else f"{-(-count // bytes_of)}{unit}"
 

@@ -158,14 +158,14 @@ def _merge_from(
     running, waiting = dict[Future[Result], int](), list(left)
     try:
         while left:
-            while waiting and len(running) < 2 * len(
-                local.workers
-            ):  # few results wait at a time, since they may be large
+            # Few results wait at a time, because they may be large.
+            while waiting and len(running) < 2 * len(local.workers):
                 number = waiting.pop(0)
                 running[local.submit(function, *left[number])] = number
             done, _ = wait(running, OFTEN, FIRST_COMPLETED)
             for future in done:
                 result, number = future.result(), running.pop(future)
+                # Out of `left` first: a result is never merged twice, not even if `merge` fails.
                 del left[number]
                 merge(result)
             local.check()

@@ -45,6 +45,7 @@ class Plugin(NamedTuple):
             found: object = self.entry.load()
         except DecloakError:
             raise
+        # A module may also try to end the program when it is imported.
         except (Exception, SystemExit) as error:
             raise self.unusable(f"{type(error).__name__}: {quote(error, 200)[1:-1]}") from None
         if not (issubclass(found, kind) if isclass(found) else isinstance(found, kind)):

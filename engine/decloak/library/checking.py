@@ -129,6 +129,7 @@ def check(
     found = release_of(release, warnings.append)
     if kind is not None and kind not in KINDS:
         raise DecloakError(f"no check {kind!r}", hint=f"use {', '.join(KINDS)}")
+    # A release in memory knows its method, which states the guarantee more exactly than k and m.
     made_here = file is None and alone and isinstance(release, Release)
     guarantee = _stated(release, k, m) if made_here else None  # type: ignore[arg-type]
     if guarantee is None or guarantee.form != found.form:

@@ -114,6 +114,7 @@ def attack(
         hint = "make one by decloak.anonymise, or read one by decloak.read_release"
         raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
+        # Generalised sets have no release file: they are a text with brackets.
         headed = release.form != FormName.SET_GENERALISED
         file = Path(folder) / ("release.jsonl" if headed else "release.txt")
         release.write(file)
@@ -154,6 +155,7 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         home = Path(folder)
         release.write(home / "release.jsonl")
+        # Records are called by their places, because `rows.csv` names them so.
         write(Dataset(data.transactions, tuple(map(str, range(1, len(data.labels) + 1)))), home / "data.jsonl", "jsonl")
         written = ids if isinstance(release, Disassociated) else range(1, len(ids) + 1)
         pairs = (join([str(row), str(place + 1)]) for row, place in zip(written, rows, strict=True))

@@ -208,6 +208,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
             # A negative control is no attack, so its coverage is not measured.
             coverage = None if settings.control else rule.operator.coverage(rule, result, view)
     except DecloakError as error:
+        # An audit goes on without an attack that these data do not allow. A lost cluster ends it.
         if not planned.audit or isinstance(error, ClusterError):
             raise
         reason = f"{rule.name} was not run: {error.message}"

@@ -305,6 +305,7 @@ def _jobs(scenario: Scenario, catalogue: Catalogue, folder: Folder) -> list[tupl
         *named,
         *((None, rule) for name, rule in needed.items() if name not in names),
     ]
+    # Rules that others read run before them. Otherwise the order of the scenario stays.
     place = {
         rule.name: at for at, rule in enumerate(dependency_order([*needed.values(), *(rule for _, rule in named)]))
     }
