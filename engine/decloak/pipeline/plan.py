@@ -88,7 +88,8 @@ class StageCode:
         through = [name for name in used if not name.startswith("decloak.pipeline")]
         modules = [type(rule.operator).__module__, type(rule.model).__module__, *through]
         # A pack of another version is refused: which version it is changes no finding.
-        return self._of("attacks", modules=modules, without=["decloak.measure", "decloak.rules.pack"])
+        without = ["decloak.measure", "decloak.rules.pack"]
+        return self._of("attacks", "cluster_attacks", modules=modules, without=without)
 
     def measurement(self, family: Family) -> str:
         """Return the fingerprint of the code that measures one family of figures, and stores them."""
