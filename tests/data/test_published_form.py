@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from decloak.data.dataset import Dataset
 from decloak.data.formats.delimited import join
-from decloak.data.formats.published import format_element, write_published
+from decloak.data.formats.published import format_element
 from decloak.data.pairs import DistanceTable
 from decloak.data.published import Published, check_alignment, read_published
 from decloak.errors import DecloakError
@@ -64,7 +64,7 @@ def test_reading_gives_back_what_was_written(tmp_path_factory, original, ids):
     if not ids:
         numbers = map(str, range(1, len(original.labels) + 1))
         original = Published(original.transactions, tuple(numbers))
-    write_published(original, file, ids=ids)
+    original.write(file, ids=ids)
     back = read_published(file, ids=ids)
     assert (back.transactions, back.labels) == (original.transactions, original.labels)
 
@@ -121,7 +121,7 @@ def test_ids_that_are_missing_or_repeated_are_refused(tmp_path):
 )
 def test_what_could_not_be_read_is_not_written(tmp_path, transaction, label, expected):
     with pytest.raises(DecloakError, match=expected):
-        write_published(Published((transaction,), (label,)), tmp_path / "data")
+        Published((transaction,), (label,)).write(tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 

@@ -15,7 +15,6 @@ import decloak
 from decloak.data.formats.delimited import records as records_of
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import read_lines
-from decloak.data.formats.published import write_published
 from decloak.releases import publishing, set_generalised
 from decloak.releases.file_formats import CHUNKS, LABELS, TEXT
 from decloak.releases.public_store import STORE
@@ -223,7 +222,7 @@ def test_only_labels_that_transactions_show_are_listed(folder, call):
 
 # What could go wrong inside: each is what a careless maker of files would do.
 def with_ids(release, path, ids):
-    write_published(replace(release, labels=tuple(f"qq{number:03d}" for number in range(60))), path, ids=True)
+    replace(release, labels=tuple(f"qq{number:03d}" for number in range(60))).write(path, ids=True)
 
 
 def with_ids_in_json(release, path, ids):
@@ -231,11 +230,11 @@ def with_ids_in_json(release, path, ids):
 
 
 def as_recorded(release, path, ids):
-    write_published(replace(release, transactions=tuple(map(tuple, release.transactions[::-1]))), path)
+    replace(release, transactions=tuple(map(tuple, release.transactions[::-1]))).write(path)
 
 
 def rows_turned(release, path, ids):
-    write_published(replace(release, transactions=tuple(row[::-1] for row in release.transactions)), path)
+    replace(release, transactions=tuple(row[::-1] for row in release.transactions)).write(path)
 
 
 def with_an_idle_label(release, path, ids):
@@ -245,11 +244,11 @@ def with_an_idle_label(release, path, ids):
 
 
 def with_the_secret(release, path, ids):
-    write_published(replace(release, transactions=(*release.transactions[:-1], (SECRET,))), path)
+    replace(release, transactions=(*release.transactions[:-1], (SECRET,))).write(path)
 
 
 def cut_short(release, path, ids):
-    write_published(replace(release, transactions=release.transactions[:-1], labels=release.labels[:-1]), path)
+    replace(release, transactions=release.transactions[:-1], labels=release.labels[:-1]).write(path)
 
 
 def store_with(sql):

@@ -23,24 +23,10 @@ __all__ = [
     "Elements",
     "JointCluster",
     "LabelContent",
-    "SetContent",
 ]
 
 Element = str | tuple[str, ...]
 """One element of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
-
-
-@dataclass(frozen=True)
-class SetContent:
-    """Set-generalised transactions and their labels."""
-
-    transactions: Sequence[tuple[Element, ...]]
-    labels: Sequence[str]
-
-    @cached_property
-    def rows(self) -> CodedRows[Element]:
-        """The records as arrays."""
-        return CodedRows.of(self.transactions)
 
 
 @dataclass(frozen=True)

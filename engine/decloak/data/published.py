@@ -14,11 +14,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from decloak.data.content import Element, LabelContent, SetContent
+from decloak.data.content import Element, LabelContent
 from decloak.data.dataset import Dataset
 from decloak.data.formats.generalised_file import write_generalised
 from decloak.data.formats.lines import FilePath, location, read_lines
-from decloak.data.formats.published import format_element, parse_set_content, write_published
+from decloak.data.formats.published import format_element, parse_published, write_published
 from decloak.data.forms import FormName
 from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
@@ -33,7 +33,7 @@ LONGEST_LABEL = 1_000
 
 
 @dataclass(frozen=True, repr=False)
-class Published(Represented, SetContent):
+class Published(Represented):
     """Set-generalised transactions. A tuple among the items is a generalised item.
 
     >>> Published((("knee", ("icd", "injury")),), ("1",)).generalised
@@ -42,11 +42,18 @@ class Published(Represented, SetContent):
 
     form: ClassVar = FormName.SET_GENERALISED
 
+    transactions: Sequence[tuple[Element, ...]]
+    labels: Sequence[str]
     origin: str = "memory"
     names: Mapping[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """Names of generalised items, where they have a name next to their members."""
     method: str = field(default="unknown", compare=False)
     parameters: Config = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def rows(self) -> CodedRows[Element]:
+        """The records as arrays."""
+        return CodedRows.of(self.transactions)
 
     def summary(self) -> Summary:
         """Return the release in short."""
@@ -158,7 +165,8 @@ class Published(Represented, SetContent):
         if Path(path).suffix == ".jsonl":
             write_generalised(self.as_labels(*self.guarantee_bounds), path, ids=ids)
         else:
-            write_published(self._as_text(ids), path, ids=ids)
+            shown = self._as_text(ids)
+            write_published(shown.transactions, shown.labels, path, ids=ids)
 
     def _as_text(self, ids: bool) -> "Published":
         """Return the release as text can show it. Text has no names of generalised items, so they must not decide the
@@ -183,8 +191,7 @@ def read_published(path: FilePath, *, ids: bool = False, repeats: bool = False) 
 
     An item occurs once in a record, and ids are unique unless `repeats`.
     """
-    elements = parse_set_content(read_lines(path), ids, repeats=repeats)
-    return Published(elements.transactions, elements.labels, location(path))
+    return Published(*parse_published(read_lines(path), ids, repeats=repeats), location(path))
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,6 @@ __all__ = [
     "Table",
     "counted",
     "html_lines",
-    "html_table",
     "html_text",
     "joined",
     "shorten",

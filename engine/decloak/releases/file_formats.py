@@ -171,7 +171,7 @@ class ReleaseFileFormat(NamedTuple):
 TEXT = ReleaseFileFormat(
     "text: one record per line, with the members of generalised items in brackets",
     lambda release: replace(release, names={}),  # brackets show members alone
-    lambda release, path, ids: write_published(release, path, ids=ids),
+    lambda release, path, ids: write_published(release.transactions, release.labels, path, ids=ids),
     lambda path, ids: read_published(path, ids=ids),
     _PACKED | _JSON,
     "use .txt (one record per line), .csv (with a codebook), .jsonl (release file) or .db (store)",

@@ -8,20 +8,15 @@ from decloak.errors import DecloakError, quote
 from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, children, walk
 
 __all__ = [
-    "ARITHMETIC",
     "COMPARE",
-    "EPSILON",
-    "FOLDS",
     "MeasuredValues",
     "decided_by_bounds",
     "figure_and_attack",
     "figures_in",
-    "in_brackets",
     "is_figure",
     "is_measure",
     "judge",
     "names_alone",
-    "number_text",
     "range_of",
     "range_text",
     "require_logic",

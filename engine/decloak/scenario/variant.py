@@ -28,7 +28,6 @@ __all__ = [
     "identical_repetitions",
     "is_random",
     "pool_variants",
-    "seed_of",
     "variants",
 ]
 

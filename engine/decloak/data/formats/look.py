@@ -19,7 +19,7 @@ from decloak.data.formats.look_check import DATE, mark_name, warnings_of
 from decloak.data.formats.look_evidence import SAMPLE, FileSample, sample_of
 from decloak.data.formats.look_guess import Guess, guess, guess_rows
 from decloak.data.formats.plain_files import FORMATS, read
-from decloak.data.formats.published import parse_set_content
+from decloak.data.formats.published import parse_published
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import reading_file
 from decloak.data.repeats import RepeatedRecords
@@ -211,10 +211,10 @@ def _unreadable(sample: FileSample, name: str) -> str | None:
 def _dataset(sample: FileSample, reading: Reading, *, repeats: bool = False) -> Dataset | None:
     """Return the content, read as it seems; None if it has no plain records."""
     if reading.format == "published":
-        elements = parse_set_content(sample.lines, reading.options.ids, repeats=repeats)
+        transactions, labels = parse_published(sample.lines, reading.options.ids, repeats=repeats)
         rows = tuple(tuple(item if isinstance(item, str) else f"({', '.join(item)})" for item in row)
-                     for row in elements.transactions)  # fmt: skip
-        return Dataset(rows, elements.labels)
+                     for row in transactions)  # fmt: skip
+        return Dataset(rows, labels)
     if reading.format not in FORMATS:
         return None
     return read(_readable(sample), reading.format, **reading.options._replace(repeats=repeats)._asdict())

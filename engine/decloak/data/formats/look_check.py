@@ -47,7 +47,6 @@ __all__ = [
     "DATE",
     "check_enough_items",
     "check_ids",
-    "date_warnings",
     "mark_name",
     "read_fitting",
     "warnings_of",

@@ -29,7 +29,7 @@ from decloak.data.formats.look_evidence import (
     rows_by,
     split_share,
 )  # fmt: skip
-from decloak.data.formats.published import parse_set_content
+from decloak.data.formats.published import parse_published
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, quote
 
@@ -310,7 +310,7 @@ def _opens(line: Line) -> bool:
 
 def _parses(lines: Sequence[Line]) -> bool:
     try:
-        parse_set_content(lines, False)
+        parse_published(lines, False)
     except DecloakError:
         return False
     return True
@@ -318,7 +318,7 @@ def _parses(lines: Sequence[Line]) -> bool:
 
 def _published(lines: Sequence[Line]) -> Guess:
     try:
-        transactions = parse_set_content(lines, False).transactions
+        transactions, _ = parse_published(lines, False)
     except DecloakError as error:
         return Guess("published", problem=str(error))
     if not all(row and isinstance(row[0], str) for row in transactions):

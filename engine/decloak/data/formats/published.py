@@ -9,10 +9,10 @@ quote inside is doubled. With ids the first name of a line is the id.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from decloak.data.content import Element, SetContent
+from decloak.data.content import Element
 from decloak.data.formats.delimited import one_line, quoted_value
 from decloak.data.formats.lines import FilePath, Line, check_name, location
 from decloak.data.formats.record import LineLabels, Names, check_labels
@@ -20,7 +20,7 @@ from decloak.data.formats.writing import write_lines
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["format_element", "parse_set_content", "write_published"]
+__all__ = ["format_element", "parse_published", "write_published"]
 
 # Possessive quantifiers: a hostile line must not cause exponential backtracking.
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
@@ -40,13 +40,17 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse_set_content(lines: Iterable[Line], ids: bool, *, repeats: bool = False) -> SetContent:
-    """Return the set-generalised transactions in `lines`; with `ids`, the first name of a line is the id.
+def parse_published(
+    lines: Iterable[Line], ids: bool, *, repeats: bool = False
+) -> tuple[CodedRows[Element], Sequence[str]]:
+    """Return the set-generalised transactions in `lines` and their labels; with `ids`, the first name of a line is the
+    id.
 
     An item occurs once in a record, and ids are unique unless `repeats`.
     """
     labels = LineLabels(repeats=repeats)
-    return SetContent(CodedRows.of(_transactions(lines, ids, labels)), labels.labels)
+    rows = CodedRows.of(_transactions(lines, ids, labels))
+    return rows, labels.labels  # complete only now
 
 
 def _transactions(lines: Iterable[Line], ids: bool, labels: LineLabels) -> Iterator[list[Element]]:
@@ -139,15 +143,17 @@ def _elements(tokens: list[_Token], names: Names) -> list[Element]:
     return elements
 
 
-def write_published(published: SetContent, path: FilePath, *, ids: bool = False) -> None:
-    """Write `published` to `path` so that `parse_set_content` returns it; with `ids`, also the labels."""
+def write_published(
+    transactions: Sequence[tuple[Element, ...]], labels: Sequence[str], path: FilePath, *, ids: bool = False
+) -> None:
+    """Write `transactions` to `path` so that `parse_published` returns them; with `ids`, also their `labels`."""
     lines = []
     with at_location(location(path)):
-        if not published.transactions:
+        if not transactions:
             raise DecloakError("no transactions to write")
         if ids:
-            check_labels(published.labels, kept=True)
-        for label, elements in zip(published.labels, published.transactions, strict=True):
+            check_labels(labels, kept=True)
+        for label, elements in zip(labels, transactions, strict=True):
             _check_legal(label, elements)
             cells = [format_element(element) for element in elements] or ["()"]
             lines.append(", ".join([_name(one_line(label))] * ids + cells))

@@ -6,7 +6,7 @@ from decloak.data.formats.lines import Line, json_value
 from decloak.errors import quote, suggest
 
 __all__ = [
-    "LARGEST_NUMBER", "LONGEST_RELEASE", "RELEASE_VERSION", "STORE_REMEDY", "Header", "header_of", "whole_number",
+    "LARGEST_NUMBER", "LONGEST_RELEASE", "STORE_REMEDY", "Header", "header_of", "whole_number",
 ]  # fmt: skip
 
 RELEASE_VERSION = 1

@@ -17,7 +17,7 @@ from decloak.errors import DecloakError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Digest", "packing_of", "reading_file", "size_of_file", "start_of", "unpacked", "unpacked_file"]
+__all__ = ["Digest", "reading_file", "start_of", "unpacked", "unpacked_file"]
 
 FREE = 100_000_000
 RATIO = 100
