@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from decloak.attacker.knowledge import explicit, frequent_itemsets, moderate, strong_pairs, weak
+from decloak.data.formats.cleaning import read_names
 from decloak.data.formats.folder import Folder
-from decloak.data.formats.lines import read_lines
 from decloak.data.formats.plain_files import read
 from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker, FrequentSets, Nouns
@@ -42,8 +42,8 @@ def known_from_file(
     if isinstance(attacker.foreign, Nouns):
         words = _nouns(attacker.foreign, folder, items(), seed)
     else:
-        words = [line.text.strip() for line in read_lines(folder / attacker.foreign)]
-    return Knowledge("weak", weak(items(), [word for word in words if word], m, seed=seed))
+        words = read_names(folder / attacker.foreign)
+    return Knowledge("weak", weak(items(), words, m, seed=seed))
 
 
 def _nouns(part: Nouns, folder: Folder, items: Sequence[str], seed: int) -> list[str]:

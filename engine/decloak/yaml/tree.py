@@ -197,9 +197,12 @@ class _Composer:
         try:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
-            problem, mark = error.problem or "", error.problem_mark or error.context_mark
+            problem, began, mark = error.problem or "", error.context_mark, error.problem_mark or error.context_mark
             hint = next((hint for part, hint in _SYNTAX.items() if part in problem), None)
-            hint = hint or "check indentation, brackets and quotes" + self._since(error.context_mark, mark)
+            if hint is None:
+                hint = "check indentation, brackets and quotes"
+                if self.marks and began is not None and mark is not None and began.line < mark.line:
+                    hint += f" from line {began.line + 1} on"
             raise DecloakError(f"cannot read the YAML: {problem}", str(self._location(mark)), hint) from None
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             raise DecloakError(f"cannot read the YAML: {str(error)[:60]!r}", self.name, "save it as text") from None
@@ -209,10 +212,6 @@ class _Composer:
 
     def _fault(self, event: yaml.Event, message: str, hint: str) -> DecloakError:
         return DecloakError(message, str(self._location(event.start_mark)), hint)
-
-    def _since(self, began: Any, ended: Any) -> str:
-        several = self.marks and began is not None and began.line < ended.line
-        return f" from line {began.line + 1} on" if several else ""
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
         if isinstance(event, yaml.AliasEvent):
@@ -225,17 +224,15 @@ class _Composer:
             self.anchors[anchor] = None
         # Counted before its values are read, so that deep nesting ends early.
         self._counted(event, Node(None, self._location(event.start_mark)), depth)
-        node = self._built(event, depth)
+        if isinstance(event, yaml.MappingStartEvent):
+            node = self._mapping(event, depth)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            node = self._sequence(event, depth)
+        else:
+            node = Node(self._scalar(event), self._location(event.start_mark))
         if anchor is not None:
             self.anchors[anchor] = node
         return node
-
-    def _built(self, event: yaml.Event, depth: int) -> Node:
-        if isinstance(event, yaml.MappingStartEvent):
-            return self._mapping(event, depth)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(event, depth)
-        return Node(self._scalar(event), self._location(event.start_mark))
 
     def _counted(self, event: yaml.Event, node: Node, depth: int) -> Node:
         self.count += node.size

@@ -51,9 +51,9 @@ def header_of(line: Line, *methods: str) -> Header:
     for key in ("version", "method"):
         if key not in value:
             raise line.error(f"no key '{key}' in a header", hint)
-    if not same_type_and_value(value["decloak"], "release"):
+    if value["decloak"] != "release":
         raise line.error(f"a file of {quote(value['decloak'])}, not a release", hint)
-    if not same_type_and_value(value["version"], RELEASE_VERSION):
+    if type(value["version"]) is not int or value["version"] != RELEASE_VERSION:  # true and 1.0 equal 1
         remedy = f"this decloak reads and writes version {RELEASE_VERSION}"
         raise line.error(f"unknown version {quote(value['version'])}", remedy)
     method = value["method"]
@@ -72,11 +72,6 @@ def _cover(line: Line, method: str, value: object) -> str | None:
     if value is not None and (method != "disassociation" or value not in COVERS):
         raise line.error(f"cover is {quote(value)}", "write cure or suppress in a release by disassociation")
     return value if isinstance(value, str) else None
-
-
-def same_type_and_value(value: object, expected: object) -> bool:
-    """Return True if `value` equals `expected` and has its type: true is not 1."""
-    return type(value) is type(expected) and value == expected
 
 
 def whole_number(line: Line, name: str, value: object) -> int:
