@@ -56,11 +56,11 @@ class Copies(NamedTuple):
     records: int
 
     def __str__(self) -> str:
+        why = f"every different record occurs a multiple of {self.times} times"
         if self.block:
             again = f"records {self.records - self.block * (self.times - 1) + 1:,} to {self.records:,}"
-            return f"{WRITTEN} {self.times} times: {again} repeat records 1 to {self.block:,}"
-        seem = f"{WRITTEN} {self.times} times"
-        return f"{seem}: every different record occurs a multiple of {self.times} times"
+            why = f"{again} repeat records 1 to {self.block:,}"
+        return f"{WRITTEN} {self.times} times: {why}"
 
     @property
     def without_copies(self) -> str:

@@ -19,7 +19,7 @@ from decloak.data.read_budget import ARROW_POOL, SYSTEM_POOL, charge
 from decloak.errors import DecloakError, at_location, quote
 from decloak.extras import install
 
-__all__ = ["import_extra", "read_columns", "records_of_columns"]
+__all__ = ["import_extra", "records_of_columns", "records_of_table"]
 
 
 def import_extra(module: str, what: str) -> ModuleType:
@@ -57,15 +57,20 @@ class _UnsupportedValue:
         return self.kind
 
 
-def read_columns(read: Callable[[], object], path: str) -> Columns:
-    """Return the columns of the table that `read` returns, by name. `path` is the file, for errors."""
-    arrow = import_extra("pyarrow", "Arrow")
+def records_of_table(read: Callable[[], object], what: str, path: str, options: Options) -> Iterator[Record]:
+    """Return the records of the table that `read` returns from the file `path`, which should be `what`: Arrow or
+    Parquet. `options` are the options of the format.
+    """
+    arrow = import_extra("pyarrow", what)
     try:
-        return _columns(read())
+        columns = _columns(read())
     except arrow.lib.ArrowMemoryError:
         raise MemoryError from None
     except DecloakError as error:
         raise DecloakError(error.message, error.place or location(path), error.hint) from None
+    except (arrow.lib.ArrowException, OSError, ValueError) as error:
+        raise DecloakError(f"not {what}: {quote(error)}", location(path), "write the file again") from None
+    return records_of_columns(columns, path, options)
 
 
 def _columns(table: Any) -> Columns:

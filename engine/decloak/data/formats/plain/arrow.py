@@ -4,26 +4,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from decloak.data.formats.lines import location
 from decloak.data.formats.record import Format, Options, Record
-from decloak.data.formats.tables_extra import import_extra, read_columns, records_of_columns
-from decloak.errors import DecloakError, quote
+from decloak.data.formats.tables_extra import import_extra, records_of_table
 
 __all__ = ["FORMAT"]
 
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Arrow or Feather file."""
-    arrow = import_extra("pyarrow", "Arrow")
-    try:
-        columns = read_columns(partial(_table, content, arrow), path)
-    except (arrow.lib.ArrowException, OSError, ValueError) as error:
-        raise DecloakError(f"not Arrow: {quote(error)}", location(path), "write the file again") from None
-    return records_of_columns(columns, path, options)
+    return records_of_table(partial(_table, content), "Arrow", path, options)
 
 
-def _table(content: bytes, arrow: Any) -> Any:
-    source = arrow.BufferReader(content)
+def _table(content: bytes) -> Any:
+    source = import_extra("pyarrow", "Arrow").BufferReader(content)
     if content.startswith(b"FEA1"):
         return import_extra("pyarrow.feather", "Feather").read_table(source)
     ipc = import_extra("pyarrow.ipc", "Arrow")

@@ -4,27 +4,21 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from decloak.data.formats.lines import location
 from decloak.data.formats.record import NUMBER, Format, Options, Record
-from decloak.data.formats.tables_extra import import_extra, read_columns, records_of_columns
+from decloak.data.formats.tables_extra import import_extra, records_of_table
 from decloak.data.read_budget import charge
-from decloak.errors import DecloakError, quote
 
 __all__ = ["FORMAT"]
 
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read a Parquet file."""
-    arrow, parquet = (import_extra(name, "Parquet") for name in ("pyarrow", "pyarrow.parquet"))
-    try:
-        columns = read_columns(partial(_table, content, arrow, parquet), path)
-    except (arrow.lib.ArrowException, OSError, ValueError) as error:
-        raise DecloakError(f"not Parquet: {quote(error)}", location(path), "write the file again") from None
-    return records_of_columns(columns, path, options)
+    return records_of_table(partial(_table, content), "Parquet", path, options)
 
 
-def _table(content: bytes, arrow: Any, parquet: Any) -> Any:
+def _table(content: bytes) -> Any:
     """Return the table, with repeated texts stored once: decoded, a page of a kilobyte may be gigabytes."""
+    arrow, parquet = (import_extra(name, "Parquet") for name in ("pyarrow", "pyarrow.parquet"))
     metadata = parquet.ParquetFile(arrow.BufferReader(content)).metadata
     columns = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     parts = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
