@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.data.rows import CodedRows, Coding
+from decloak.data.rows import CodedRows, Coding, runs
 
 __all__ = [
     "Chunk",
@@ -109,7 +109,5 @@ class Elements:
 
     def members(self, elements: Ints) -> tuple[Ints, Ints]:
         """Return the items of `elements`, and for each item the index of its element."""
-        size = self.size[elements]
-        place = np.repeat(np.arange(len(elements)), size)
-        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
-        return self.item[self.start[elements][place] + within], place
+        at, place = runs(self.start[elements], self.start[elements] + self.size[elements])
+        return self.item[at], place

@@ -22,7 +22,7 @@ from decloak.data.knowledge_levels import KnowledgeLevel
 from decloak.data.ordering import Order
 from decloak.data.pairs import AttackTable, DistanceTable, Pair
 from decloak.data.published import Published
-from decloak.data.rows import CodedRows, Coding
+from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.file_formats import LABELS, LABELS_CSV, TEXT, ReleaseFileFormat
@@ -104,11 +104,10 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
         members = [[code[item] for item in ((name,) if isinstance(name, str) else name)] for name in rows.names]
         sizes = np.array(list(map(len, members)), np.int64)
         first, flat = np.cumsum(sizes) - sizes, np.array(list(chain.from_iterable(members)), np.int32)
-        # The members of every element of every row, laid out by arithmetic: there are many more than elements.
-        of_element = sizes[rows.codes]
+        # The members of every element of every row, by arrays: there are many more than elements.
+        begin, of_element = first[rows.codes], sizes[rows.codes]
         ends = np.concatenate(([0], np.cumsum(of_element)))
-        place = np.arange(ends[-1]) + np.repeat(first[rows.codes] - ends[:-1], of_element)
-        return CodedRows(ends[rows.start], flat[place], tuple(code))
+        return CodedRows(ends[rows.start], flat[runs(begin, begin + of_element)[0]], tuple(code))
 
     def tables(
         self,
