@@ -28,6 +28,7 @@ from decloak.data.formats.writing import write_lines
 from decloak.data.forms import FormName, Release, with_bounds
 from decloak.data.ordering import RowIndices, SortedRelease
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
+from decloak.data.rows import Coding
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 
@@ -172,9 +173,9 @@ class Disassociated(Represented):
     @property
     def equal_rows(self) -> RowIndices:
         """A number for each row, shared by the rows of its cluster with the same anchor."""
-        rows = [(number, anchor) for number, cluster in enumerate(self.clusters) for anchor in cluster.anchors]
-        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
-        return np.array([numbers[row] for row in rows], np.int64)
+        rows = ((number, anchor) for number, cluster in enumerate(self.clusters) for anchor in cluster.anchors)
+        code = Coding[tuple[int, tuple[str, ...]]]()
+        return np.array([code[row] for row in rows], np.int64)
 
     def renumbered(self) -> Self:
         """Return the release itself: its rows are named after their clusters."""

@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.rows import Coding
+from decloak.data.rows import Coding, by_appearance
 from decloak.lazy import once
 
 __all__ = ["AttackTable", "Context", "DistanceTable", "Pair", "Pairs", "ScoredPairs", "first_occurrences"]
@@ -105,11 +105,7 @@ class Pairs(Sequence[Pair]):
     @once
     def item_codes(self) -> Ints:
         """Return the codes of all items of the pairs, in order of first appearance."""
-        codes = np.stack([self.a, self.b], axis=1).ravel()
-        first = np.full(len(self.items), len(codes))
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several values the last assigned stays
-        order: Ints = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
-        return order
+        return by_appearance(np.stack([self.a, self.b], axis=1).ravel(), len(self.items))
 
     @property
     def terms(self) -> list[str]:

@@ -18,7 +18,17 @@ from decloak.arrays import Ints
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["BLOCK", "CodedRows", "Coding", "RowLabels", "compact_labels", "narrow", "runs", "select_labels"]
+__all__ = [
+    "BLOCK",
+    "CodedRows",
+    "Coding",
+    "RowLabels",
+    "by_appearance",
+    "compact_labels",
+    "narrow",
+    "runs",
+    "select_labels",
+]
 
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
@@ -50,6 +60,20 @@ def runs(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     lengths = np.maximum(end - begin, 0)
     place = np.repeat(np.arange(len(lengths)), lengths)
     return np.arange(len(place)) + (begin - np.cumsum(lengths) + lengths)[place], place
+
+
+def by_appearance(codes: NDArray[np.integer], names: int) -> Ints:
+    """Return the different `codes` in order of first appearance; all are below `names`.
+
+    >>> by_appearance(np.array([2, 0, 2]), 4).tolist()
+    [2, 0]
+    """
+    first = np.full(names, len(codes), np.int64)
+    for stop in range(len(codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
+        begin = max(0, stop - BLOCK)
+        first[codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
+    order: Ints = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+    return order
 
 
 class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
@@ -154,12 +178,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
     @cached_property
     def _used_codes(self) -> Ints:
         """The numbers of used names, in order of first appearance."""
-        first = np.full(len(self.names), len(self.codes), np.int64)
-        for stop in range(len(self.codes), 0, -BLOCK):  # from behind: of several values the last assigned stays
-            begin = max(0, stop - BLOCK)
-            first[self.codes[begin:stop][::-1]] = np.arange(begin, stop)[::-1]
-        order: Ints = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(self.codes))]
-        return order
+        return by_appearance(self.codes, len(self.names))
 
     def _slice(self, first: int, stop: int) -> "CodedRows[T_co]":
         """Return consecutive rows. Their codes are not copied."""
