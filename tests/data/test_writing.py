@@ -18,7 +18,7 @@ from decloak.data.published import Published
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError
 from decloak.relate.corpus_index import build
-from decloak.relate.word_vectors import vector_table
+from decloak.relate.word_vectors import FileVectors
 
 ROOM = 20_000
 ITEMS = [f"item {number:05d}" for number in range(4_000)]
@@ -101,7 +101,7 @@ def test_a_full_disk_leaves_no_part_of_an_index(folder, tmp_path):
 def test_a_full_disk_leaves_no_part_of_a_cache_and_takes_memory_instead(folder, tmp_path):
     (tmp_path / "vectors").write_text("".join(f"{item.replace(' ', '_')} 1.5 2.5\n" for item in ITEMS))
     with full_disk():
-        table = vector_table(tmp_path / "vectors", folder)
+        table = FileVectors.read(tmp_path / "vectors", folder)
     assert table.row(b"item_00007") == 7
     assert list(folder.iterdir()) == []
 
