@@ -23,8 +23,7 @@ from scipy import sparse
 
 from bench_disassociation import exponent, load
 from decloak.anonymisers.kernels.fast_cut import cut, refine
-from decloak.anonymisers.kernels.raised_cut import ncp
-from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.anonymisers.kernels.raised_cut import Local, generalised, ncp
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.data.dataset import Dataset
 from decloak.data.hierarchy import Hierarchy
@@ -101,7 +100,7 @@ def publish(path: Path, m: int) -> str:
     rows = tuple(tuple(tree.items[at] for at in row) for row in np.split(records.indices, records.indptr[1:-1]))
     data = Dataset(rows, tuple(map(str, range(len(rows)))))
     found = cut(tree, records, K, m)
-    whole = Local.everywhere(found, len(rows))
+    whole = Local.with_one_cut(found, len(rows))
     release, publishing = seconds(lambda: generalised(data, tree, records, whole, method="cut", k=K, m=m))
     faults, verifying = seconds(lambda: check_generalised(data, release, K, m))
     assert not faults

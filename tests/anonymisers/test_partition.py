@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_generalise as naive
-from decloak.anonymisers.kernels.release import generalised
+from decloak.anonymisers.kernels.raised_cut import generalised
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.counting.generalisation_guarantee import check_alike
 from decloak.data.dataset import Dataset

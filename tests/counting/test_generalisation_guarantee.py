@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive_generalise as naive
 import naive_mining
-from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.anonymisers.kernels.raised_cut import Local, generalised
 from decloak.counting.generalisation_guarantee import (
     Negative,
     check_alike,

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import naive_generalise as naive
 import naive_mining
-from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.anonymisers.kernels.raised_cut import Local, generalised
 from decloak.counting.frequent import frequent
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised

@@ -12,7 +12,7 @@ import pytest
 import decloak
 from decloak.anonymisers import coat as anonymising
 from decloak.anonymisers import diversity, hierarchies, registry
-from decloak.anonymisers.hierarchies import with_one_cut
+from decloak.anonymisers.hierarchies import generalise_by
 from decloak.anonymisers.kernels import optimal
 from decloak.anonymisers.kernels.building import GROUPINGS
 from decloak.anonymisers.kernels.coat import coat
@@ -393,7 +393,7 @@ def as_it_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(diversity, "diversity", lambda tree, *_: tree.leaf)
     else:
         sound = registry.METHODS[method]
-        broken = sound._replace(make=partial(with_one_cut, lambda tree, *_, **__: Walked(tree.leaf), method))
+        broken = sound._replace(make=partial(generalise_by, lambda tree, *_, **__: Walked(tree.leaf), method))
         monkeypatch.setitem(registry.METHODS, method, broken)
         entry = next(entry for entry in registry.ENTRIES if sound in entry.anonymisers)
         monkeypatch.setattr(entry, "anonymisers", (broken,))

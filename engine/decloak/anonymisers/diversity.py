@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, tree_in, with_one_cut
+from decloak.anonymisers.hierarchies import InHierarchy, Records, Tree, generalise_by, tree_in
 from decloak.anonymisers.kernels.constraints import item_names
 from decloak.anonymisers.kernels.diversity import diversity
-from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.method import Anonymiser, MethodOptions
+from decloak.arrays import Ints
 from decloak.counting.generalisation_guarantee import check_diverse
 from decloak.counting.guarantees import LmDiversity
 from decloak.data.dataset import Dataset
@@ -29,10 +29,10 @@ def _make(data: Dataset, options: MethodOptions) -> Generalised:
     _check_sensitive(sensitive, data, tree.labels)
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
 
-    def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Walked:  # noqa: E741
-        return Walked(diversity(tree, records, hidden, l, m))
+    def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Ints:  # noqa: E741
+        return diversity(tree, records, hidden, l, m)
 
-    release = with_one_cut(find, "diversity", _without_sensitive(data, sensitive), options)
+    release = generalise_by(find, "diversity", _without_sensitive(data, sensitive), options)
     rows = tuple(tuple(sorted([*row, *held])) for row, held in zip(release.transactions, hidden, strict=True))
     members = {**release.members, **{item: (item,) for item in sensitive.intersection(data.items)}}
     return replace(release, transactions=rows, members=members)

@@ -12,15 +12,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from decloak.anonymisers.hierarchies import KM, Guarded, Hidden, Records, in_parts, km_faults, with_one_cut
+from decloak.anonymisers.hierarchies import KM, Guarded, Hidden, Records, generalise_by, km_faults
 from decloak.anonymisers.kernels import fast_cut
 from decloak.anonymisers.kernels.count_tree import aa, da, raise_for_absent
 from decloak.anonymisers.kernels.lra_vpa import lra, vpa
 from decloak.anonymisers.kernels.optimal import oa
-from decloak.anonymisers.kernels.raised_cut import Walked
 from decloak.anonymisers.kernels.top_down import partition
 from decloak.anonymisers.method import Anonymiser, MethodOptions, NewRelease, Stopwatch
 from decloak.anonymisers.parts import cut_in_parts, hierarchy_by
+from decloak.arrays import Ints
 from decloak.counting.generalisation_guarantee import check_alike, negative_violations
 from decloak.counting.guarantees import KAnonymity, KmAnonymity, NegativeKnowledge
 from decloak.data.dataset import Dataset
@@ -38,13 +38,13 @@ __all__ = ["GeneralisationMethod", "LraMethod", "PartitionMethod", "VpaMethod"]
 NOT_BOTH = "'refine' splits labels without regard to absent items, so it does not go with 'negative'"
 
 
-def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False, negative: bool = False) -> Walked:
+def _cut(tree: Hierarchy, records: Records, k: int, m: int, refine: bool = False, negative: bool = False) -> Ints:
     if refine and negative:
         raise DecloakError(NOT_BOTH, hint="use one of them")
     nodes = fast_cut.cut(tree, records, k, m)
     if negative:
-        return Walked(raise_for_absent(tree, records, k, m, nodes))
-    return Walked(fast_cut.refine(tree, records, k, m, nodes) if refine else nodes)
+        return raise_for_absent(tree, records, k, m, nodes)
+    return fast_cut.refine(tree, records, k, m, nodes) if refine else nodes
 
 
 def _cut_faults(data: Dataset, release: Generalised, options: MethodOptions) -> Iterable[object]:
@@ -53,21 +53,15 @@ def _cut_faults(data: Dataset, release: Generalised, options: MethodOptions) -> 
         yield from negative_violations(release.transactions, release.cut, options["k"], options["m"])
 
 
-def _oa(tree: Hierarchy, records: Records, k: int, m: int) -> Walked:
-    """Return the optimal cut. Its search builds no count tree."""
-    return Walked(oa(tree, records, k, m))
-
-
 class GeneralisationMethod(Guarded):
     """k^m-anonymity with one cut for all records: cut is fast, aa and da are from the papers, oa tries every cut."""
 
     one_cut: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("cut", partial(with_one_cut, _cut, "cut"), _cut_faults, KM, {"refine", "negative"}),
-        *(
-            Anonymiser(name, partial(with_one_cut, find, name), km_faults, KM)
-            for name, find in {"aa": aa, "da": da, "oa": _oa}.items()
-        ),
+        Anonymiser("cut", partial(generalise_by, _cut, "cut"), _cut_faults, KM, {"refine", "negative"}),
+        Anonymiser("aa", partial(generalise_by, aa, "aa"), km_faults, KM),
+        Anonymiser("da", partial(generalise_by, da, "da"), km_faults, KM),
+        Anonymiser("oa", partial(generalise_by, oa, "oa"), km_faults, KM),
     )
 
     method: Literal["cut", "aa", "da", "oa"]
@@ -120,7 +114,7 @@ class LraMethod(Guarded):
 
     splits_work: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("lra", partial(in_parts, lra, "lra"), km_faults, KM, {"parts", "flexibility", "processes"}),
+        Anonymiser("lra", partial(generalise_by, lra, "lra"), km_faults, KM, {"parts", "flexibility", "processes"}),
     )
 
     method: Literal["lra"]
@@ -139,7 +133,7 @@ class VpaMethod(Guarded):
     one_cut: ClassVar = True
     splits_work: ClassVar = True
     anonymisers: ClassVar = (
-        Anonymiser("vpa", partial(with_one_cut, vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
+        Anonymiser("vpa", partial(generalise_by, vpa, "vpa"), km_faults, KM, {"parts", "level", "processes"}),
     )
 
     method: Literal["vpa"]
@@ -161,7 +155,7 @@ class PartitionMethod(Hidden):
 
     guarantee_type: ClassVar = KAnonymity
     anonymisers: ClassVar = (
-        Anonymiser("partition", partial(in_parts, partition, "partition"), _faults, {"k", "hierarchy"}),
+        Anonymiser("partition", partial(generalise_by, partition, "partition"), _faults, {"k", "hierarchy"}),
     )
 
     method: Literal["partition"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from decloak.anonymisers.kernels.building import GROUPINGS, by_cooccurrence, by_relatedness, check_items, ordered
-from decloak.anonymisers.kernels.raised_cut import Walked
-from decloak.anonymisers.kernels.release import Local, generalised
+from decloak.anonymisers.kernels.raised_cut import Local, Walked, generalised
 from decloak.anonymisers.method import GeneralisingMethod, MethodOptions, NewRelease, Stopwatch
+from decloak.arrays import Ints
 from decloak.checks import check_enough
 from decloak.counting.generalisation_guarantee import check_generalised
 from decloak.counting.guarantees import KmAnonymity
@@ -35,10 +35,9 @@ __all__ = [
     "InHierarchy",
     "Records",
     "Tree",
-    "in_parts",
+    "generalise_by",
     "km_faults",
     "tree_in",
-    "with_one_cut",
 ]
 
 Records: TypeAlias = "sparse.csr_array"
@@ -196,23 +195,17 @@ class Guarded(Hidden):
     """The number of items that an attacker may know of a person."""
 
 
-def with_one_cut(find: Callable[..., Walked], method: str, data: Dataset, options: MethodOptions) -> Generalised:
-    """Return the release of `data` for `method`, by the one cut for all records that `find` returns for `options`."""
-
-    def find_cuts(tree: Hierarchy, records: Records, **settings: object) -> Local:
-        walked = find(tree, records, **settings)
-        return Local.with_one_cut(walked.cut, records.shape[0], walked.tree_nodes)
-
-    return in_parts(find_cuts, method, data, options)
-
-
-def in_parts(find: Callable[..., Local], method: str, data: Dataset, options: MethodOptions) -> Generalised:
-    """Return the release of `data` for `method`, by a cut for every part of the records that `find` returns for
-    `options`.
-    """
+def generalise_by(
+    find: Callable[..., Ints | Walked | Local], method: str, data: Dataset, options: MethodOptions
+) -> Generalised:
+    """Return the release of `data` for `method`, by the cut that `find` returns for `options`, or one for each part."""
     tree = tree_in(options)
     records = tree.code(data)
     cuts = find(tree, records, **{name: value for name, value in options.items() if name != "hierarchy"})
+    if not isinstance(cuts, Walked | Local):
+        cuts = Walked(cuts)
+    if isinstance(cuts, Walked):
+        cuts = Local.with_one_cut(cuts.cut, records.shape[0], cuts.tree_nodes)
     return generalised(data, tree, records, cuts, method=method, k=options.get("k"), m=options.get("m"))
 
 

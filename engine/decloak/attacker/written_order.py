@@ -21,7 +21,7 @@ from math import exp, factorial, log
 from typing import NamedTuple
 
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Chunk, Disassociated
+from decloak.data.disassociated import Disassociated
 from decloak.data.published import Published
 
 __all__ = [
@@ -157,10 +157,6 @@ def orders_vary(release: Published) -> bool:
     return len(release.generalised) > len(set(map(frozenset, release.generalised)))
 
 
-def _brackets(release: Published) -> Iterator[Members]:
-    return (element for row in release.transactions for element in row if isinstance(element, tuple))
-
-
 def _test_place(varying: Orders, place: int, test: Callable[[Orders, int], float]) -> MovedMember:
     """Test a place in the brackets that are wide enough."""
     least = place + 1 if place >= 0 else -place
@@ -222,7 +218,7 @@ def order_notes(release: object) -> Iterator[str]:
 
 def _bracket_notes(release: Published) -> Iterator[str]:
     if orders_vary(release):
-        found = moved_member(_brackets(release))
+        found = moved_member(element for row in release.transactions for element in row if isinstance(element, tuple))
         if found is not None:
             yield (
                 "WARNING: the order of the members of generalised items depends on the record. In "
@@ -239,7 +235,7 @@ def _bracket_notes(release: Published) -> Iterator[str]:
 def _chunk_notes(release: Disassociated) -> Iterator[str]:
     chunks = [chunk for cluster in release.clusters for chunk in cluster.record_chunks]
     chunks += [chunk for joint in release.joints for chunk in joint.shared_chunks]
-    unsorted = sum(map(_disordered, chunks))
+    unsorted = sum(not all(map(_ascending, chunk.subrecords)) for chunk in chunks)
     terms = sum(not _ascending(cluster.term_chunk) for cluster in release.clusters)
     for count, of, what in (
         (unsorted, len(chunks), "chunks list the items of sub-records"),
@@ -250,10 +246,6 @@ def _chunk_notes(release: Disassociated) -> Iterator[str]:
                 f"WARNING: {count:,} of {of:,} {what} in another order than that of their names, which may depend on "
                 "the records; write them in the order of their names"
             )
-
-
-def _disordered(chunk: Chunk) -> bool:
-    return not all(map(_ascending, chunk.subrecords))
 
 
 def _ascending(items: Sequence[str]) -> bool:

@@ -32,8 +32,7 @@ def _built_nodes(release: StoredSetRelease, original: Dataset) -> Iterator[Metri
     """Yield the nodes of the count tree as the papers build it for `release` of `original`, and of a part's tree."""
     from decloak.anonymisers.kernels.count_tree import aa, da
     from decloak.anonymisers.kernels.lra_vpa import lra, vpa
-    from decloak.anonymisers.kernels.raised_cut import Walked
-    from decloak.anonymisers.kernels.release import Local
+    from decloak.anonymisers.kernels.raised_cut import Local, Walked
 
     method, settings, *_ = release.making
     assert release.tree is not None

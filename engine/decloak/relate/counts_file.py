@@ -45,7 +45,11 @@ class CountsFile:
     def read(cls, path: FilePath) -> Self:
         """Read the counts file at `path`; return its counts."""
         if os.fspath(path).endswith(".json"):
-            return cls(*_read_counts_json(path))
+            # Most programs write JSON as one long line, so a line may be as long as a whole file.
+            text = "\n".join(line.text for line in read_lines(path, longest=_JSON_LONGEST))
+            value = json_value(Line(os.fspath(path), 1, text), _JSON_SHAPE)
+            with at_location(location(path)):
+                return cls(*_json_counts(value))
         lines = read_lines(path)
         if split(lines[0]) != COUNTS:
             hint = "write x,,7 for a term and ,,900 for all pages, or use `source: scores` (--scores)"
@@ -144,14 +148,6 @@ def _score(row: _Row) -> float | None:
 
 Counts = tuple[int, dict[str, int | None], dict[tuple[str, str], int | None]]
 """N, f(x) by term and f(x,y) by unordered pair."""
-
-
-def _read_counts_json(path: FilePath) -> Counts:
-    # Most programs write JSON as one long line, so a line may be as long as a whole file.
-    text = "\n".join(line.text for line in read_lines(path, longest=_JSON_LONGEST))
-    value = json_value(Line(os.fspath(path), 1, text), _JSON_SHAPE)
-    with at_location(location(path)):
-        return _json_counts(value)
 
 
 def _json_counts(value: object) -> Counts:

@@ -6,6 +6,7 @@ merges themselves gives lopsided trees whose labels are exhausted together (NCP 
 """
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -30,14 +31,11 @@ def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
     """Return a hierarchy of groups of `fanout` items of `data`, in the order `by`: names (numbers as numbers), file,
     popularity, or random with `seed`.
     """
-    items = list(_order(data, by, seed))
-    return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
-
-
-def _order(data: Dataset, by: str, seed: int) -> Sequence[str]:
     if by == "file":
-        return list(dict.fromkeys(item for row in data.transactions for item in row))
-    return ordered_names(_supports(data) if by == "popularity" else dict.fromkeys(data.items, 0), by, seed)
+        items: Sequence[str] = list(dict.fromkeys(item for row in data.transactions for item in row))
+    else:
+        items = ordered_names(Counter(item for row in data.transactions for item in set(row)), by, seed)
+    return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
 
 def ordered_names(supports: Mapping[str, int], by: str, seed: int) -> Sequence[str]:
@@ -48,14 +46,6 @@ def ordered_names(supports: Mapping[str, int], by: str, seed: int) -> Sequence[s
     if by == "random":
         random.Random(seed).shuffle(names)
     return names
-
-
-def _supports(data: Dataset) -> dict[str, int]:
-    count = dict.fromkeys(data.items, 0)
-    for row in data.transactions:
-        for item in set(row):
-            count[item] += 1
-    return count
 
 
 def by_cooccurrence(data: Dataset, fanout: int) -> Hierarchy:

@@ -69,7 +69,11 @@ def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask)
     if size == 2:
         yield from pairs(records, firsts, k, alive)
         return
-    occurrences = places_of(records, len(alive))
+    numbers = np.arange(len(records.codes), dtype=np.int32)
+    places = sparse.csr_array(
+        (numbers, records.codes, narrow(records.start)), (len(records.weight), len(alive))
+    ).tocsc()
+    occurrences = _Occurrences(places.indptr, places.indices, places.data)
     for label in np.flatnonzero(np.diff(occurrences.start[: firsts + 1])).tolist():
         if alive[label]:
             after = _labels_after(records, occurrences, label, size - 1, alive)
@@ -78,14 +82,6 @@ def rare_itemsets(records: Records, size: int, firsts: int, k: int, alive: Mask)
                 # The label may have died while the caller had the block.
                 if not alive[label]:
                     break
-
-
-def places_of(records: Records, labels: int) -> _Occurrences:
-    """Return the occurrences of the `labels` labels in `records`."""
-    shape = (len(records.weight), labels)
-    numbers = np.arange(len(records.codes), dtype=np.int32)
-    matrix = sparse.csr_array((numbers, records.codes, narrow(records.start)), shape).tocsc()
-    return _Occurrences(matrix.indptr, matrix.indices, matrix.data)
 
 
 def _labels_after(records: Records, occurrences: _Occurrences, label: int, least: int, alive: Mask) -> Records:

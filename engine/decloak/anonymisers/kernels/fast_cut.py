@@ -77,7 +77,7 @@ def cut_by_pairs(tree: Hierarchy, table: PairTable, supports: Ints, k: int) -> I
         old = np.intersect1d(walker.labels(), verified)
         verified = np.concatenate((walker.rarest_first(fresh), walker.rarest_first(old)))
         walker.cure_rare(
-            _rare_pairs(table, verified, len(fresh), k), verified, lambda nodes: _pair_support(table, nodes)
+            _rare_pairs(table, verified, len(fresh), k), verified, lambda nodes: int(table[min(nodes), max(nodes)])
         )
     return raised.cut
 
@@ -94,10 +94,6 @@ def _rare_pairs(table: PairTable, labels: Ints, firsts: int, k: int) -> Iterator
         counts = table[np.minimum(row, labels), np.maximum(row, labels)]
         pairs = np.argwhere((counts > 0) & (counts < k)) + np.array([begin, 0])
         yield pairs[pairs[:, 0] < pairs[:, 1]]
-
-
-def _pair_support(table: PairTable, nodes: tuple[int, ...]) -> int:
-    return int(table[min(nodes), max(nodes)])
 
 
 class _Walker(NamedTuple):
@@ -227,7 +223,9 @@ def refine(
             continue
         # The records show the children of one cut; they are made anew only for a node that came up since.
         if node not in lowered:
-            near, lowered = _lowered(tree, data, cut), frozenset(cut.tolist())
+            lowered = frozenset(cut.tolist())
+            below = [child for other in cut.tolist() for child in tree.children[other] or (other,)]
+            near = merged(recoded(data, tree.above(np.array(below))[tree.first]))
             columns = matrix_of(near, len(end)).tocsc()
         lower = np.union1d(np.setdiff1d(cut, node), children)
         if _anonymous(tree, holding(near, columns, node, int(end[node])), lower, children, k, m, rare):
@@ -236,12 +234,6 @@ def refine(
                 if tree.children[child]:
                     heappush(waiting, (-int(price[child]), child))
     return cut
-
-
-def _lowered(tree: Hierarchy, data: Records, cut: Ints) -> Records:
-    """Return the records with the children of the nodes of a cut, so that each of its nodes can be tried."""
-    below = [child for node in cut.tolist() for child in tree.children[node] or (node,)]
-    return merged(recoded(data, tree.above(np.array(below))[tree.first]))
 
 
 def _anonymous(

@@ -19,8 +19,7 @@ import numpy as np
 
 from decloak.anonymisers.kernels.count_tree import aa
 from decloak.anonymisers.kernels.frequent_sets import select_entries
-from decloak.anonymisers.kernels.raised_cut import Walked
-from decloak.anonymisers.kernels.release import Local
+from decloak.anonymisers.kernels.raised_cut import Local, Walked
 from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_km, check_whole
 from decloak.data.hierarchy import Hierarchy

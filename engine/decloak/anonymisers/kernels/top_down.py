@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from decloak.anonymisers.kernels.release import Local
+from decloak.anonymisers.kernels.raised_cut import Local
 from decloak.arrays import Ints
 from decloak.checks import check_feasible, check_whole
 from decloak.data.hierarchy import Hierarchy
