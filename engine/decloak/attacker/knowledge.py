@@ -20,6 +20,9 @@ __all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderat
 
 Itemset = tuple[str, ...]
 
+FEW = 10
+"""Largest number of names in an error."""
+
 WORDS = 10
 """Number of items, and of foreign words, that a weak attacker combines into itemsets."""
 MOST_ITEMSETS = 20_000_000
@@ -110,12 +113,8 @@ def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
             if item not in there:
                 lines.setdefault(item, number)
     if lines:
-        raise _unknown(path, lines)
+        names = [f"{quote(item)} (line {line})" for item, line in list(lines.items())[:FEW]]
+        rest = f" and {len(lines) - FEW} more" if len(lines) > FEW else ""
+        message = f"known items that the data do not have: {', '.join(names)}{rest}"
+        raise DecloakError(message, location(path, min(lines.values())), "remove them, or write them as the data do")
     return [tuple(sorted(itemset)) for itemset in listed.transactions]
-
-
-def _unknown(path: FilePath, lines: dict[str, int], most: int = 10) -> DecloakError:
-    names = [f"{quote(item)} (line {line})" for item, line in list(lines.items())[:most]]
-    rest = f" and {len(lines) - most} more" if len(lines) > most else ""
-    message = f"known items that the data do not have: {', '.join(names)}{rest}"
-    return DecloakError(message, location(path, min(lines.values())), "remove them, or write them as the data do")

@@ -121,7 +121,8 @@ def learn_from_release(
     rng = np.random.default_rng(seed)
     attacked = [Occurrences(table.columns, table.contexts) for table in tables]
     if control == "order":
-        published, places = _shuffle_release(published, nearest, rng), [_random_order(table, rng) for table in attacked]
+        published = _shuffle_release(published, nearest, rng)
+        places = [(rng.permutation(len(table.contexts)), rng.permutation(len(table.members))) for table in attacked]
         shuffled = [_reorder(*pair) for pair in zip(attacked, places, strict=True)]
         p, training = _learn(published, shuffled, measures, nearest, None, rng)
         return Learned([_restore_order(part, *order) for part, order in zip(p, places, strict=True)], training)
@@ -178,7 +179,9 @@ def _learn(
 ) -> Learned:
     """Learn for the tables as they are."""
     shapes = [(len(table.members), len(table.contexts)) for table in attacked]
-    draws = plain_item_tables(published, shapes, rng, nearest, _copies_per_table(shapes))
+    # Small tables get more copies: a classifier needs many cells, however few are attacked.
+    copies = max(COPIES, min(MOST_COPIES, ENOUGH_CELLS // max(1, sum(map(math.prod, shapes)))))
+    draws = plain_item_tables(published, shapes, rng, nearest, copies)
     training = [occurrences for draw in draws for occurrences, _ in draw]
     kinds = [kind for draw in draws for _, kind in draw]
     meant = np.concatenate([np.zeros(0), *map(np.ravel, kinds)])
@@ -198,7 +201,8 @@ def _learn(
     )
     if control == "labels":
         # What is learned differs from row to row, so there is no one table of plain items to try it on.
-        p = _learn_permuted_labels(np.concatenate(known), meant, half, asked, np.repeat(*_row_numbers(shapes)), rng)
+        cells = np.repeat([columns for columns, _ in shapes], [rows for _, rows in shapes])
+        p = _learn_permuted_labels(np.concatenate(known), meant, half, asked, cells, rng)
         return Learned(_split_cells(p, [shape[::-1] for shape in shapes]))
     calibrated = learn_calibrated(np.concatenate(known), 1 - meant, half)
     held_out = _split_cells(calibrated.held_out, [kind.shape for kind in kinds])
@@ -212,12 +216,6 @@ def _split_cells(p: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
     """Return the probabilities of all cells, table after table, as tables of these shapes."""
     ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
     return [part.reshape(shape) for part, shape in zip(np.split(p, ends), shapes, strict=True)]
-
-
-def _copies_per_table(shapes: Sequence[tuple[int, int]]) -> int:
-    """Return the number of tables of plain items for each attacked table; small tables get more."""
-    cells = sum(columns * rows for columns, rows in shapes)
-    return max(COPIES, min(MOST_COPIES, ENOUGH_CELLS // max(1, cells)))
 
 
 class CalibrationTable(NamedTuple):
@@ -252,22 +250,16 @@ def calibration_tables(
     return [CalibrationTable(d, kind) for d, kind in scored if np.isfinite(d).any()]
 
 
-def _row_numbers(shapes: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """Return the number of each row over all tables, and its number of cells."""
-    cells = np.repeat([columns for columns, _ in shapes], [rows for _, rows in shapes])
-    return np.arange(len(cells)), cells
-
-
 def _learn_permuted_labels(
-    known: Floats, meant: Floats, half: Floats, asked: Floats, row: Ints, rng: np.random.Generator
+    known: Floats, meant: Floats, half: Floats, asked: Floats, cells: Ints, rng: np.random.Generator
 ) -> Floats:
-    """Learn from many permutations of the labels; each row of cells is judged by one of them."""
+    """Learn from many permutations of the labels; each row is judged by one of them. `cells` has the cells of rows."""
     p = np.empty(len(asked))
-    judge = rng.integers(LABELLINGS, size=int(row.max(initial=-1)) + 1)[row]
+    judge = np.repeat(rng.integers(LABELLINGS, size=len(cells)), cells)
     for number in range(LABELLINGS):
-        cells = judge == number
-        if cells.any():
-            p[cells] = learn_calibrated(known, 1 - rng.permutation(meant), half).probability(asked[cells])
+        chosen = judge == number
+        if chosen.any():
+            p[chosen] = learn_calibrated(known, 1 - rng.permutation(meant), half).probability(asked[chosen])
     return p
 
 
@@ -284,10 +276,6 @@ def _shuffle_release(published: Published, nearest: int | None, rng: np.random.G
     if nearest is None:
         rows = [tuple(row[place] for place in rng.permutation(len(row)).tolist()) for row in rows]
     return Published(tuple(rows), tuple(map(str, range(1, len(rows) + 1))))
-
-
-def _random_order(table: Occurrences, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    return rng.permutation(len(table.contexts)), rng.permutation(len(table.members))
 
 
 def _reorder(table: Occurrences, order: tuple[Ints, Ints]) -> Occurrences:

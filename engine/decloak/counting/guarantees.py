@@ -27,6 +27,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.forms import FormName, Release
 from decloak.data.generalised import Generalised
 from decloak.data.itemset_table import ItemsetTable
+from decloak.data.representation import counted
 from decloak.errors import DecloakError, quote
 
 __all__ = [
@@ -42,7 +43,6 @@ __all__ = [
     "LmDiversity",
     "NegativeKnowledge",
     "WholeSets",
-    "number_of",
     "shown_items",
 ]
 
@@ -144,10 +144,10 @@ class KmAnonymity(_OfItemsets[Generalised]):
 
     def classes(self, release: Generalised) -> Sequence[str]:
         longest = min(self.m, int(release.rows.lengths.max(initial=0)))
-        return [_of_size(size) for size in range(1, longest + 1)]
+        return [counted(size, "item") for size in range(1, longest + 1)]
 
     def class_of(self, row: Row) -> str:
-        return _of_size(sum(len(part) for part in row if isinstance(part, tuple)))
+        return counted(sum(len(part) for part in row if isinstance(part, tuple)), "item")
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         return self._listed(RareSets(release.rows, self.k, self.m), None)
@@ -214,7 +214,7 @@ class LmDiversity(Guarantee[Generalised]):
 
     @property
     def statement(self) -> str:
-        return f"l = {self.l}, m = {self.m}, of {number_of(self.sensitive, 'sensitive item')}"
+        return f"l = {self.l}, m = {self.m}, of {counted(len(self.sensitive), 'sensitive item')}"
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         hidden = frozenset(self.sensitive)
@@ -245,8 +245,8 @@ class CoatConstraints(Guarantee[Generalised]):
 
     @property
     def statement(self) -> str:
-        allowed = "any items" if self.utility is None else number_of(self.utility, "utility constraint")
-        return f"k = {self.k}, of {number_of(self.privacy, 'privacy constraint')}, within {allowed}"
+        allowed = "any items" if self.utility is None else counted(len(self.utility), "utility constraint")
+        return f"k = {self.k}, of {counted(len(self.privacy), 'privacy constraint')}, within {allowed}"
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         published = release.published
@@ -353,10 +353,6 @@ class CellSupports(Guarantee[ItemsetTable]):
         return None if release.itemsets else "the table has no itemsets"
 
 
-def _of_size(size: int) -> str:
-    return f"{size} item{'s' * (size != 1)}"
-
-
 def shown_items(release: Generalised) -> frozenset[str]:
     """Return the published items, plain or as a member."""
     labels = {label for row in release.transactions for label in row}
@@ -368,10 +364,5 @@ def _missing_items(kind: str, names: Iterable[str], release: Generalised) -> Ite
     missing = [name for name in every if name not in shown_items(release)]
     if missing:
         listed = ", ".join(map(quote, missing[:FEW])) + (", …" if len(missing) > FEW else "")
-        counted = f"{len(missing)} of {len(every)} {kind} items"
-        yield f"{counted} do not occur in the release (suppressed or misspelt): {listed}"
-
-
-def number_of(counted: Sequence[object], name: str) -> str:
-    """Return how many are `counted` with their `name`, which gets an s unless there is one."""
-    return f"{len(counted)} {name}{'s' * (len(counted) != 1)}"
+        absent = f"{len(missing)} of {len(every)} {kind} items"
+        yield f"{absent} do not occur in the release (suppressed or misspelt): {listed}"

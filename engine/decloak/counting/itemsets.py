@@ -306,12 +306,9 @@ def _grouped(search: _Search, itemsets: Ints, start: Ints, last: Ints) -> _Occur
     first = np.flatnonzero(fresh)
     before = itemsets[np.searchsorted(ordered.indptr, first, side="right") - 1]
     longer = np.column_stack((before, ordered.indices[first])).astype(np.int64, copy=False)
-    return _promising(search, _Occurrences(longer, np.append(first, len(last)), ordered.data))
-
-
-def _promising(search: _Search, occurrences: _Occurrences) -> _Occurrences:
-    """Return the itemsets of support >= low, which no superset exceeds, with a leading first item."""
-    keep = occurrences.itemsets[:, 0] < search.leading
+    occurrences = _Occurrences(longer, np.append(first, len(last)), ordered.data)
+    keep = longer[:, 0] < search.leading
+    # No superset has a larger support: an itemset below the least one leads to no result.
     if search.low > 1 and len(keep):
         keep &= np.add.reduceat(search.weight[occurrences.last], occurrences.start[:-1]) >= search.low
     return _chosen(occurrences, keep)

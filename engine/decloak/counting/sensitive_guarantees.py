@@ -13,9 +13,10 @@ from typing import ClassVar
 
 from decloak.checks import check_whole
 from decloak.counting.generalisation_guarantee import confident_rules, disguised
-from decloak.counting.guarantees import Guarantee, Row, number_of, shown_items
+from decloak.counting.guarantees import Guarantee, Row, shown_items
 from decloak.counting.violations import RareSets
 from decloak.data.generalised import Generalised
+from decloak.data.representation import counted
 from decloak.errors import DecloakError
 
 __all__ = ["Coherence", "Uncertainty"]
@@ -52,7 +53,7 @@ class Uncertainty(_AboutSensitive):
 
     @property
     def statement(self) -> str:
-        return f"rho = {self.rho:g}, known = {self.known}, {number_of(self.sensitive, 'sensitive item')}"
+        return f"rho = {self.rho:g}, known = {self.known}, {counted(len(self.sensitive), 'sensitive item')}"
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         yield from ((*shown, None, None) for shown in self._disguised(release))
@@ -78,7 +79,7 @@ class Coherence(_AboutSensitive):
 
     @property
     def statement(self) -> str:
-        return f"h = {self.h:g}, k = {self.k}, p = {self.p}, {number_of(self.sensitive, 'sensitive item')}"
+        return f"h = {self.h:g}, k = {self.k}, p = {self.p}, {counted(len(self.sensitive), 'sensitive item')}"
 
     def violations(self, release: Generalised) -> Iterable[Row]:
         yield from (("disguised", *shown, None, None) for shown in self._disguised(release))
