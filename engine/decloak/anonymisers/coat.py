@@ -33,8 +33,6 @@ from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, ItemSet, disjoint
 
-__all__ = ["CoatMethod"]
-
 Sets = Sequence[Sequence[str]]
 
 

@@ -22,8 +22,6 @@ from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["DisassociationMethod"]
-
 
 def _faults(data: Dataset, release: Disassociated, options: MethodOptions) -> Iterable[object]:
     yield from check_release(release, k=options["k"], m=options["m"])

@@ -20,8 +20,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError, quote, suggest
 from decloak.yaml.section import Item
 
-__all__ = ["DiversityMethod"]
-
 
 def _make(data: Dataset, options: MethodOptions) -> Generalised:
     """Return a release in which only items that are not sensitive are generalised."""

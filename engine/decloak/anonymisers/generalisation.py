@@ -33,8 +33,6 @@ from decloak.digest import Config
 from decloak.errors import DecloakError
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["GeneralisationMethod", "LraMethod", "PartitionMethod", "VpaMethod"]
-
 NOT_BOTH = "'refine' splits labels without regard to absent items, so it does not go with 'negative'"
 
 

@@ -28,18 +28,6 @@ from decloak.relate.registry import Relate
 from decloak.relate.relatedness import Supplies
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
-__all__ = [
-    "KM",
-    "Guarded",
-    "Hidden",
-    "InHierarchy",
-    "Records",
-    "Tree",
-    "generalise_by",
-    "km_faults",
-    "tree_in",
-]
-
 Records: TypeAlias = "sparse.csr_array"
 KM = {"k", "m", "hierarchy"}
 """Options of k^m-anonymity in a hierarchy."""

@@ -18,8 +18,6 @@ from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["ItemsetsMethod"]
-
 
 def _make(data: Dataset, options: MethodOptions) -> ItemsetTable:
     k, m, zeros = options.get("k", 11), options.get("m", LARGEST), options.get("zeros", ZEROS[0])

@@ -32,11 +32,6 @@ from decloak.lazy import sparse
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigSection
 
-__all__ = [
-    "Anonymiser", "GeneralisingMethod", "Method", "MethodOptions", "NewRelease", "OrderedInput", "Stopwatch",
-    "StoredContent", "item_matrix",
-]  # fmt: skip
-
 MethodOptions = Config
 StoredContent = Published | Disassociated | ItemsetTable
 """The content of a release as the store keeps it."""

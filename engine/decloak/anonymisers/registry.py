@@ -33,8 +33,6 @@ from decloak.digest import Config, JsonObject
 from decloak.errors import DecloakError, quote, suggest
 from decloak.plugins import with_plugins
 
-__all__ = ["CHOICES", "METHODS", "ONE_CUT", "PARTS", "AnyMethod", "anonymise", "guarantee_of", "published_parameters"]
-
 _INCLUDED: tuple[type[Method], ...] = (
     SetsMethod, DisassociationMethod, GeneralisationMethod, LraMethod, VpaMethod, PartitionMethod, DiversityMethod,
     CoatMethod, SuppressionMethod, ItemsetsMethod, SyntheticMethod,

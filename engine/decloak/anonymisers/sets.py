@@ -21,8 +21,6 @@ from decloak.errors import DecloakError, quote
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors, ItemSet, disjoint
 
-__all__ = ["SetsMethod", "by_sets", "random_sets"]
-
 
 def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> list[tuple[str, ...]]:
     """Return sets of `size` items, drawn with `seed` from a `share` of the `items`; a single remaining item joins the

@@ -17,8 +17,6 @@ from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 from decloak.relate.counting import Cache
 
-__all__ = ["SuppressionMethod"]
-
 SEARCHES = {"items": suppress_items, "cells": suppress_cells}
 
 

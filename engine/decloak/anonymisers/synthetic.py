@@ -16,8 +16,6 @@ from decloak.errors import DecloakError
 from decloak.relate.counting import Cache
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["SyntheticMethod"]
-
 PARTS = 200
 SEEDED = (
     "WARNING: the noise follows from a seed that depends on the data, so this release does not meet its epsilon. To "

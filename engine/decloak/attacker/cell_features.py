@@ -41,19 +41,6 @@ from decloak.arrays import Floats, Ints
 from decloak.data.pairs import Context, Pair, Pairs, ScoredPairs, first_occurrences
 from decloak.lazy import sparse
 
-__all__ = [
-    "CooccurrenceModel",
-    "Occurrences",
-    "cell_features",
-    "cooccurrence_model",
-    "item_features",
-    "landmark_pairs",
-    "landmarks_of",
-    "pairs_of",
-    "words_of",
-]
-
-
 _WORD = re.compile(r"[^\W_]+")
 
 Scores = Mapping[Pair, float | None]

@@ -33,20 +33,6 @@ from typing import Any, NamedTuple
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, as_disassociated
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = [
-    "READINGS",
-    "Cover",
-    "CoverProblem",
-    "breach",
-    "breach_total",
-    "breached_covers",
-    "build_covers",
-    "cover_problems",
-    "covers",
-    "hit_records",
-    "risky_items",
-]
-
 
 class CoverProblem(NamedTuple):
     """An item x of a chunk, an earlier chunk, and the items covered there; clusters and chunks count from 0."""

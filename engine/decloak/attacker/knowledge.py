@@ -16,8 +16,6 @@ from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import read
 from decloak.errors import DecloakError, quote
 
-__all__ = ["MOST_ITEMSETS", "Itemset", "explicit", "frequent_itemsets", "moderate", "strong_pairs", "weak"]
-
 Itemset = tuple[str, ...]
 
 FEW = 10

@@ -12,8 +12,6 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 
-__all__ = ["Calibrated", "Curve", "Logistic", "curve", "isotonic", "learn", "learn_calibrated"]
-
 ROUNDS = 50
 PARTS = 20
 """Points of the calibration curve."""

@@ -24,8 +24,6 @@ from typing import NamedTuple
 
 from decloak.data.disassociated import Cluster
 
-__all__ = ["MOST_TABLES", "ClassCounts", "Pieces", "TooManyTables", "consistent_tables", "pieces", "sampled_tables"]
-
 MOST_TABLES = 20_000
 """Tables to walk over at most, about a second of work."""
 

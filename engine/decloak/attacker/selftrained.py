@@ -45,16 +45,6 @@ from decloak.data.knowledge_levels import Control
 from decloak.data.pairs import AttackTable, Pair
 from decloak.data.published import Published
 
-__all__ = [
-    "CalibrationTable",
-    "Learned",
-    "TrainingTable",
-    "calibration_tables",
-    "learn_from_release",
-    "plain_item_tables",
-]
-
-
 COPIES = 8
 """Tables of plain items for each table that is attacked, at least."""
 

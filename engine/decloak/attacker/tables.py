@@ -24,8 +24,6 @@ from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError
 from decloak.parallel import merge_tasks
 
-__all__ = ["anchor_pairs", "anchor_pairs_in_parts", "context", "mean_scores", "needed_pairs", "tables"]
-
 PAIRS = 1 << 22
 """Largest number of pairs of items of clusters in files: the store has about ten bytes for each."""
 FEWER = "leave out rare items, or attack a sample without parts"

@@ -24,11 +24,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.published import Published
 
-__all__ = [
-    "MEMBERS_BY_ORDER", "MovedMember", "RevealedMembers", "moved_member", "order_notes", "orders_vary",
-    "revealed_members",
-]  # fmt: skip
-
 LEVEL = 1e-4
 """Largest probability of a finding in a release whose brackets are in random order."""
 PLACES = 8

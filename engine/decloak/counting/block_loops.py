@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from decloak.arrays import Ints, Mask, PairTable
 from decloak.compiled import compiled
 
-__all__ = ["add_coded_pairs", "ascending_sets", "search"]
-
 Codes = NDArray[np.int32]
 
 

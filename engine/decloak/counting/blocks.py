@@ -26,27 +26,6 @@ from decloak.errors import DecloakError
 from decloak.lazy import sparse
 from decloak.parallel import Result, merge_tasks, workers
 
-__all__ = [
-    "COUNTABLE",
-    "NODES",
-    "Queries",
-    "Scanned",
-    "Sets",
-    "add_pairs",
-    "count_pairs",
-    "faults_in_parts",
-    "merge_blocks",
-    "merge_pairs",
-    "not_countable",
-    "pair_table",
-    "positions",
-    "rare_in_parts",
-    "scan",
-    "sets_of",
-    "some_clusters",
-    "split_blocks",
-]
-
 TASKS = 20
 """Tasks of a pass, about. A worker has several, so that a slow one delays little."""
 

@@ -24,9 +24,6 @@ from decloak.counting.violations import RareSets
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError, quote
 
-__all__ = ["TERMS", "ReleaseFault", "check_release", "inner_joints", "items_published_by", "joints_of"]
-
-
 TERMS = "T"
 """The number of the term chunk."""
 

@@ -18,8 +18,6 @@ from decloak.arrays import Ints
 from decloak.counting.itemsets import cost_runs
 from decloak.lazy import sparse
 
-__all__ = ["frequent", "row_numbers"]
-
 PIECE = 1 << 21
 """Number of matrix entries in one step. A single itemset may have more."""
 

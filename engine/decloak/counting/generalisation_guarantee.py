@@ -30,11 +30,6 @@ from decloak.data.rows import BLOCK, CodedRows, runs
 from decloak.errors import quote
 from decloak.lazy import sparse
 
-__all__ = [
-    "BrokenConstraint", "Negative", "alone", "broken_privacy", "broken_utility", "check_alike", "check_complete",
-    "check_diverse", "check_generalised", "confident_rules", "disguised", "negative_violations", "too_certain",
-]  # fmt: skip
-
 Transactions = Sequence[tuple[str, ...]]
 
 

@@ -30,22 +30,6 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.data.representation import counted
 from decloak.errors import DecloakError, quote
 
-__all__ = [
-    "ZEROS",
-    "AnyGuarantee",
-    "CellSupports",
-    "CoatConstraints",
-    "Disassociation",
-    "FirstViolations",
-    "Guarantee",
-    "KAnonymity",
-    "KmAnonymity",
-    "LmDiversity",
-    "NegativeKnowledge",
-    "WholeSets",
-    "shown_items",
-]
-
 FEW = 3
 """Largest number of names in a note."""
 NOTHING = "no record has any item"

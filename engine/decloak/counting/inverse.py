@@ -13,8 +13,6 @@ from math import comb
 from decloak.counting.disassociation_guarantee import ReleaseFault
 from decloak.data.disassociated import Cluster, Disassociated
 
-__all__ = ["enumerated", "guarantee_by_enumeration"]
-
 FEW_PLACEMENTS = 1_000
 """Largest number of placements of a cluster that every check enumerates."""
 

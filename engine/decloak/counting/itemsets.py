@@ -21,24 +21,6 @@ from decloak.data.dataset import rows_of
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
-__all__ = [
-    "Coded",
-    "ItemsetBlock",
-    "RowKinds",
-    "among",
-    "coded_items",
-    "cost_runs",
-    "count_supports",
-    "distinct",
-    "item_sets",
-    "itemset_supports",
-    "kinds_of",
-    "places_in",
-    "row_kinds",
-    "sizes",
-]
-
-
 PIECE = 1 << 18
 """Number of positions, or of entries of a product, in one step. A single itemset may need more, at most the size of X.
 """

@@ -19,8 +19,6 @@ from decloak.data.generalised import Generalised
 from decloak.data.representation import counted
 from decloak.errors import DecloakError
 
-__all__ = ["Coherence", "Uncertainty"]
-
 
 @dataclass(frozen=True)
 class _AboutSensitive(Guarantee[Generalised]):

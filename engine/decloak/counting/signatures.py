@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Ints
 
-__all__ = ["ROUNDS", "Signatures", "mixed", "signature_sums"]
-
 Signatures = NDArray[np.uint64]
 
 ROUNDS = 3

@@ -31,8 +31,6 @@ from decloak.data.itemset_table import ItemsetTable
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
-__all__ = ["RareSets", "Violation", "count_rare", "rare_itemsets", "small_cells", "violations"]
-
 PARTS = (16, 4)
 """Sampling steps: every 16th record first, then every 4th of the rest."""
 

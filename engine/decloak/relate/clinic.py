@@ -22,8 +22,6 @@ from decloak.relate.counts_file import CountsFile
 from decloak.relate.ngd import CountSource
 from decloak.relate.relatedness import CountedSource, Supplies
 
-__all__ = ["ClinicSource", "clinic_counts"]
-
 
 class ClinicSource(CountedSource):
     """Normalised Google distance from the counts that decloak has for its generated clinic."""

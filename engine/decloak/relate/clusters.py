@@ -22,9 +22,6 @@ from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import Relatedness, Supplies
 from decloak.relate.similar import CELLS, Similar, share_note, similarities, similarity_to_distance
 
-__all__ = ["ClustersSource", "item_vectors"]
-
-
 DENSE = 400
 """Documents or items up to which all singular values are computed: below this size the solver for a few costs more."""
 

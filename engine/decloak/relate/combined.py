@@ -21,8 +21,6 @@ from decloak.relate.ngd import Scored
 from decloak.relate.relatedness import Related, Relatedness, Supplies
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["CombinedBase", "combine_measures"]
-
 Weight = Annotated[float, Field(gt=0)]
 
 

@@ -30,9 +30,6 @@ from decloak.lazy import sparse
 from decloak.relate.counting import joint_counts
 from decloak.version import __version__
 
-__all__ = ["INDEX_APPLICATION", "INDEX_VERSION", "BuildProgress", "Corpus", "IndexFacts", "IndexedPart", "build"]
-
-
 INDEX_APPLICATION = 0x0DEC10C0
 """`PRAGMA application_id` of an index of documents."""
 

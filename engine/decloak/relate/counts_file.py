@@ -18,8 +18,6 @@ from decloak.data.formats.lines import FilePath, Line, json_value, location, rea
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError, at_location, quote, suggest
 
-__all__ = ["CountsFile", "ScoresFile"]
-
 COUNTS = ["a", "b", "count"]
 """Header of a counts file, which is the name of no measure."""
 

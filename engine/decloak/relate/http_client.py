@@ -41,7 +41,6 @@ from decloak.version import __version__
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["LARGEST_ANSWER", "LONGEST_WAIT", "Client", "retry_after", "site_of"]
 
 LARGEST_ANSWER = 1_000_000
 """Bytes of an answer, at most."""

@@ -26,8 +26,6 @@ from decloak.data.formats.lines import FilePath, Line, read_lines
 from decloak.data.pairs import Pair
 from decloak.errors import quote
 
-__all__ = ["PRINTED", "Agreement", "Correlation", "Judgements", "agreement", "read_judgements", "thirty_pairs"]
-
 PRINTED = {"NGD' of the thesis": 0.72, "Li et al.": 0.72, "Islam et al.": 0.64}
 """Correlations that the thesis prints below its table."""
 

@@ -27,8 +27,6 @@ from decloak.relate.sending import check_url
 from decloak.relate.similar import Similar, share_note, similarity_to_distance
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["ModelSource"]
-
 AT_ONCE = 8
 """Terms in one question: their vectors must fit into one answer."""
 MILLION = 1_000_000

@@ -14,9 +14,6 @@ from decloak.arrays import Floats, Mask
 from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import quote
 
-__all__ = ["CountSource", "Scored", "Unseen", "bound_scores", "distances", "ngd"]
-
-
 Unseen = float | Literal["none"] | Mapping[str, float]
 """Meaning of f(x,y) = 0: that distance, no score, or {"pseudo_count": c}, which replaces the zero by c."""
 

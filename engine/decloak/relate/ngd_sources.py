@@ -25,8 +25,6 @@ from decloak.relate.ngd import CountSource, Scored, bound_scores
 from decloak.relate.relatedness import CountedSource, Distance, NgdSource, Supplies
 from decloak.yaml.section import ConfigErrors, File
 
-__all__ = ["CorpusSource", "CountsSource", "ObservedCounts", "ReleaseSource", "SampleSource", "ScoresSource"]
-
 
 class CountsSource(CountedSource):
     """Normalised Google distance from a file of counts."""

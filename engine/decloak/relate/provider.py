@@ -25,8 +25,6 @@ from decloak.relate.relatedness import CountedSource, ServiceSource, Supplies
 from decloak.relate.sending import CLOCK, Clock, TemporaryFailure, check_url
 from decloak.yaml.section import ConfigErrors, checked_by
 
-__all__ = ["Provider", "ProviderSource", "Variable", "check_header_names", "header_values"]
-
 DIGITS = 18
 
 LONGEST = 300

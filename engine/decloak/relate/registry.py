@@ -15,8 +15,6 @@ from decloak.relate.relatedness import NgdSource, Relatedness
 from decloak.relate.word_vectors import EmbeddingSource
 from decloak.relate.wordnet_similarity import WordnetSource
 
-__all__ = ["NGD", "SIMILARITIES", "Relate"]
-
 _INCLUDED: tuple[type[Relatedness], ...] = (
     CountsSource, CorpusSource, ClinicSource, SampleSource, ReleaseSource, ProviderSource, ScoresSource,
     EmbeddingSource, WordnetSource, ClustersSource, ModelSource,

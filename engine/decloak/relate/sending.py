@@ -17,15 +17,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = [
-    "allow_hosts",
-    "check_host_allowed",
-    "check_host_safe",
-    "check_resolved_addresses",
-    "is_host_allowed",
-    "open_connection",
-]
-
 Address = IPv4Address | IPv6Address
 
 _FORBIDDEN_NETWORKS = tuple(map(ip_network, (

@@ -14,9 +14,6 @@ from decloak.data.pairs import Pair, Pairs, ScoredPairs
 from decloak.errors import quote
 from decloak.relate.ngd import Scored
 
-__all__ = ["CELLS", "FEW", "Similar", "Similarities", "share_note", "similarities", "similarity_to_distance"]
-
-
 CELLS = 4_000_000
 """Numbers of a matrix that are in memory together."""
 

@@ -20,8 +20,6 @@ from decloak.data.formats.delimited import read_number
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, location, open_file
 from decloak.errors import DecloakError, quote
 
-__all__ = ["VectorBlock", "blocks", "is_vectors_file", "reading"]
-
 Read = Callable[[int], bytes]
 
 BYTES = 1 << 24

@@ -43,17 +43,6 @@ from decloak.relate.similar import CELLS, FEW, Similar, Similarities, share_note
 from decloak.relate.vectors_file import blocks, reading
 from decloak.yaml.section import ConfigErrors, File
 
-__all__ = [
-    "Embedded",
-    "Embedder",
-    "Embedding",
-    "EmbeddingSource",
-    "FileVectors",
-    "PackagedVectors",
-    "cache_folder",
-    "vectors_of",
-]
-
 
 class EmbeddingSource(SimilaritySource):
     """1 minus the cosine of word vectors; a phrase is the mean of its words."""

@@ -15,8 +15,6 @@ from decloak.data.formats.lines import FilePath, Line, location, read_lines
 from decloak.errors import DecloakError, quote
 from decloak.extras import install
 
-__all__ = ["FILES", "WordNetNouns", "check_database", "files_in", "packaged_nouns", "read_nouns"]
-
 FILES = ("index.noun", "data.noun", "noun.exc")
 """Files of a WordNet database that are read."""
 

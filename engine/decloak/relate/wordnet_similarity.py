@@ -28,8 +28,6 @@ from decloak.relate.similar import CELLS, FEW, Similar, Similarities, share_note
 from decloak.relate.wordnet_files import WordNetNouns, files_in, packaged_nouns, read_nouns
 from decloak.yaml.section import File
 
-__all__ = ["Taxonomy", "WordNet", "WordnetSource", "taxonomy", "wu_palmer"]
-
 Hypernyms = Mapping[int, Sequence[int]]
 
 RULES = (

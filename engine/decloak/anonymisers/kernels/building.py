@@ -17,8 +17,6 @@ from decloak.data.hierarchy import Hierarchy, natural
 from decloak.data.pairs import ScoredPairs
 from decloak.errors import DecloakError
 
-__all__ = ["GROUPINGS", "by_cooccurrence", "by_relatedness", "check_items", "ordered", "ordered_names"]
-
 GROUPINGS = ("names", "file", "popularity", "random")
 """Orders that need only the data."""
 MOST = 8_000

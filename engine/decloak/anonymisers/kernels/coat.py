@@ -51,9 +51,6 @@ from decloak.data.exact_ratio import ExactRatio
 from decloak.data.published import Published
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Coat", "CoatStep", "coat"]
-
-
 MOST_WORK = 1 << 37
 """Largest number of products in one step before a constraint is refused: some ten seconds."""
 

@@ -29,17 +29,6 @@ from decloak.data.rows import CodedRows, runs
 from decloak.errors import DecloakError, quote
 from decloak.lazy import sparse
 
-__all__ = [
-    "NOWHERE",
-    "Closeness",
-    "Merging",
-    "MergingApart",
-    "PartnerChoice",
-    "check_partner",
-    "check_size",
-    "compute_fits",
-]
-
 NOWHERE = -1
 """The number of no generalised item."""
 

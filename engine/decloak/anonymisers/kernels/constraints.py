@@ -17,21 +17,6 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = [
-    "PIECE",
-    "Constraints",
-    "all_items",
-    "item_names",
-    "nested_sets",
-    "privacy_constraints",
-    "random_items",
-    "rare_patterns",
-    "rare_sets",
-    "related_sets",
-    "too_many",
-    "utility_constraints",
-]
-
 Constraints = tuple[tuple[str, ...], ...]
 
 WIDEST = 60

@@ -34,8 +34,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["CountTree", "aa", "da", "extended", "raise_for_absent", "rows_with_node", "supporting"]
-
 Itemset = tuple[int, ...]
 """Nodes, in tree order."""
 

@@ -21,8 +21,6 @@ from decloak.errors import DecloakError, quote
 from decloak.extras import install
 from decloak.lazy import sparse
 
-__all__ = ["RareItemsets", "counter", "ends", "node_supports", "pairs", "rare_itemsets"]
-
 BLOCK = 1 << 20
 """Largest number of entries of a product, unless a single label has more."""
 LARGE = 1 << 20

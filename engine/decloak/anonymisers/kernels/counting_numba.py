@@ -19,8 +19,6 @@ from decloak.anonymisers.kernels.records import Records
 from decloak.arrays import Ints, Mask
 from decloak.compiled import compiled
 
-__all__ = ["rare_compiled"]
-
 BATCH = 1 << 12
 """Number of itemsets that are found before they are returned, so that dead ones are dropped early."""
 TABLE = 1 << 20

@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from decloak.anonymisers.kernels.verpart import no_empty_record
 
-__all__ = ["Cured", "cured"]
-
 MOST_STEPS = 400
 """The steps in one cluster after which only whole items leave their chunks."""
 SUPPORTS_TRIED = 3

@@ -18,11 +18,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError, quote
 
-__all__ = [
-    "CoverCure", "DisassociationResult", "check_records", "default_max_cluster", "disassociate", "make_leaves",
-    "published_cluster",
-]  # fmt: skip
-
 LARGEST = 1_000
 """Largest default size of a cluster."""
 

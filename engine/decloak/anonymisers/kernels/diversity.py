@@ -24,8 +24,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["diversity"]
-
 PIECE = 1 << 21
 """Largest number of entries of a product, unless a single set of nodes has more."""
 

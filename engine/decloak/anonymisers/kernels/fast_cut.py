@@ -28,8 +28,6 @@ from decloak.checks import check_feasible, check_km
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
-__all__ = ["cut", "cut_by_pairs", "refine"]
-
 BITS = 1 << 26
 """Bytes of bitmaps that are kept together, one bitmap for every node that a cure uses."""
 CHUNK = 1 << 12

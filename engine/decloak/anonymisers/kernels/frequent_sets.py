@@ -21,8 +21,6 @@ from decloak.arrays import Ints, Mask
 from decloak.checks import check_km, longest
 from decloak.lazy import sparse
 
-__all__ = ["Grown", "grown_sets", "publishable_sets", "select_entries", "set_keys"]
-
 PIECE = 1 << 21
 """Number of occurrences, and of entries of a product, in one step."""
 

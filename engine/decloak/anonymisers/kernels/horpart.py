@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Ints
 
-__all__ = ["divided", "horizontal", "pooled_parts"]
-
 Record = tuple[int, ...]
 
 

@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from decloak.arrays import Ints
 from decloak.compiled import compiled
 
-__all__ = ["divide"]
-
 
 @compiled
 def divide(start: Ints, codes: NDArray[np.int32], items: int, largest: int) -> tuple[Ints, Ints]:

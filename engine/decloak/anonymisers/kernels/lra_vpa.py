@@ -26,8 +26,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 from decloak.parallel import map_tasks
 
-__all__ = ["gray_order", "lra", "runs_of_classes", "vpa"]
-
 
 def vpa(
     tree: Hierarchy,

@@ -28,8 +28,6 @@ from decloak.arrays import Floats, Ints
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["Mixture", "draw_private", "draw_records", "fit_mixture"]
-
 ROUNDS = 20
 PRIOR = 0.5
 """Records that stand for all data in each part."""

@@ -25,8 +25,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["MOST_CUTS", "cuts", "oa", "optimum"]
-
 MOST_CUTS = 2_000_000
 """Largest number of cuts of a tree: the search may have to visit all of them."""
 

@@ -23,8 +23,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import CodedRows
 from decloak.lazy import sparse
 
-__all__ = ["Local", "Raised", "Walked", "cure", "generalised", "maximal", "ncp", "prices", "ranks"]
-
 
 class Walked(NamedTuple):
     """A cut as ascending nodes, the size of the largest count tree that was walked for it, None if none was, and that

@@ -15,10 +15,6 @@ from decloak.data.hierarchy import Hierarchy
 from decloak.data.rows import narrow
 from decloak.lazy import sparse
 
-__all__ = [
-    "Records", "coded_records", "entries_of", "holding", "matrix_of", "merged", "recoded", "renamed", "starts",
-]  # fmt: skip
-
 BLOCK, ENTRIES = 1 << 18, 1 << 20
 """Number of records that are compared together, and of labels that are replaced: they bound the memory."""
 

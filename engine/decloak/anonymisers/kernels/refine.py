@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from decloak.anonymisers.kernels.verpart import anonymous_chunk, by_support, greedy, no_empty_record
 
-__all__ = ["Leaf", "Shared", "refined"]
-
 Record = tuple[int, ...]
 
 

@@ -19,8 +19,6 @@ from decloak.checks import check_km, longest
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["suppress_cells", "suppress_items"]
-
 MOST = 1 << 27
 """Largest number of itemsets that records of the data may hold together."""
 PIECE = 1 << 21

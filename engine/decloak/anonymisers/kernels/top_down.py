@@ -22,8 +22,6 @@ from decloak.checks import check_feasible, check_whole
 from decloak.data.hierarchy import Hierarchy
 from decloak.lazy import sparse
 
-__all__ = ["partition"]
-
 BITS = 62
 """Number of children of a node that fit in one number."""
 

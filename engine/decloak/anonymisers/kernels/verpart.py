@@ -7,8 +7,6 @@ is on the rows that the bits of its items share, and its support is the number o
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["Grower", "Vertical", "anonymous_chunk", "by_support", "greedy", "held_rows", "no_empty_record", "vertical"]
-
 Grower = Callable[[], Callable[[int], bool]]
 """A function that opens a chunk. Its result takes one item after the other, or refuses it and stays as it was."""
 
