@@ -1,6 +1,7 @@
 """Support counting and the k^m guarantee, against plain enumeration and the worked examples of the papers."""
 
 from collections import Counter
+from contextlib import contextmanager
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from decloak.counting import itemsets
 from decloak.counting.itemsets import coded_items, count_supports, item_sets, itemset_supports, sizes
 from decloak.counting.violations import (
     MarkedBlock,
@@ -33,6 +35,14 @@ def matrix(records, items=7):
     for row, record in enumerate(records):
         dense[row, sorted(record)] = 1
     return sparse.csr_array(dense)
+
+
+@contextmanager
+def pieces_of(size):
+    """Count in steps of so many positions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(itemsets, "PIECE", size)
+        yield
 
 
 def listed(blocks):
@@ -71,16 +81,10 @@ def test_supports_equal_plain_enumeration(records, size, low, high, leading, pie
         and (high is None or support <= high)
         and (leading is None or any(item < leading for item in itemset))
     )
-    found = itemset_supports(
-        matrix(records),
-        size,
-        weights=None if weights is None else np.array(weights, np.int64),
-        leading=leading,
-        low=low,
-        high=high,
-        piece=piece,
-    )
-    assert listed(found) == expected
+    given = None if weights is None else np.array(weights, np.int64)
+    with pieces_of(piece):
+        found = itemset_supports(matrix(records), size, weights=given, leading=leading, low=low, high=high)
+        assert listed(found) == expected
 
 
 @settings(max_examples=150)
@@ -109,7 +113,8 @@ def test_itemsets_are_counted_by_support_without_listing_them(records, size, k, 
         for part in (size - 1, size)
     )
     given = None if weights is None else np.array(weights, np.int64)
-    assert count_supports(matrix(records), size, k, weights=given, piece=piece).tolist() == [below, expected]
+    with pieces_of(piece):
+        assert count_supports(matrix(records), size, k, weights=given).tolist() == [below, expected]
     smaller, rare = count_rare(matrix(records), size, k, weights=given)
     assert rare.tolist() == expected[: len(rare)]
     assert smaller is None or smaller.tolist() == below[: len(smaller)]
@@ -126,7 +131,8 @@ def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
 
 @given(RECORDS, st.integers(1, 4), st.integers(7, 20))
 def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
-    assert all(0 < len(block.supports) <= piece for block in itemset_supports(matrix(records), size, piece=piece))
+    with pieces_of(piece):
+        assert all(0 < len(block.supports) <= piece for block in itemset_supports(matrix(records), size))
 
 
 def test_a_sum_of_weights_may_fill_sixty_two_bits():

@@ -160,7 +160,9 @@ def test_frequent_itemsets_are_all_and_each_once_whatever_the_pieces(rows, low, 
     start = np.cumsum([0, *map(len, rows)])
     columns = np.array([item for row in rows for item in sorted(row)], np.int64)
     records = sparse.csr_array((np.ones(len(columns), np.int8), columns, start), (len(rows), 7))
-    found = [tuple(itemset) for block in frequent(records, low, piece=piece) for itemset in block.tolist()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("decloak.counting.frequent.PIECE", piece)
+        found = [tuple(itemset) for block in frequent(records, low) for itemset in block.tolist()]
     counts = Counter(tuple(one) for row in rows for one in _subsets(sorted(row)))
     assert sorted(found) == sorted(one for one, count in counts.items() if count >= low)
 

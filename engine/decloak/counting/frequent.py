@@ -32,10 +32,8 @@ class _Block(NamedTuple):
     holding: Matrix
 
 
-def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]:
+def frequent(records: Matrix, low: int) -> Iterator[Ints]:
     """Yield all itemsets in at least `low` of the `records`, in blocks of one size, a row of columns each.
-
-    `piece` bounds the memory.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1], [0, 0, 1]])
     >>> [block.tolist() for block in frequent(records, 2)]
@@ -51,7 +49,7 @@ def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]
     waiting = [_Block(np.arange(len(items))[:, None], columns)]
     yield items[:, None]
     while waiting:
-        for grown in _parts(waiting.pop(), np.diff(matrix.indptr), piece):
+        for grown in _parts(waiting.pop(), np.diff(matrix.indptr)):
             among = (weights[grown.holding.indices], grown.holding.indices, grown.holding.indptr)
             counted = sparse.csr_array(among, grown.holding.shape) @ matrix
             row = np.repeat(np.arange(counted.shape[0]), np.diff(counted.indptr))
@@ -61,7 +59,7 @@ def frequent(records: Matrix, low: int, *, piece: int = PIECE) -> Iterator[Ints]
             if len(row):
                 itemsets = np.column_stack((grown.itemsets[row], column))
                 yield items[itemsets]
-                waiting += _grow(itemsets, grown.holding, row, columns, column, piece)
+                waiting += _grow(itemsets, grown.holding, row, columns, column)
 
 
 def _distinct_records(records: Matrix) -> tuple[Matrix, Ints]:
@@ -79,15 +77,15 @@ def _distinct_records(records: Matrix) -> tuple[Matrix, Ints]:
     return sparse.csr_array((np.ones(once.nnz, np.int8), once.indices, once.indptr), once.shape), weights
 
 
-def _parts(block: _Block, lengths: Ints, piece: int) -> Iterator[_Block]:
-    """Yield runs of itemsets whose records have `piece` items together, or single itemsets with more."""
-    for run in cost_runs(block.holding.astype(np.int64) @ lengths, piece):
+def _parts(block: _Block, lengths: Ints) -> Iterator[_Block]:
+    """Yield runs of itemsets whose records have PIECE items together, or single itemsets with more."""
+    for run in cost_runs(block.holding.astype(np.int64) @ lengths, PIECE):
         yield _Block(block.itemsets[run], block.holding[run])
 
 
-def _grow(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints, piece: int) -> Iterator[_Block]:
+def _grow(itemsets: Ints, holding: Matrix, row: Ints, columns: Matrix, column: Ints) -> Iterator[_Block]:
     """Yield extended itemsets with their rows of G, from the rows of the old itemset and of the new item."""
-    for run in cost_runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], piece):
+    for run in cost_runs(np.diff(holding.indptr)[row] + np.diff(columns.indptr)[column], PIECE):
         yield _Block(itemsets[run], sparse.csr_array(holding[row[run]].multiply(columns[column[run]])))
 
 

@@ -60,7 +60,6 @@ class _Search(NamedTuple):
     leading: int
     low: int
     high: int | None
-    piece: int
 
 
 class _Occurrences(NamedTuple):
@@ -140,13 +139,11 @@ def itemset_supports(
     leading: int | None = None,
     low: int = 1,
     high: int | None = None,
-    piece: int = PIECE,
 ) -> Iterator[ItemsetBlock]:
     """Yield every itemset of `size` items in `records` with support `low` to `high`, in lexicographic order.
 
     The support is the number of records with the itemset, or the sum of their `weights`, positive integers. With
-    `leading` only itemsets with an item coded below it are counted. No block is empty; `piece` bounds its length and
-    the memory.
+    `leading` only itemsets with an item coded below it are counted. No block is empty.
 
     >>> records = sparse.csr_array([[1, 1, 0], [1, 1, 1]])
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in itemset_supports(records, 2)]
@@ -154,7 +151,7 @@ def itemset_supports(
     """
     if size < 1:
         raise ValueError(f"itemsets of {size} items")
-    search = _search(records, weights, leading, low, high, piece)
+    search = _search(records, weights, leading, low, high)
     del records  # the caller may need them no more, and the search is as large
     if size == 1:
         yield from _item_blocks(search)
@@ -172,18 +169,16 @@ def count_supports(
     *,
     weights: Ints | None = None,
     leading: int | None = None,
-    piece: int = PIECE,
 ) -> Ints:
     """Return the number of itemsets in `records` with each support from 0 to `k` - 1: of `size` items, and before these
     a row of `size` - 1 items.
 
-    `weights`, `leading` and `piece` are those of `itemset_supports`. Itemsets are not listed, which
-    saves most of the time.
+    `weights` and `leading` are those of `itemset_supports`. Itemsets are not listed, which saves most of the time.
 
     >>> count_supports(sparse.csr_array([[1, 1, 0], [1, 1, 1]]), 2, 3).tolist()
     [[0, 1, 2], [0, 2, 1]]
     """
-    search = _search(records, weights, leading, 1, None, piece)
+    search = _search(records, weights, leading, 1, None)
     del records
     counts = np.zeros((2, k + 1), np.int64)
     for block in _item_blocks(search) if size == 1 else ():
@@ -201,7 +196,7 @@ def count_supports(
 
 
 def _search(
-    records: sparse.csr_array, weights: Ints | None, leading: int | None, low: int, high: int | None, piece: int
+    records: sparse.csr_array, weights: Ints | None, leading: int | None, low: int, high: int | None
 ) -> _Search:
     weights = np.ones(records.shape[0], np.int32) if weights is None else weights
     weights = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64, copy=False)  # no support is larger
@@ -213,7 +208,7 @@ def _search(
     rows[0], rows[1::2], rows[2::2] = 0, np.arange(1, entries + 1), end
     suffixes = sparse.csr_array((matrix.data, matrix.indices, rows), (2 * entries, matrix.shape[1]))
     leading = matrix.shape[1] if leading is None else leading
-    return _Search(matrix.indices, end, np.repeat(weights, lengths), suffixes, leading, low, high, piece)
+    return _Search(matrix.indices, end, np.repeat(weights, lengths), suffixes, leading, low, high)
 
 
 def _parts_of_size(search: _Search, size: int) -> Iterator[_Occurrences]:
@@ -230,8 +225,8 @@ def _item_blocks(search: _Search) -> Iterator[ItemsetBlock]:
     np.add.at(supports, search.item, search.weight)
     within = (supports >= search.low) & (supports <= (supports if search.high is None else search.high))
     items = np.flatnonzero(within[: search.leading])
-    for first in range(0, len(items), search.piece):
-        part = items[first : first + search.piece]
+    for first in range(0, len(items), PIECE):
+        part = items[first : first + PIECE]
         yield ItemsetBlock(part[:, None], supports[part])
 
 
@@ -242,14 +237,14 @@ def _grown(search: _Search, occurrences: _Occurrences, size: int) -> Iterator[_O
     tails = search.end[occurrences.last] - occurrences.last - 1
     costs = np.add.reduceat(tails, occurrences.start[:-1], dtype=np.int64)
     if occurrences.itemsets.shape[1] == size - 1:
-        yield from _parts(occurrences, np.minimum(costs, search.suffixes.shape[1]), search.piece)
+        yield from _parts(occurrences, np.minimum(costs, search.suffixes.shape[1]))
         return
-    for part in _parts(occurrences, costs, search.piece):
+    for part in _parts(occurrences, costs):
         yield from _grown(search, _extended(search, part), size)
 
 
-def _parts(occurrences: _Occurrences, costs: Ints, most: int) -> Iterator[_Occurrences]:
-    for run in cost_runs(costs, most):
+def _parts(occurrences: _Occurrences, costs: Ints) -> Iterator[_Occurrences]:
+    for run in cost_runs(costs, PIECE):
         first, stop = occurrences.start[[run.start, run.stop]]
         start = occurrences.start[run.start : run.stop + 1] - first
         yield _Occurrences(occurrences.itemsets[run], start, occurrences.last[first:stop])
