@@ -109,7 +109,7 @@ class Tree(ConfigSection):
         return ordered(data, str(self.by), self.fanout, seed), ()
 
     def read(self, folder: Folder) -> Hierarchy:
-        """Return the hierarchy of the file, with the path in the scenario as its name."""
+        """Return the hierarchy of the file in `folder`, with the path in the scenario as its name."""
         assert self.file is not None
         return replace(Hierarchy.read(folder / self.file, str(self.format)), origin=self.file)
 

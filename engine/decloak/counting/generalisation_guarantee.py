@@ -72,7 +72,7 @@ def check_diverse(
 
 
 def check_complete(original: Dataset, release: Generalised) -> Iterator[str]:
-    """Yield records that lack one of their items, or publish another one."""
+    """Yield records of `original` that lack one of their items in `release`, or publish another one."""
     if release.ids != original.labels:
         yield "the release has other records than the original data"
         return
@@ -177,7 +177,7 @@ def too_certain(
 def confident_rules(
     transactions: Transactions, sensitive: frozenset[str], size: int, *, sensitive_known: bool = False
 ) -> Iterator[tuple[tuple[str, ...], str, int, int]]:
-    """Yield the rules from 1..`size` labels to a `sensitive` item that some record supports.
+    """Yield the rules from 1..`size` labels to a `sensitive` item that one of `transactions` supports.
 
     `sensitive_known` lets the labels be other sensitive items as well. A rule is its labels, the item, how many
     records have both, and how many have the labels.

@@ -338,7 +338,7 @@ class CellSupports(Guarantee[ItemsetTable]):
 
 
 def shown_items(release: Generalised) -> frozenset[str]:
-    """Return the published items, plain or as a member."""
+    """Return the items that `release` publishes, plain or as a member."""
     labels = {label for row in release.transactions for label in row}
     return frozenset(item for label in labels for item in release.members[label])
 

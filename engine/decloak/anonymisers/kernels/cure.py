@@ -109,7 +109,7 @@ class _Cluster:
         return self.shown[item].bit_count()
 
     def ordered(self, items: Sequence[int]) -> list[int]:
-        """Sort items by support, the largest first, then by name."""
+        """Sort `items` by support, the largest first, then by name."""
         return sorted(items, key=lambda item: (-self.s(item), item))
 
     def tidy(self) -> None:
@@ -130,7 +130,7 @@ class _Cluster:
         return None
 
     def levels(self, chunk: Sequence[int]) -> list[_Level]:
-        """Return the levels of a chunk by ascending support."""
+        """Return the levels of `chunk` by ascending support."""
         levels: dict[int, _Level] = {}
         rows = -1
         for number, item in enumerate(self.ordered(chunk), 1):

@@ -131,7 +131,7 @@ class _Table:
         self._supports: list[Ints] = [np.array([records])]
 
     def chosen(self, grown: Grown) -> Mask:
-        """Return a mask of the itemsets to publish among those of the next size, whose proper subsets are published."""
+        """Return a mask of the itemsets to publish in `grown`, those of the next size with published subsets alone."""
         size = grown.itemsets.shape[1]
         supports = {tuple(range(size)): grown.supports}
         for places in chain.from_iterable(combinations(range(size), less) for less in range(size)):
