@@ -5,12 +5,14 @@ import random
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import decloak
+from decloak.anonymisers.kernels import disassociation as kernel
 from decloak.anonymisers.kernels.disassociation import default_max_cluster, disassociate
 from decloak.anonymisers.kernels.horpart import horizontal
 from decloak.anonymisers.kernels.refine import Leaf, refined
@@ -231,6 +233,16 @@ def test_no_order_of_the_records_shows(records, parameters, shuffler):
     assert again == release
     for ids, others in zip(truth, other_truth, strict=True):
         assert Counter(frozenset(records[one]) for one in ids) == Counter(frozenset(shuffled[one]) for one in others)
+
+
+@settings(max_examples=40)
+@given(RECORDS, PARAMETERS)
+def test_many_records_are_divided_as_few_are(records, parameters):
+    k, m, above, refine, strict = parameters
+    options = {"k": k, "m": m, "max_cluster": k + above, "refine": refine, "strict": strict}
+    made = disassociate(records, **options)
+    with patch.object(kernel, "LARGE", 0):
+        assert disassociate(records, **options) == made
 
 
 @settings(max_examples=40)

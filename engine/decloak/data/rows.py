@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK",
     "CodedRows",
+    "Codes",
     "Coding",
     "RowLabels",
     "by_appearance",

@@ -7,19 +7,27 @@ by number in code point order, so that ascending codes are ascending names and a
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from decloak.anonymisers.kernels.cure import cured
-from decloak.anonymisers.kernels.horpart import horizontal, pooled_parts
+from decloak.anonymisers.kernels.horpart import divided, horizontal, pooled_parts
 from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
+from decloak.arrays import Ints
 from decloak.checks import check_whole
+from decloak.counting.itemsets import distinct
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.rows import CodedRows, Codes
 from decloak.errors import DecloakError, quote
 
 LARGEST = 1_000
 """Largest default size of a cluster."""
+LARGE = 1 << 21
+"""Occurrences of items from which importing compiled loops is worthwhile."""
 
 Record = tuple[int, ...]
 CoverCure = Literal["cure", "suppress"]
@@ -68,8 +76,15 @@ def disassociate(
     _check_parameters(k, m, max_cluster)
     _check_cover(cover, refine)
     check_records(data, k)
-    names, records = _coded(data.transactions)
-    clusters = pooled_parts(horizontal(records, max_cluster, strict), k)
+    names, start, codes = _coded(data.rows.with_used_names)
+    held = codes.tolist()
+    records = [tuple(held[begin:end]) for begin, end in pairwise(start.tolist())]
+    if len(codes) < LARGE or strict:
+        parts: Iterable[list[int]] = horizontal(records, max_cluster, strict)
+    else:
+        order, ends = divided(start, codes, len(names), max_cluster)
+        parts = (part.tolist() for part in np.split(order, ends[:-1]))
+    clusters = pooled_parts(parts, k)
     leaves, cut, moved = make_leaves(records, clusters, k, m, cover, names)
     joints = refined(leaves, k, m) if refine else []
     truth = tuple(_anchor_order(leaf, ids) for leaf, ids in zip(leaves, clusters, strict=True))
@@ -119,12 +134,13 @@ def _check_cover(cover: object, refine: bool) -> None:
         raise DecloakError("refine: true cannot be combined with cover", hint=hint)
 
 
-def _coded(transactions: Sequence[Sequence[str]]) -> tuple[list[str], list[Record]]:
-    """Return the names of the items in order, and every record as ascending codes."""
-    sets = [set(items) for items in transactions]
-    names = sorted(set().union(*sets))
+def _coded(rows: CodedRows[str]) -> tuple[list[str], Ints, Codes]:
+    """Return the names of the items in order, and every record as ascending codes: where it begins, and all codes."""
+    names = sorted(rows.names)
     code = {name: number for number, name in enumerate(names)}
-    return names, [tuple(sorted([code[item] for item in items])) for items in sets]
+    number = np.array([code[name] for name in rows.names], np.int64)
+    row, codes = np.divmod(distinct(rows.row_of_code * len(names) + number[rows.codes]), len(names))
+    return names, np.append(0, np.cumsum(np.bincount(row, minlength=len(rows)))), codes.astype(np.int32)
 
 
 def _leaf(records: Sequence[Record], k: int, m: int) -> Leaf:

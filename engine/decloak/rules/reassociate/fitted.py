@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
+from decloak.counting.itemsets import distinct
 from decloak.data.assignment import RowLists
 from decloak.data.disassociated import Chunk, Disassociated
 from decloak.data.knowledge_levels import Control
@@ -139,7 +140,7 @@ def fitted_scores(
     # Scores are measured from that of unrelated items, so that a missing pair counts as unrelated.
     weighed = [(one.keys, one.values - one.neutral) for one in measures]
     weighed.append((pairs.keys, _lift(pairs.together, pairs.expected)))
-    keys = np.unique(np.concatenate([own for own, _ in weighed]))
+    keys = distinct(np.concatenate([own for own, _ in weighed]))
     values = np.zeros(len(keys))
     for weight, (own, theta) in zip(
         _weights(chunks, pairs, measures, negative_control).tolist()[:-1], weighed, strict=True
