@@ -97,7 +97,10 @@ def test_one_guess_is_made_at_each_part_with_the_largest_probability(made):
 def test_rows_may_hold_their_anchor_and_what_their_cluster_publishes_elsewhere(made):
     release, records, truth, assignments = made
     rows = TrueRows(release, records, truth)
-    assert as_sets(rows, possible_items(rows)) == naive.possible_items(release)
+    assert as_sets(rows, np.concatenate(list(possible_items(rows)))) == naive.possible_items(release)
+    with patch.object(chunk_guesses, "AT_ONCE", 3):
+        blocks = list(possible_items(rows))
+    assert np.concatenate(blocks).tolist() == np.concatenate(list(possible_items(rows))).tolist()
     anchors = [set(anchor) for cluster in release.clusters for anchor in cluster.anchors]
     assert as_sets(rows, rows.anchor_items) == anchors
     at_random = random_assignment(rows, rows.assigned_units(assignments), np.random.default_rng(1))

@@ -5,6 +5,7 @@ items of its anchor and all items that its cluster publishes elsewhere. After an
 anchor and the assigned ones.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -12,7 +13,7 @@ from hashlib import sha256
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.itemsets import among
+from decloak.counting.itemsets import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.family import Attacked
@@ -39,9 +40,6 @@ from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
 
 __all__ = ["ChunkPeople", "exposure_of_chunks", "implied_outside_chunks"]
-
-AT_ONCE = 1 << 20
-"""Items of rows that are looked up at a time: bounds the memory."""
 
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
@@ -99,7 +97,7 @@ class ChunkPeople:
         after = baseline = None
         inferred = Change(None, self.guessed())
         if given is not None:
-            after = self._count_singled_out(np.concatenate((self.rows.anchor_items, given.added)))
+            after = self._count_singled_out([self._with_anchors(given.added)])
             baseline, at_random = self._baseline(given)
             # Guesses at a row go by what the rows of the same anchor are given: other rows need not be looked at.
             some = self._alike[given.row] & (True if p is None else np.isfinite(p))
@@ -158,23 +156,25 @@ class ChunkPeople:
         items = max(1, int(self._place.max()) + 1)
         return Targets(self._target_rows, items, person * items + self._place[item])
 
-    def _candidate_index(self, entries: Ints) -> CandidateIndex:
-        # In large clusters a record may have most items, so that few arrays of this length are there at a time.
-        found, end = np.empty(len(entries), np.int64), 0
-        for first in range(0, len(entries), AT_ONCE):
-            row, item = np.divmod(entries[first : first + AT_ONCE], self.rows.items)
+    def _candidate_index(self, blocks: Iterable[Ints]) -> CandidateIndex:
+        """Return the index of the items of rows in `blocks`, which ascend from block to block."""
+        # In large clusters a record may have most items, so that only codes of four bytes are there of all.
+        lengths, found = np.zeros(self.rows.rows, np.int64), [np.zeros(0, np.int32)]
+        for entries in blocks:
+            row, item = np.divmod(entries, self.rows.items)
             place = self._place[item]
-            part = (row * self.targets.items + place)[place >= 0]
-            found[end : end + len(part)] = part
-            end += len(part)
-        return CandidateIndex.of(self.rows.rows, self.targets.items, found[:end])
+            lengths += np.bincount(row[place >= 0], minlength=len(lengths))
+            found.append(place[place >= 0].astype(np.int32))
+        items = self.targets.items
+        start, elements = np.append(0, np.cumsum(lengths)), np.concatenate(found)
+        return CandidateIndex(start, elements, items, np.arange(items + 1), np.arange(items))
 
     @cached_property
     def raw(self) -> tuple[list[float], int]:
         """Return how many people the original data single out, and for how many two items imply a third."""
         if self.whole is not None:
             return self.whole.raw
-        held = self._candidate_index(self.rows.held)
+        held = self._candidate_index([self.rows.held])
         row, item = np.divmod(self.rows.held, self.rows.items)
         start = np.searchsorted(row, np.arange(self.rows.rows + 1))
         search = SinglingOutSearch(held, self.targets)
@@ -186,8 +186,12 @@ class ChunkPeople:
         """Return how many people the release singles out with up to 1, 2 and 3 items."""
         return self._count_singled_out(possible_items(self.rows))
 
-    def _count_singled_out(self, entries: Ints) -> list[float]:
-        return SinglingOutSearch(self._candidate_index(entries), self.targets).expected_singled_out(self.rows.of_row)
+    def _with_anchors(self, added: Ints) -> Ints:
+        """Return the items of the anchors of rows, and those `added` to rows, ascending."""
+        return distinct(np.concatenate((self.rows.anchor_items, added)))
+
+    def _count_singled_out(self, blocks: Iterable[Ints]) -> list[float]:
+        return SinglingOutSearch(self._candidate_index(blocks), self.targets).expected_singled_out(self.rows.of_row)
 
     def _baseline(self, given: AssignedUnits) -> tuple[list[float], float]:
         """Measure random assignments: once for all attacks with equal assignments to equally many rows."""
@@ -195,7 +199,7 @@ class ChunkPeople:
         if key not in self._baselines:
             rng = np.random.default_rng([self.rows.rows, len(given.row), len(given.cluster)])
             draws = [random_assignment(self.rows, given, rng) for _ in range(draws_for(len(self.targets)))]
-            singled = [self._count_singled_out(np.concatenate((self.rows.anchor_items, draw))) for draw in draws]
+            singled = [self._count_singled_out([self._with_anchors(draw)]) for draw in draws]
             nearby = [draw[self._alike[draw // self.rows.items]] for draw in draws]
             right = [self.guessed(Candidates(draw, np.ones(len(draw)))) for draw in nearby]
             self._baselines[key] = np.mean(singled, axis=0).tolist(), float(np.mean(right))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.counting.itemsets import places_in
+from decloak.counting.itemsets import distinct, places_in
 from decloak.data.disassociated import Cluster, Disassociated
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, crossed
 from decloak.rules.reassociate.shared import shared_places
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 AT_ONCE = 1 << 18
-"""Rows of assignments that are shuffled at a time, about: bounds the memory."""
+"""Rows of assignments that are shuffled at a time, and items of rows, about: bounds the memory."""
 
 
 class Candidates(NamedTuple):
@@ -167,9 +167,10 @@ def _best(rows: TrueRows, group: Ints, candidates: Candidates) -> _Best:
     return _Best(keys[top], share, part)
 
 
-def possible_items(rows: TrueRows) -> Ints:
-    """Return the items that each of `rows` may have as published: its anchor, and everything else its cluster
-    publishes.
+def possible_items(rows: TrueRows) -> Iterator[Ints]:
+    """Yield the items that each of `rows` may have as published, ascending, in blocks of rows.
+
+    These are the items of its anchor, and everything else that its cluster publishes.
     """
     code = {name: number for number, name in enumerate(rows.names)}
     further: list[set[str]] = [
@@ -182,8 +183,11 @@ def possible_items(rows: TrueRows) -> Ints:
     item = np.array([code[item] for items in further for item in sorted(items)], np.int64)
     end = np.cumsum(list(map(len, further)), dtype=np.int64)
     begin = np.append(0, end)[:-1]
-    elsewhere = crossed(np.arange(rows.rows), begin[rows.cluster], end[rows.cluster], item, rows.items)
-    return np.concatenate((rows.anchor_items, elsewhere))
+    many = np.cumsum((end - begin)[rows.cluster])
+    for part in np.split(np.arange(rows.rows), np.flatnonzero(np.diff(many // AT_ONCE)) + 1):
+        elsewhere = crossed(part, begin[rows.cluster[part]], end[rows.cluster[part]], item, rows.items)
+        low, high = np.searchsorted(rows.anchor_items, (part[0] * rows.items, (part[-1] + 1) * rows.items))
+        yield distinct(np.concatenate((rows.anchor_items[low:high], elsewhere)))
 
 
 Pair = tuple[str, str]
