@@ -18,7 +18,6 @@ from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.arrays import Ints
 from decloak.checks import check_whole
-from decloak.counting.itemsets import distinct
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.data.rows import CodedRows, Codes
@@ -139,7 +138,8 @@ def _coded(rows: CodedRows[str]) -> tuple[list[str], Ints, Codes]:
     names = sorted(rows.names)
     code = {name: number for number, name in enumerate(names)}
     number = np.array([code[name] for name in rows.names], np.int64)
-    row, codes = np.divmod(distinct(rows.row_of_code * len(names) + number[rows.codes]), len(names))
+    held = np.sort(rows.row_of_code * len(names) + number[rows.codes])
+    row, codes = np.divmod(held[np.diff(held, prepend=-1) > 0], len(names))
     return names, np.append(0, np.cumsum(np.bincount(row, minlength=len(rows)))), codes.astype(np.int32)
 
 
