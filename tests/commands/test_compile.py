@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import decloak
+from conftest import ROOT
 from decloak import compiled
 from decloak.anonymisers.kernels import counting
 from decloak.compiled import compile_seconds
@@ -130,3 +132,22 @@ def test_installed_machine_code_is_used_where_it_fits_and_never_written(tmp_path
         path.write_bytes(b"damaged")
     assert added(installed) == "3 True"
     assert {path.read_bytes() for path in files} == {b"damaged"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_wheel_has_machine_code_and_a_platform_only_where_it_is_installed(tmp_path, monkeypatch, compiles):
+    pytest.importorskip("hatchling")
+    pytest.importorskip("numba", reason="numba is not installed")
+    monkeypatch.delenv("PIP_BUILD_TRACKER", raising=False)
+    monkeypatch.delenv("DECLOAK_COMPILE", raising=False)
+    if compiles:
+        monkeypatch.setenv("PIP_BUILD_TRACKER", str(tmp_path))  # as pip does
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl") is not compiles
+    with zipfile.ZipFile(wheel) as file:
+        indexes = [name for name in file.namelist() if name.startswith("decloak/_compiled/") and name.endswith(".nbi")]
+    assert bool(indexes) is compiles
+    assert not compiles or len(indexes) == len(loaded())
