@@ -232,7 +232,7 @@ KINDS = {
         },
         {
             "releases/registry.py": {
-                "\n__all__": "from decloak.releases.tallied import TalliedForm\n",
+                "\n_ALL: tuple": "from decloak.releases.tallied import TalliedForm\n",
                 "DistancesForm(), Gen": "TalliedForm(), ",
             },
             "data/forms.py": {"    DISTANCES =": '    TALLIED = "tallied"\n'},

@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.content import Chunk, Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.forms import Release
 from decloak.data.generalised import Generalised
 from decloak.data.hierarchy import Hierarchy

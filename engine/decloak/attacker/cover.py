@@ -30,7 +30,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, as_disassociated
+from decloak.data.content import Chunk, Cluster
+from decloak.data.disassociated import Disassociated, as_disassociated
 from decloak.errors import DecloakError, quote, suggest
 
 

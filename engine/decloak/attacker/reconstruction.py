@@ -22,7 +22,7 @@ from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
-from decloak.data.disassociated import Cluster
+from decloak.data.content import Cluster
 
 MOST_TABLES = 20_000
 """Tables to walk over at most, about a second of work."""

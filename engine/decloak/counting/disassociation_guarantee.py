@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from decloak.checks import check_km
 from decloak.counting.violations import RareSets
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.content import Chunk, Cluster, JointCluster
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError, quote
 
 TERMS = "T"

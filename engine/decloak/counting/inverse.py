@@ -11,7 +11,8 @@ from itertools import chain, combinations, product
 from math import comb
 
 from decloak.counting.disassociation_guarantee import ReleaseFault
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
 
 FEW_PLACEMENTS = 1_000
 """Largest number of placements of a cluster that every check enumerates."""

@@ -10,8 +10,6 @@ from decloak.arrays import Ints
 from decloak.data.pairs import Pair
 from decloak.data.rows import Coding, runs
 
-__all__ = ["Assignment", "AssignmentList", "ChunkNumber", "Kind", "PairScores", "RowLists", "ScoreDirection", "Unit"]
-
 ChunkNumber = int | str
 """The number of a record chunk from 0, "T" for the term chunk, "S0.1" for shared chunk 1 of joint cluster 0."""
 ScoreDirection = Literal["larger", "smaller"]

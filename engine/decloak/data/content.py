@@ -16,15 +16,6 @@ import numpy as np
 from decloak.arrays import Ints
 from decloak.data.rows import CodedRows, Coding, runs
 
-__all__ = [
-    "Chunk",
-    "Cluster",
-    "Element",
-    "Elements",
-    "JointCluster",
-    "LabelContent",
-]
-
 Element = str | tuple[str, ...]
 """One element of a published transaction: a plain item, or a generalised item (the tuple of its members)."""
 

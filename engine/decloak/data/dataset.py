@@ -14,8 +14,6 @@ from decloak.data.representation import LongRows, Represented, Summary, counted,
 from decloak.data.rows import CodedRows, RowLabels, compact_labels
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Dataset", "rows_of"]
-
 
 @dataclass(frozen=True, repr=False)
 class Dataset(Represented):

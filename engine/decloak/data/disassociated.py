@@ -32,8 +32,6 @@ from decloak.data.rows import Coding
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["DISASSOCIATION", "Chunk", "Cluster", "Disassociated", "JointCluster", "as_disassociated", "text_table"]
-
 DISASSOCIATION = "disassociation"
 LONGEST_NAME = 200
 """Largest number of characters of a name that are printed."""

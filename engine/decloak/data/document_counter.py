@@ -6,8 +6,6 @@ f(x) is the number of documents that contain x, f(x,y) the number that contain b
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-__all__ = ["DocumentCounter", "Query", "QueryPair", "unordered_pair"]
-
 
 class Query(NamedTuple):
     """A term to look for: the exact phrase, or all of its words anywhere in a document."""

@@ -6,8 +6,6 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, Self
 
-__all__ = ["ExactRatio"]
-
 
 def _exactly(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a comparison of a ratio with any number: exact with rationals, as floats otherwise."""

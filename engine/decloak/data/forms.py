@@ -10,8 +10,6 @@ from typing import Protocol, runtime_checkable
 from decloak.data.content import Element
 from decloak.data.formats.lines import FilePath
 
-__all__ = ["FormName", "Release", "with_bounds"]
-
 
 class FormName(StrEnum):
     """The name of a published form."""

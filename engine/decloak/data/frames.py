@@ -15,11 +15,6 @@ from typing import Any, Literal, NamedTuple
 from decloak.errors import DecloakError, quote, quote_some, suggest
 from decloak.extras import install
 
-__all__ = [
-    "SHAPES", "Columns", "FrameLibrary", "cell_name", "check_columns", "frame_columns", "is_frame", "make_frame",
-    "rows_in_format", "rows_of_columns",
-]  # fmt: skip
-
 FrameLibrary = Literal["pandas", "polars"]
 SHAPES = {"long": {"transaction", "item"}, "onehot": {"ids"}, "basket": {"ids", "item", "within"}}
 """The formats in which a frame can be read, and the options of each."""

@@ -16,8 +16,6 @@ from decloak.data.published import Published
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels
 
-__all__ = ["Generalised", "read_generalised"]
-
 
 @dataclass(frozen=True, repr=False)
 class Generalised(Represented, LabelContent):

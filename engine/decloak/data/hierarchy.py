@@ -26,8 +26,6 @@ from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, Faults, quote, suggest
 from decloak.lazy import sparse
 
-__all__ = ["Hierarchy", "natural"]
-
 
 def check_tree(parents: Mapping[str, str], place: str | None = None) -> None:
     """Raise `Faults` unless `parents` describe a tree with one root. `place` is the file, for the error."""

@@ -26,8 +26,6 @@ from decloak.data.representation import Represented, Summary, counted, joined
 from decloak.data.rows import RowLabels
 from decloak.errors import DecloakError, at_location
 
-__all__ = ["ITEMSETS", "LARGEST", "ItemsetTable"]
-
 ITEMSETS = "itemsets"
 LARGEST = 3
 """Largest number of items of an itemset."""

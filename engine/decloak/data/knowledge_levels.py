@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal, get_args
 
-__all__ = ["CONTROLS", "MUST_FAIL", "Control", "KnowledgeLevel", "level_name"]
-
 
 class KnowledgeLevel(StrEnum):
     """A level of knowledge. An attacker may have several."""

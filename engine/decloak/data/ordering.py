@@ -20,20 +20,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = [
-    "ORDERS",
-    "RECORDED",
-    "Order",
-    "RowIndices",
-    "SortedRelease",
-    "canonical_digest",
-    "check_order",
-    "shuffle_equal_rows",
-    "sort_records",
-    "sort_rows",
-    "sorted_warning",
-]
-
 Order = Literal["sorted", "recorded"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 RECORDED = (

@@ -15,8 +15,6 @@ from decloak.arrays import Floats, Ints
 from decloak.data.rows import Coding, by_appearance
 from decloak.lazy import once
 
-__all__ = ["AttackTable", "Context", "DistanceTable", "Pair", "Pairs", "ScoredPairs", "first_occurrences"]
-
 Pair = tuple[str, str]
 """Two items, of which the first is the context."""
 Context = tuple[str, ...]

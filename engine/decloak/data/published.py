@@ -26,8 +26,6 @@ from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.digest import Config
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Published", "Synthetic", "check_alignment", "likely_misspellings", "read_published"]
-
 LONGEST_LABEL = 1_000
 """Largest number of characters of a label made of members in brackets. Every line with the label repeats it."""
 

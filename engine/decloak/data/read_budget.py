@@ -20,8 +20,6 @@ try:
 except ImportError:  # no limits on Windows: there the charges are all
     resource = None  # type: ignore[assignment]
 
-__all__ = ["ARROW_POOL", "SYSTEM_POOL", "Budget", "charge", "reading"]
-
 MEMORY, SECONDS = "DECLOAK_READ_MEMORY", "DECLOAK_READ_SECONDS"
 """Environment variables that set the budget: bytes (or 4G, 500M), and CPU seconds."""
 BYTES_FREE, BYTES_EACH = 400_000_000, 50

@@ -15,17 +15,6 @@ from numpy.typing import NDArray
 from decloak.data.rows import CodedRows, Coding
 from decloak.errors import DecloakError
 
-__all__ = [
-    "KINDS",
-    "REPEATS_REMEDY",
-    "WARNING",
-    "WRITTEN",
-    "Copies",
-    "RepeatedRecords",
-    "check_written_once",
-    "find_copies",
-]
-
 BITS = 20
 """Least information in a block of records. A random recurrence in the same order has a probability below one in a
 million.

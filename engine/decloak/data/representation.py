@@ -9,18 +9,6 @@ from typing import ClassVar, NamedTuple
 from decloak.data.frames import FrameLibrary, make_frame
 from decloak.errors import escape_control
 
-__all__ = [
-    "LongRows",
-    "Represented",
-    "Summary",
-    "Table",
-    "counted",
-    "html_lines",
-    "html_text",
-    "joined",
-    "shorten",
-]
-
 FEW = 10
 """Largest number of rows of a value that is printed in full."""
 LONGEST = 500

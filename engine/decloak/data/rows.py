@@ -18,19 +18,6 @@ from decloak.arrays import Ints
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = [
-    "BLOCK",
-    "CodedRows",
-    "Codes",
-    "Coding",
-    "RowLabels",
-    "by_appearance",
-    "compact_labels",
-    "narrow",
-    "runs",
-    "select_labels",
-]
-
 T_co = TypeVar("T_co", bound=Hashable, covariant=True)
 U = TypeVar("U", bound=Hashable)
 Codes = NDArray[np.int32]

@@ -20,8 +20,6 @@ from decloak.data.rows import CodedRows, select_labels
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 
-__all__ = ["RecordSplit", "control_share", "draw_sample", "split_records"]
-
 ROUNDS = 20
 """Largest number of alternations between choosing lines by items and items by lines."""
 OFF = 0.1

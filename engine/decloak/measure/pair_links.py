@@ -39,7 +39,8 @@ from decloak.attacker.reconstruction import (
 )
 from decloak.checks import check_km
 from decloak.counting.guarantees import Disassociation
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.content import Chunk, Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 
 __all__ = ["PairLinks", "algorithm_ways", "link_probabilities", "released_ways", "risky_pairs"]

@@ -17,8 +17,6 @@ from decloak.errors import DecloakError, quote
 from decloak.relate.wordnet_files import files_in
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, disjoint
 
-__all__ = ["Attacker", "Auxiliary", "FrequentSets", "Nouns", "Sample", "misused_options"]
-
 DEFAULT_CONTEXT = 2
 """Plain items of a context, if the scenario does not say."""
 Known = Annotated[tuple[Item, ...], Field(min_length=1)]

@@ -25,8 +25,6 @@ from decloak.store.disassociated import write_clusters
 from decloak.store.records import dataset_of, link_original, link_origins, read_parts, write_cut
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["DisassociatedForm"]
-
 
 class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
     """Clusters of records in chunks that hide which record had which items."""

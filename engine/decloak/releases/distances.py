@@ -31,8 +31,6 @@ from decloak.releases.set_generalised import SetGeneralisedForm
 from decloak.releases.stored import StoredSetRelease
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["DistanceFile", "DistancesForm", "read_distances", "release_of_tables"]
-
 
 class DistanceFile(NamedTuple):
     """The tables of a file, and the cells that are original members; None if the file has no star."""

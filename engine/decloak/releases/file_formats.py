@@ -24,12 +24,6 @@ from decloak.data.itemset_table import ITEMSETS, ItemsetTable
 from decloak.data.published import Published, read_published
 from decloak.errors import DecloakError
 
-__all__ = [
-    "CHUNKS", "CHUNKS_CSV", "ITEMSET_LINES", "LABELS", "LABELS_CSV", "RELEASE_TYPES", "TABLES", "TEXT", "AnyRelease",
-    "ReleaseFileFormat", "ReleaseOfFile", "codebook_lines", "codebook_path", "published_items", "read_header",
-    "read_release",
-]  # fmt: skip
-
 ReleaseOfFile = Disassociated | Generalised | ItemsetTable
 AnyRelease = Published | ReleaseOfFile
 

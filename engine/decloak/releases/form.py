@@ -24,8 +24,6 @@ from decloak.releases.knowledge import Knowledge
 from decloak.releases.stored import StoredRelease
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["AnyForm", "Form", "Publishing"]
-
 Held = TypeVar("Held", bound=StoredRelease)
 Content = TypeVar("Content", bound=StoredContent, contravariant=True)
 

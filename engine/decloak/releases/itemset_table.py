@@ -18,8 +18,6 @@ from decloak.store.records import link_original
 from decloak.store.releases import mark_suppressed, write_itemset_table
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["ItemsetTableForm"]
-
 
 class ItemsetTableForm(Form[StoredItemsetTable, ItemsetTable]):
     """The number of records, and the supports of some itemsets."""

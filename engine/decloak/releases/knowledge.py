@@ -11,8 +11,6 @@ from decloak.errors import DecloakError
 from decloak.releases.attacker import Attacker, FrequentSets, Nouns
 from decloak.releases.stored import UNKNOWN, StoredDisassociation
 
-__all__ = ["Knowledge", "known_from_file", "known_itemsets"]
-
 FOREIGN = 10
 """Words that the weak attacker knows in addition to items."""
 

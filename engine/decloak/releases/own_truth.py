@@ -11,15 +11,14 @@ from typing import NoReturn
 import numpy as np
 
 from decloak.arrays import Ints
+from decloak.data.content import Chunk
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Chunk, Disassociated
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import records
 from decloak.data.formats.lines import FilePath, location, stream_lines
 from decloak.errors import DecloakError, quote, quote_some
 from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import shared_places
-
-__all__ = ["read_rows", "suppressed_occurrences"]
 
 COLUMNS = ["row", "record"]
 ONE_EACH = "name one record for every row, and every record once"

@@ -35,18 +35,6 @@ from decloak.store.inserting import quoted
 from decloak.store.opening import connect_readonly, open_store
 from decloak.store.records import read_origins
 
-__all__ = [
-    "STORE",
-    "STORES",
-    "HiddenFacts",
-    "Leak",
-    "find_leaks",
-    "manifest_leaks",
-    "read_store",
-    "read_store_header",
-    "store_leaks",
-]
-
 REPORT = "report it: no release of decloak should be so"
 WORDS = {*ORDERS, *METHODS, *CHOICES, "all", "unknown", FormName.DISTANCES}
 """Texts that a parameter or a method may have."""

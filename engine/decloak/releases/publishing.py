@@ -37,8 +37,6 @@ from decloak.releases.registry import form_of
 from decloak.releases.stored import Making, PartedSets, PartedStored, StoredRelease
 from decloak.store.records import original_ids
 
-__all__ = ["PublishedFiles", "publish_release"]
-
 ORIGINAL_IDS = (
     "WARNING: the file contains the original ids. Anyone who knows the id of a person re-identifies that person"
 )

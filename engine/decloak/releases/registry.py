@@ -9,8 +9,6 @@ from decloak.releases.form import AnyForm
 from decloak.releases.itemset_table import ItemsetTableForm
 from decloak.releases.set_generalised import GeneralisedForm, SetGeneralisedForm, SyntheticForm
 
-__all__ = ["FORMS", "form_of"]
-
 _ALL: tuple[AnyForm, ...] = (
     DisassociatedForm(), ItemsetTableForm(), SyntheticForm(), DistancesForm(), GeneralisedForm(),
     SetGeneralisedForm(),

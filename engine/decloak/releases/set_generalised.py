@@ -32,8 +32,6 @@ from decloak.store import releases
 from decloak.store.records import dataset_of, link_original, link_origins, read_parts
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["GeneralisedForm", "SetGeneralisedForm", "SyntheticForm"]
-
 
 class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     """Transactions with generalised items in brackets."""

@@ -33,20 +33,6 @@ from decloak.store.records import dataset_of, read_cut, read_dataset, read_origi
 from decloak.store.relations import ELIMINATION_COLUMNS, Derives
 from decloak.store.releases import read_set_generalised, read_stored_itemsets, read_tree
 
-__all__ = [
-    "UNKNOWN",
-    "Making",
-    "PartedDisassociation",
-    "PartedSets",
-    "PartedStored",
-    "Rows",
-    "StoredDisassociation",
-    "StoredItemsetTable",
-    "StoredRelease",
-    "StoredSetRelease",
-    "StoredSynthetic",
-]
-
 UNKNOWN = "{} cannot be measured: the original records are not known"
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decloak.arrays import Floats
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.content import Chunk, Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.knowledge_levels import Control
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote, suggest

@@ -24,11 +24,6 @@ from decloak.store.results import PooledFigure
 from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by
 from decloak.yaml.source import Source, check, read_source
 
-__all__ = [
-    "INFERENCE", "LEVELS", "PRESETS", "RISK", "Accept", "Accepted", "Criterion", "Figures", "JudgedCriteria",
-    "JudgedCriterion", "Ranged", "State", "accepted", "judged_criteria", "with_criteria", "worst_figures",
-]  # fmt: skip
-
 State = Literal["met", "inconclusive", "exceeded", "not measured"]
 INFERENCE = "inference_advantage"
 IMPLIED = "implied_advantage"

@@ -19,8 +19,6 @@ from decloak.scenario.sweep import combinations, merged_faults, overlapping
 from decloak.yaml.source import Source, check, read_source, validated
 from decloak.yaml.tree import DEEPEST, MOST, UNUSABLE, WIDEST, Location, Node, compose
 
-__all__ = ["MEMORY", "READING", "Combination", "Document", "load"]
-
 Keys = tuple[str, ...]
 OWN_DATA = ("generate", "release", "distances", "text", "searchlog")
 """The keys of data that no program can replace."""

@@ -40,8 +40,6 @@ from decloak.scenario.expect_terms import (
     write_as_shares,
 )
 
-__all__ = ["Expectation", "MeasuredValues"]
-
 FEW = 20
 """Measures that an error lists."""
 FIGURES = "`decloak show --help` lists the figures"

@@ -7,26 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from decloak.errors import DecloakError, quote
 from decloak.formula import Call, Name, Number, Operation, Percent, Share, Term, children, walk
 
-__all__ = [
-    "COMPARE",
-    "MeasuredValues",
-    "decided_by_bounds",
-    "figure_and_attack",
-    "figures_in",
-    "is_figure",
-    "is_measure",
-    "judge",
-    "names_alone",
-    "range_of",
-    "range_text",
-    "require_logic",
-    "require_shallow",
-    "term_text",
-    "text_with_values",
-    "unit_of",
-    "write_as_shares",
-]
-
 EPSILON = 1e-9
 DEEPEST = 50
 """Levels an expression may be nested."""

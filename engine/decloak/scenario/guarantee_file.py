@@ -14,8 +14,6 @@ from decloak.yaml.section import ConfigSection, Item
 from decloak.yaml.source import Source, check, read_source
 from decloak.yaml.tree import Node
 
-__all__ = ["guarantee_in"]
-
 KEY = "anonymise"
 GUARANTEE = "guarantee"
 

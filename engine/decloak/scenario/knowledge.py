@@ -22,8 +22,6 @@ from decloak.releases.attacker import Attacker
 from decloak.releases.form import AnyForm
 from decloak.yaml.section import ConfigErrors
 
-__all__ = ["knowledge_errors", "measures_for_levels", "related_by"]
-
 
 def related_by(relate: Relatedness | None, attacker: Attacker, form: AnyForm) -> Relatedness | None:
     """Return the measures of relatedness that `attacker` has for the `form`: all of `relate`, or those on its knowledge

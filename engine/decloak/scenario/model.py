@@ -39,8 +39,6 @@ from decloak.scenario.sweep import compact
 from decloak.yaml.section import ConfigErrors, ConfigSection, checked_by
 from decloak.yaml.source import Loc, LocatedErrors, Source
 
-__all__ = ["LONGEST_KEY", "Scenario", "Varying", "scenario_schema"]
-
 VARIED = ("data", "anonymise", "relate", "attacker", "attack", "measure")
 """The sections of a scenario that may vary."""
 PARTED = ("exposure", "cost", "accuracy")

@@ -26,8 +26,6 @@ from decloak.errors import DecloakError, quote
 from decloak.releases.attacker import Attacker, misused_options
 from decloak.yaml.section import ConfigErrors, ConfigSection, File, Item, checked_by
 
-__all__ = ["Generated", "Notes", "Original", "Searchlog"]
-
 
 class DataPart(ConfigSection):
     """The data of a scenario."""

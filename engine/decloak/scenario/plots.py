@@ -18,8 +18,6 @@ from decloak.scenario.sweep import overlapping
 from decloak.yaml.section import ConfigErrors, ConfigSection
 from decloak.yaml.source import Loc
 
-__all__ = ["ATTACK", "ComparisonSide", "Figure", "Plot", "Plots", "Trend"]
-
 ATTACK = "attack"
 Key = Annotated[str, Field(min_length=1)]
 

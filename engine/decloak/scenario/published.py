@@ -39,8 +39,6 @@ from decloak.scenario.originals import DataPart, Generated, Notes, Original, Sea
 from decloak.store.opening import is_store
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
-__all__ = ["DistancesData", "EvaluatedData", "PairData", "PublishedData", "PublishedFile", "ReleaseData", "mark"]
-
 PLAIN = "basket"
 """The format of originals that are named by their path alone."""
 FEW = 3

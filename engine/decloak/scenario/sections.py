@@ -18,8 +18,6 @@ from decloak.rules.model import is_path
 from decloak.yaml.messages import Remedies
 from decloak.yaml.section import ConfigErrors, ConfigSection, File
 
-__all__ = ["Attack", "MeasureEntry", "Repeat", "family_of", "missing_family", "settings_part", "with_controls"]
-
 
 class Attack(ConfigSection):
     """A rule and its settings."""

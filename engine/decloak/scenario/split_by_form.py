@@ -22,8 +22,6 @@ from decloak.yaml.section import ConfigSection
 from decloak.yaml.source import Source, validated
 from decloak.yaml.tree import Node
 
-__all__ = ["SPLIT", "published_form", "split_by_form"]
-
 EVERY = frozenset(FormName)
 SPLIT = ("attack", "measure", "expect")
 """The lists of a scenario that are split."""

@@ -12,11 +12,6 @@ from decloak.errors import DecloakError, Faults, quote
 from decloak.yaml.source import Fault, Source
 from decloak.yaml.tree import Location, Node, number_or_text
 
-__all__ = [
-    "MOST_VARIANTS", "NAMING", "combinations", "compact", "merged_faults", "overlapping",
-    "short_names",
-]  # fmt: skip
-
 MOST_VARIANTS = 10_000
 """Largest number of variants of a scenario, including repetitions."""
 

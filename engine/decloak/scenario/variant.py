@@ -20,18 +20,6 @@ from decloak.scenario.model import Scenario
 from decloak.scenario.split_by_form import SPLIT
 from decloak.scenario.sweep import compact, short_names
 
-__all__ = [
-    "DATA_SET_KEYS",
-    "DataOf",
-    "Variant",
-    "data_set_keys",
-    "identical_repetitions",
-    "is_random",
-    "pool_variants",
-    "variants",
-]
-
-
 DataOf = Callable[[Scenario], Mapping[str, object]]
 
 

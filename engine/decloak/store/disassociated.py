@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, groupby, islice, repeat
 
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.content import Chunk, Cluster, JointCluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Part
 from decloak.data.rows import CodedRows
 from decloak.store.inserting import insert_numbered, insert_rows, item_names, item_numbers, next_number

@@ -11,8 +11,6 @@ from pydantic_core import CoreSchema
 from decloak.errors import DecloakError, quote, suggest
 from decloak.yaml.tree import number_or_text
 
-__all__ = ["ANY", "Remedies", "Schema", "Wording", "branches", "described", "fields", "part"]
-
 Schema = dict[str, Any]
 ANY: Schema = {"type": "any"}
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-__all__ = ["ConfigErrors", "ConfigSection", "File", "Item", "ItemSet", "checked_by", "disjoint"]
-
 ConfigErrors = Iterator[tuple[Loc, DecloakError]]
 
 

@@ -22,18 +22,6 @@ from decloak.files import file_to_read
 from decloak.yaml.messages import ANY, Schema, Wording, branches, described, fields, part
 from decloak.yaml.tree import Location, Node, compose, end_of
 
-__all__ = [
-    "LARGEST_YAML",
-    "Fault",
-    "Loc",
-    "LocatedErrors",
-    "Source",
-    "check",
-    "read_source",
-    "source_text",
-    "validated",
-]
-
 LARGEST_YAML = 1_000_000
 """Largest size of a file in bytes."""
 

@@ -20,8 +20,6 @@ import yaml
 
 from decloak.errors import DecloakError, quote
 
-__all__ = ["DEEPEST", "MOST", "UNUSABLE", "WIDEST", "Location", "Node", "compose", "end_of", "number_or_text"]
-
 # Both bounds count aliases as expanded: an alias bomb has few nodes and billions of values.
 MOST = 100_000
 """Largest number of nodes of a document, with aliases expanded."""

@@ -18,8 +18,9 @@ from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.arrays import Ints
 from decloak.checks import check_whole
+from decloak.data.content import Chunk, Cluster, JointCluster
 from decloak.data.dataset import Dataset
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.rows import CodedRows, Codes
 from decloak.errors import DecloakError, quote
 

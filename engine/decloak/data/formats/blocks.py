@@ -32,18 +32,6 @@ from decloak.data.frames import cell_name
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = [
-    "BLOCKED",
-    "CHUNKS",
-    "Block",
-    "Blocks",
-    "Part",
-    "PartedData",
-    "arrow_and_parquet",
-    "parts_folder",
-    "write_part",
-]
-
 BLOCKED = ("parquet", "basket", "jsonl", "spmf")
 """Formats with whole records in each row group, or in each line."""
 BYTES = 1 << 25

@@ -15,8 +15,6 @@ from decloak.data.representation import counted
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 
-__all__ = ["cleaned", "folded", "read_names", "read_synonyms"]
-
 COLUMNS = ["item", "name"]
 
 

@@ -13,11 +13,6 @@ from typing import NamedTuple
 from decloak.data.formats.lines import LONGEST_LINE, Line
 from decloak.errors import DecloakError, quote
 
-__all__ = [
-    "LineCell", "cells", "check_header", "check_separator", "check_width", "join", "one_line", "quoted_value",
-    "read_number", "records", "split",
-]  # fmt: skip
-
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 

@@ -9,8 +9,6 @@ from decloak.data.formats.lines import FilePath, ReadFile, open_file
 from decloak.digest import digest
 from decloak.yaml.source import source_text
 
-__all__ = ["Folder"]
-
 # A file may be a pipe, or change during a run: small ones are read once and cached.
 LARGEST = 1 << 26
 """Largest size in bytes of a file whose content is cached. Of a larger file only the digest is."""

@@ -26,8 +26,6 @@ from decloak.data.formats.writing import write_lines
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, at_location, quote, suggest
 
-__all__ = ["GENERALISATION", "parse_label_content", "write_generalised"]
-
 GENERALISATION = "generalisation"
 LABEL = 'write {"label": "infection", "items": ["flu", "cold"]}'
 TRANSACTION = 'write ["infection", "knee"] or {"id": "p1", "items": ["infection", "knee"]}'

@@ -17,8 +17,6 @@ from decloak.data.formats.writing import write_lines
 from decloak.errors import DecloakError, at_location, quote, suggest
 from decloak.yaml.tree import Node, compose
 
-__all__ = ["HIERARCHY_FORMATS", "read_hierarchy", "write_hierarchy"]
-
 HEADER = ["child", "parent"]
 
 

@@ -20,24 +20,6 @@ from decloak.data.read_budget import charge
 from decloak.errors import MARKS, DecloakError, at_location, quote
 from decloak.files import file_to_read
 
-__all__ = [
-    "LONGEST_LINE",
-    "SQLITE",
-    "FilePath",
-    "Line",
-    "ReadFile",
-    "ReadProgress",
-    "check_name",
-    "decode_text",
-    "json_text",
-    "json_value",
-    "location",
-    "open_file",
-    "read_lines",
-    "stream_lines",
-]
-
-
 BLOCK = 1 << 20
 """Bytes of a file that exist as lines at the same time."""
 LINE = 100

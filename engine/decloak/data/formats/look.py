@@ -26,8 +26,6 @@ from decloak.data.repeats import RepeatedRecords
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 
-__all__ = ["FileCounts", "Look", "Reading", "look"]
-
 SHOWN = 3
 """Number of records that are shown as decloak understands them."""
 RARE = 3

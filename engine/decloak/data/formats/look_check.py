@@ -43,16 +43,6 @@ from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.repeats import RepeatedRecords, find_copies
 from decloak.errors import DecloakError, quote, quote_some
 
-__all__ = [
-    "DATE",
-    "check_enough_items",
-    "check_ids",
-    "mark_name",
-    "read_fitting",
-    "warnings_of",
-    "with_warnings",
-]
-
 TO_NFC = (
     'write the file in one form: python3 -c "import sys, unicodedata as u; '
     "sys.stdout.write(u.normalize('NFC', sys.stdin.read()))\" < FILE > NEW"

@@ -20,33 +20,6 @@ from decloak.data.formats.lines import SQLITE, FilePath, Line, ReadFile, locatio
 from decloak.data.formats.unpacked import start_of
 from decloak.errors import DecloakError
 
-__all__ = [
-    "HEADED",
-    "ID_WORDS",
-    "INNER",
-    "ITEM_WORDS",
-    "LINES",
-    "NEARLY",
-    "SAMPLE",
-    "SEPARATORS",
-    "FileSample",
-    "Ids",
-    "Rows",
-    "header_of_rows",
-    "ids_of_rows",
-    "inner_of",
-    "is_shaped",
-    "is_whole",
-    "matches",
-    "may_be_header",
-    "nearly_unique",
-    "nested",
-    "rows_by",
-    "sample_of",
-    "split_share",
-]
-
-
 Rows = Sequence[Sequence[str]]
 
 SEPARATORS = ("\t", ";", "|", ",")

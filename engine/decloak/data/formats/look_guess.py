@@ -33,8 +33,6 @@ from decloak.data.formats.published import parse_published
 from decloak.data.formats.record import Options
 from decloak.errors import DecloakError, quote
 
-__all__ = ["Guess", "guess", "guess_rows"]
-
 PLAIN = Options()
 TITLES = 10
 """Lines above a table that may be titles, at most."""

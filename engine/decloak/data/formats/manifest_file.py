@@ -12,8 +12,6 @@ from pathlib import Path
 from decloak.data.formats.lines import FilePath, Line, decode_text, json_text, json_value, location, open_file
 from decloak.errors import DecloakError
 
-__all__ = ["Manifest", "digest_of_file", "manifest_path", "read_manifest"]
-
 VERSION = 1
 _NOT_ONE = "expected a manifest that `decloak publish` wrote"
 

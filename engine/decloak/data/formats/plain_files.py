@@ -19,8 +19,6 @@ from decloak.data.rows import RowLabels
 from decloak.errors import DecloakError, at_location, quote, suggest
 from decloak.plugins import with_plugins
 
-__all__ = ["FORMATS", "find_format", "read", "write"]
-
 SPREADSHEETS = {"csv", "tsv", "txt", "text"}
 """Extensions of files that may be in any of several formats."""
 TABULAR = "long has one item per row, onehot one column per item, basket a list; run `decloak look FILE`;"

@@ -20,8 +20,6 @@ from decloak.data.formats.writing import write_lines
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["format_element", "parse_published", "write_published"]
-
 # Possessive quantifiers: a hostile line must not cause exponential backtracking.
 _TOKEN = re.compile(r'\s*+(?:(?P<mark>[(),])|"(?P<quoted>(?:[^"]++|"")*+)"|(?P<bare>[^(),"]++)|(?P<open>"))')
 

@@ -11,9 +11,6 @@ from decloak.data.repeats import REPEATS_REMEDY, RepeatedRecords
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["Format", "LineLabels", "Names", "Options", "Record", "as_dataset", "check_labels", "column_items",
-           "find_column", "no_items", "pop_id"]  # fmt: skip
-
 ROW, NUMBER, TEXT = 40, 8, 250
 """Bytes of memory per record, per item in it, and per name or id next to its letters."""
 PIECE = 1 << 20

@@ -5,10 +5,6 @@ from typing import NamedTuple
 from decloak.data.formats.lines import Line, json_value
 from decloak.errors import quote, suggest
 
-__all__ = [
-    "LARGEST_NUMBER", "LONGEST_RELEASE", "STORE_REMEDY", "Header", "header_of", "whole_number",
-]  # fmt: skip
-
 RELEASE_VERSION = 1
 LARGEST_NUMBER = 1_000_000_000
 """Largest k, m and number of records."""

@@ -19,8 +19,6 @@ from decloak.data.read_budget import ARROW_POOL, SYSTEM_POOL, charge
 from decloak.errors import DecloakError, at_location, quote
 from decloak.extras import install
 
-__all__ = ["import_extra", "records_of_columns", "records_of_table"]
-
 
 def import_extra(module: str, what: str) -> ModuleType:
     """Import `module` of the extra and return it. The error for a missing one names `what` needs it and the remedy."""

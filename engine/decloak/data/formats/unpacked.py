@@ -17,8 +17,6 @@ from decloak.errors import DecloakError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Digest", "reading_file", "start_of", "unpacked", "unpacked_file"]
-
 FREE = 100_000_000
 RATIO = 100
 BUFFER = 1 << 16

@@ -14,8 +14,6 @@ from pathlib import Path
 from decloak.data.formats.lines import LONGEST_LINE, FilePath, location
 from decloak.errors import DecloakError
 
-__all__ = ["atomic_paths", "check_new", "report_write_errors", "write_bytes", "write_lines", "write_text"]
-
 
 @contextmanager
 def atomic_paths(*paths: FilePath, private: bool = False) -> Iterator[tuple[Path, ...]]:

@@ -16,8 +16,6 @@ from decloak.data.dataset import Dataset
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.lazy import sparse
 
-__all__ = ["baskets", "shaped"]
-
 SPREAD = 0.8
 ROUNDS = 12
 """Number of times that duplicates in a record are redrawn, before the rest is completed together."""

@@ -22,8 +22,6 @@ import yaml
 from decloak.data.dataset import Dataset
 from decloak.data.rows import RowLabels
 
-__all__ = ["Clinic", "Condition", "generate", "knowledge"]
-
 SHORTEST, LONGEST = 3, 15
 """Least and largest number of items of a record. A shorter or longer one is dropped and redrawn."""
 

@@ -17,19 +17,6 @@ from decloak.data.formats.lines import Line, decode_text, json_value, location
 from decloak.data.formats.unpacked import unpacked
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = [
-    "LONGEST",
-    "RECORDS",
-    "Documents",
-    "TextOptions",
-    "Values",
-    "files_of",
-    "kind_of",
-    "text_lines",
-    "text_of",
-    "whole_text",
-]
-
 LONGEST = 16_000_000
 """Largest size in bytes of a line, or of a file that is one document."""
 UTF8 = "save it as UTF-8; what is packed must end in .gz or .xz"

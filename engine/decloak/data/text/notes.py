@@ -23,9 +23,6 @@ from decloak.data.text.documents import RECORDS, TextOptions, Values, files_of, 
 from decloak.data.text.phrases import Tagger, english, outermost, phrases, sentences
 from decloak.errors import DecloakError, quote, suggest
 
-__all__ = ["LONGEST_HEADER", "check_pattern", "read_text", "without_headers"]
-
-
 _SOUGHT = "expected a text file a document, or .csv, .tsv or .jsonl with one a record; hidden files are left out"
 
 

@@ -14,22 +14,6 @@ from typing import Literal, NamedTuple, Protocol
 from decloak.errors import DecloakError
 from decloak.extras import install
 
-__all__ = [
-    "IRREGULAR",
-    "STOP_WORDS",
-    "UNCHANGED",
-    "Tagged",
-    "Tagger",
-    "WordKind",
-    "english",
-    "folded",
-    "is_content",
-    "outermost",
-    "phrases",
-    "sentences",
-    "singular",
-]
-
 _STOP_WORDS = (
     # articles, pronouns, and what points
     """

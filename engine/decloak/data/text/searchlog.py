@@ -18,8 +18,6 @@ from decloak.data.formats.unpacked import unpacked
 from decloak.data.text.phrases import Tagger, english, folded, is_content, outermost, phrases, sentences
 from decloak.errors import DecloakError
 
-__all__ = ["SHORT", "read_searchlog"]
-
 SHORT = 2
 """Largest number of words of a query that becomes one item."""
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.counting.itemsets import distinct, places_in
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, crossed
 from decloak.rules.reassociate.shared import shared_places
 

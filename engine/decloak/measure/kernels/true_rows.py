@@ -16,7 +16,8 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import among, distinct, places_in
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Kind, RowLists
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.formats.cluster_files import Truth as FileTruth
 from decloak.data.pairs import first_occurrences
 from decloak.data.rows import CodedRows, Coding, runs

@@ -27,7 +27,7 @@ import numpy as np
 
 from decloak.arrays import Floats, Ints
 from decloak.attacker.reconstruction import Pieces, TooManyTables, consistent_tables, pieces
-from decloak.data.disassociated import Cluster
+from decloak.data.content import Cluster
 from decloak.rules.reassociate.scores import ClusterCase
 
 __all__ = ["TABLES", "exact_posterior"]

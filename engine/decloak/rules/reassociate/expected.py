@@ -22,7 +22,8 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from decloak.arrays import Floats, Ints
-from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
+from decloak.data.content import Chunk, Cluster, JointCluster
+from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.consistent import CoverLimits, cover_rules
 from decloak.rules.reassociate.scores import ClusterBatch, add_lines
 

@@ -33,7 +33,8 @@ import numpy as np
 from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import distinct
 from decloak.data.assignment import RowLists
-from decloak.data.disassociated import Chunk, Disassociated
+from decloak.data.content import Chunk
+from decloak.data.disassociated import Disassociated
 from decloak.data.knowledge_levels import Control
 from decloak.rules.reassociate.match import ascending
 from decloak.rules.reassociate.scores import ClusterBatch, ClusterCase, Scores, SplitRelease

@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.data.assignment import ChunkNumber, Kind, PairScores, ScoreDirection
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.data.pairs import ScoredPairs
 from decloak.data.rows import Coding
 from decloak.errors import DecloakError, quote

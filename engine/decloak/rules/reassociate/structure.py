@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from decloak.arrays import Ints
-from decloak.data.disassociated import Cluster, Disassociated
+from decloak.data.content import Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.rules.reassociate.scores import ClusterCase
 
 __all__ = ["row_orders", "signatures"]

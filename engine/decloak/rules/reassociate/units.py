@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from decloak.data.assignment import ChunkNumber
-from decloak.data.disassociated import Chunk, Cluster, Disassociated
+from decloak.data.content import Chunk, Cluster
+from decloak.data.disassociated import Disassociated
 from decloak.errors import DecloakError
 
 __all__ = ["AnchoredRows", "Unit", "classes", "rows_of_cluster", "subrecord_units", "units_of"]

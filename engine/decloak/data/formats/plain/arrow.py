@@ -7,8 +7,6 @@ from typing import Any
 from decloak.data.formats.record import Format, Options, Record
 from decloak.data.formats.tables_extra import import_extra, records_of_table
 
-__all__ = ["FORMAT"]
-
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Arrow or Feather file."""

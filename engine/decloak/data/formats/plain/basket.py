@@ -14,8 +14,6 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.record import Format, Options, Record, column_items, find_column, no_items, pop_id
 from decloak.errors import quote
 
-__all__ = ["FORMAT"]
-
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     separator = options.separator or ","

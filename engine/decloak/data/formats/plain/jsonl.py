@@ -10,8 +10,6 @@ from decloak.data.formats.lines import Line, json_text, json_value
 from decloak.data.formats.record import Format, Options, Record
 from decloak.errors import quote, suggest
 
-__all__ = ["FORMAT", "transaction_of"]
-
 KEYS = ("id", "items")
 SHAPE = 'write ["milk", "bread"] or {"id": "p1", "items": ["milk", "bread"]}'
 

@@ -8,8 +8,6 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.record import NUMBER, TEXT, Format, Options, Record, column_items, find_column, no_items
 from decloak.data.read_budget import charge
 
-__all__ = ["FORMAT"]
-
 ROWS = 4096
 """Number of rows that are charged to the budget together."""
 

@@ -12,8 +12,6 @@ from decloak.data.formats.lines import Line
 from decloak.data.formats.record import Format, Options, Record, pop_id
 from decloak.errors import DecloakError, quote
 
-__all__ = ["FORMAT"]
-
 
 def _parse(lines: Iterable[Line], options: Options) -> Iterator[Record]:
     rows = records(lines, options.separator or ",")

@@ -8,8 +8,6 @@ from decloak.data.formats.record import NUMBER, Format, Options, Record
 from decloak.data.formats.tables_extra import import_extra, records_of_table
 from decloak.data.read_budget import charge
 
-__all__ = ["FORMAT"]
-
 
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read a Parquet file."""

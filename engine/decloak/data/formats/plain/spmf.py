@@ -16,8 +16,6 @@ from decloak.data.read_budget import charge
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 
-__all__ = ["FORMAT"]
-
 DIGITS = 18
 
 

@@ -19,8 +19,6 @@ from decloak.data.frames import Columns, cell_name
 from decloak.data.read_budget import charge
 from decloak.errors import DecloakError, at_location, quote
 
-__all__ = ["FORMAT", "sheet_rows"]
-
 Cells = tuple[object, ...]
 
 CELLS, CELL = 60, 60
