@@ -50,7 +50,7 @@ WHERE direction = 'more is lost'
 GROUP BY run, measure ORDER BY title, run;
 
 -- truth_right: Which findings are right?
-SELECT attack, person, item, correct, finding FROM truth_finding WHERE run = :run ORDER BY finding LIMIT 20;
+SELECT attack, person, item, correct, finding FROM truth_finding WHERE run = :run LIMIT 20;
 
 -- truth_people: About which people were attacks right most often?
 SELECT attack, person, correct, findings FROM truth_exposed_record WHERE run = :run ORDER BY correct DESC LIMIT 20;
