@@ -87,7 +87,7 @@ def test_the_clusters_are_those_of_the_whole_data(rows, k, m, above, sizes, cove
         patch.setattr(chunk_parts, "NODE", node)
         patch.setattr(chunk_parts, "BATCH", batch)
         data = PartedData.of_blocks(Blocks.of(written(folder / "r.parquet", rows, group), "parquet"), "r")
-        release, loss, _ = chunk_parts.disassociate_in_parts(data, k, m, size, cover, folder / "s.db", "a" * 64, "b")
+        release, loss, _ = chunk_parts.disassociate_in_parts(data, k, m, size, cover, folder / "s.db", "b", "a" * 64)
         whole = disassociate(rows, k=k, m=m, max_cluster=size, cover=cover)
         assert clusters_in(folder / "s.db") == Counter(whole.release.clusters)
         behind = [

@@ -92,13 +92,13 @@ class _TaskCounts(NamedTuple):
 
 
 def disassociate_in_parts(
-    data: PartedData, k: int, m: int, max_cluster: int | None, cover: CoverCure | None, store: Path, original: str,
-    key: str,
+    data: PartedData, k: int, m: int, max_cluster: int | None, cover: CoverCure | None, store: Path, key: str,
+    secret: str,
 ) -> tuple[PartedClusters, dict[str, object], list[str]]:  # fmt: skip
     """Write the disassociated release of `data` for `k` and `m` as files beside `store`.
 
-    `max_cluster` and `cover` are as in `disassociate`, `original` and `key` are the keys of the data and of the
-    release. Return the release, its loss, and notes.
+    `max_cluster` and `cover` are as in `disassociate`, `key` is the key of the release. Random choices depend on
+    `secret`, which only an owner of the data knows. Return the release, its loss, and notes.
     """
     scanned = scan(data)
     records, names = int(scanned.records.sum()), sorted(scanned.supports)
@@ -108,7 +108,7 @@ def disassociate_in_parts(
     max_cluster = default_max_cluster(records, k) if max_cluster is None else max_cluster
     supports = np.array([scanned.supports[name] for name in names], np.int64)
     with making_folder(store, key) as making, making_folder(store, key, "truth") as truth:
-        settings = _Settings(making, truth, names, k, m, max_cluster, cover, len(data.blocks), original)
+        settings = _Settings(making, truth, names, k, m, max_cluster, cover, len(data.blocks), secret)
         first = np.cumsum(scanned.records) - scanned.records
         merge_blocks(_code, data.blocks, (first, settings), lambda _: None)
         files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)

@@ -92,16 +92,17 @@ class DisassociationMethod(Method):
         return not (self.refine or self.totals)
 
     def publish_parts(
-        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str, secret: str
     ) -> NewRelease[Disassociated]:
         """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are not used.
 
-        `original` and `key` are the keys of the data and of the release.
+        `original` is not used either. `key` is the key of the release. Random choices depend on `secret`, which only an
+        owner of the data knows.
         """
         settings = self.model_dump(exclude={"method", *self._unset_options})
         clock = Stopwatch()
         release, loss, notes = disassociate_in_parts(
-            data, self.k, self.m, self.max_cluster, self.cover, store, original, key
+            data, self.k, self.m, self.max_cluster, self.cover, store, key, secret
         )
         settings["max_cluster"] = release.parameters["max_cluster"]
         return NewRelease(release, self.method, settings, loss | clock.seconds, notes=notes)

@@ -83,18 +83,19 @@ class GeneralisationMethod(Guarded):
         return hierarchy and self.method == "cut" and self.m == 2 and not (self.refine or self.negative)
 
     def publish_parts(
-        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str, secret: str
     ) -> NewRelease[Published]:
         """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are as in `make`.
 
-        `original` and `key` are the keys of the data and of the release.
+        `original` and `key` are the keys of the data and of the release. Random choices depend on `secret`, which
+        only an owner of the data knows.
         """
         clock = Stopwatch()
         if self.hierarchy.by is None:
             tree = self.hierarchy.read(folder)
         else:
             tree = hierarchy_by(data, self.hierarchy.by, self.hierarchy.fanout, seed)
-        release, loss, notes = cut_in_parts(data, tree, self.k, store, original, key)
+        release, loss, notes = cut_in_parts(data, tree, self.k, store, original, key, secret)
         parameters = {"k": self.k, "m": self.m, "order": self.order}
         return NewRelease(release, self.method, parameters, loss | clock.seconds, tree, notes=notes)
 

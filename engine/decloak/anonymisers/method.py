@@ -224,11 +224,12 @@ class Method(ConfigSection):
         return False
 
     def publish_parts(
-        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str
+        self, data: PartedData, folder: Folder, seed: int, store: Path, original: str, key: str, secret: str
     ) -> NewRelease[StoredContent]:
         """Write the release of `data` as files beside `store`, and return it; `folder` and `seed` are as in `make`.
 
-        `original` and `key` are the keys of the data and of the release.
+        `original` and `key` are the keys of the data and of the release. Random choices depend on `secret`, which
+        only an owner of the data knows.
         """
         raise DecloakError(f"{self.method} needs all records in memory", hint="use cut or disassociation, or no parts")
 

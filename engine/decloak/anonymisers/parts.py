@@ -191,11 +191,12 @@ def _write_counts(counted: Counted, path: Path) -> None:
 
 
 def cut_in_parts(
-    data: PartedData, tree: Hierarchy, k: int, store: Path, original: str, key: str
+    data: PartedData, tree: Hierarchy, k: int, store: Path, original: str, key: str, secret: str
 ) -> tuple[PartedRelease, dict[str, object], list[str]]:
     """Write the release of `data` for `k` and m = 2 by a cut of `tree`, as files beside `store`.
 
-    `original` and `key` are the keys of the data and of the release. Return the release, its loss, and notes.
+    `original` and `key` are the keys of the data and of the release. Random choices depend on `secret`, which only an
+    owner of the data knows. Return the release, its loss, and notes.
     """
     if not_countable(len(tree.labels), k):
         message = f"the hierarchy has {len(tree.labels):,} nodes and k is {k}: {COUNTABLE}"
@@ -216,7 +217,7 @@ def cut_in_parts(
     order = np.searchsorted(ascending, used)
     together = np.maximum(together, together.T)[np.ix_(order, order)]
     with making_folder(store, key) as making:
-        parts = _write(data.blocks, coding, of_leaf, labels, counted, making, original)
+        parts = _write(data.blocks, coding, of_leaf, labels, counted, making, secret)
         _recount(making, labels, np.triu(together), counted.supports[used], k)
         _write_counts(counted, _counts_file(store, original, tree))
     catalogue = in_store(parts, store, key)
@@ -281,10 +282,7 @@ def _sweep(folder: Path) -> None:
 
 
 def randomness(secret: str, *numbers: int) -> "np.random.Generator":
-    """Return random numbers that depend on `secret`, the key of the original data, and on `numbers`.
-
-    No reader of the release can repeat them.
-    """
+    """Return random numbers that depend on `secret` and on `numbers`; no reader of the release can repeat them."""
     digest = hashlib.sha256(":".join([secret, *map(str, numbers)]).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 

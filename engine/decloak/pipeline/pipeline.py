@@ -18,6 +18,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part, PartedData
 from decloak.data.ordering import sorted_warning
 from decloak.data.rows import RowLabels
+from decloak.digest import digest
 from decloak.errors import no_release
 from decloak.measure.family import AttackResult, Family, MetricResult
 from decloak.parallel import tasks_on
@@ -135,7 +136,10 @@ class Pipeline:
         if isinstance(data, PartedData):
             with tasks_on(cluster):
                 path = workspace.store.path.resolve()
-                return method.publish_parts(data, folder, seed, path, self.plan.original or "", self.plan.release)
+                # The content of the data, and not their key: other code must not give the files another order.
+                secret = digest(["order", workspace.inputs.original_identity(self.scenario.data)])
+                keys = self.plan.original or "", self.plan.release
+                return method.publish_parts(data, folder, seed, path, *keys, secret)
         if is_related(method):
             cluster = None  # the store keeps its counts
         if cluster is not None and not method.splits_work:
