@@ -25,6 +25,7 @@ from decloak.compiled import compiled, inner
 __all__ = [
     "Lines",
     "Records",
+    "change_gap",
     "first",
     "is_disordered",
     "is_uneven",
@@ -37,11 +38,10 @@ __all__ = [
     "settle_block",
     "tag_of",
     "value",
-    "widen",
 ]
 
 TOLERANCE = 1e-11
-FULL = 128
+FULL = 64
 """Cells of a full block of a short line."""
 FACTOR = 1
 """Cells of a full block of a longer line, for each root of its cells."""
@@ -181,11 +181,17 @@ def look_for_least(t: Lines, c: int, p: int) -> None:
 
 
 @inner
-def widen(t: Lines, c: int, p: int, gap: float) -> None:
-    """Note that a `gap` may begin at a position of a line."""
+def change_gap(t: Lines, c: int, p: int, gap: float, lost: float) -> None:
+    """Note that a `gap` begins at position `p` of line `c` of `t`, and that the gap `lost` is gone from there.
+
+    Bounds stay exact unless the largest gap is lost.
+    """
     line = t.lines[c]
-    t.gap[c, p], t.sure[c, p] = max(t.gap[c, p], gap), False
-    line.widest, line.known = max(line.widest, gap), False
+    if lost >= t.gap[c, p] and gap < lost:
+        t.sure[c, p] = False
+    if lost >= line.widest and gap < lost:
+        line.known = False
+    t.gap[c, p], line.widest = max(t.gap[c, p], gap), max(line.widest, gap)
 
 
 @inner

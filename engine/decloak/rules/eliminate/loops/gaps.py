@@ -111,8 +111,9 @@ def heaviest_bar(t: Lines, c: int, scale: float) -> int:
             bar = min(bar, t.least[c, p])
         else:
             values, ratio = t.values[c, t.number[c, p]], ratio_of(t, c, p)
-            for j in range(t.cells[c, p]):
-                if values[j] * ratio * scale >= reach:
-                    bar = min(bar, int(t.items[c, t.number[c, p], j]))
+            j = t.cells[c, p] - 1
+            while values[j] * ratio * scale >= reach:
+                bar = min(bar, int(t.items[c, t.number[c, p], j]))
+                j -= 1
         p -= 1
     return bar  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ import numpy as np
 from decloak.compiled import inner
 from decloak.rules.eliminate.loops.blocks import (
     Lines,
+    change_gap,
     first,
     is_uneven,
     last,
@@ -12,7 +13,6 @@ from decloak.rules.eliminate.loops.blocks import (
     ratio_of,
     repack,
     settle_block,
-    widen,
 )
 
 __all__ = ["put_in", "take_out"]
@@ -26,14 +26,20 @@ def take_out(t: Lines, c: int, i: int) -> None:
     items, values, n, ratio = t.items[c, b], t.values[c, b], t.cells[c, p] - 1, ratio_of(t, c, p)
     while items[j] != i:
         j += 1
-    above = -np.inf
+    # The gap across a cell that is gone is no smaller than those beside it.
+    x, below, above = values[j] * ratio, np.inf, -np.inf
     if j < n:
         above = values[j + 1] * ratio
     elif p + 1 < t.lines[c].blocks:
         above = first(t, c, p + 1)
-    widen(t, c, p, above - values[j - 1] * ratio if j else 0.0)
-    if j == 0 and p:
-        widen(t, c, p - 1, above - last(t, c, p - 1))
+    if j:
+        below = values[j - 1] * ratio
+        change_gap(t, c, p, above - below, max(above - x, x - below))
+    else:
+        change_gap(t, c, p, -np.inf, above - x)
+        if p:
+            below = last(t, c, p - 1)
+            change_gap(t, c, p - 1, above - below, x - below)
     t.weight[i, c] += t.tag[c, p]
     t.block[i, c] = -1
     for k in range(j, n):
@@ -156,22 +162,25 @@ def put_in(t: Lines, c: int, i: int) -> None:
     t.cells[c, p] += 1
     t.least[c, p] = min(t.least[c, p], i)
     t.low[c, p], t.high[c, p] = min(t.low[c, p], weight), max(t.high[c, p], weight)
-    _widen_neighbours(t, c, p, j, x)
+    _divide_gap(t, c, p, j, x)
     if is_uneven(t, c, p):
         settle_block(t, c, p)
 
 
 @inner
-def _widen_neighbours(t: Lines, c: int, p: int, j: int, x: float) -> None:
+def _divide_gap(t: Lines, c: int, p: int, j: int, x: float) -> None:
     """Note the gaps next to a cell that was inserted at a position, as number `j`."""
-    values, ratio = t.values[c, t.number[c, p]], ratio_of(t, c, p)
+    values, ratio, below, above = t.values[c, t.number[c, p]], ratio_of(t, c, p), np.inf, -np.inf
+    if j + 1 < t.cells[c, p]:
+        above = values[j + 1] * ratio
+    elif p + 1 < t.lines[c].blocks:
+        above = first(t, c, p + 1)
     if j:
-        widen(t, c, p, x - values[j - 1] * ratio)
+        below = values[j - 1] * ratio
+        change_gap(t, c, p, max(x - below, above - x), above - below)
     else:
         t.about[c, p] = x
         if p:
-            widen(t, c, p - 1, x - last(t, c, p - 1))
-    if j + 1 < t.cells[c, p]:
-        widen(t, c, p, values[j + 1] * ratio - x)
-    elif p + 1 < t.lines[c].blocks:
-        widen(t, c, p, first(t, c, p + 1) - x)
+            below = last(t, c, p - 1)
+            change_gap(t, c, p - 1, x - below, above - below)
+        change_gap(t, c, p, above - x, -np.inf)
