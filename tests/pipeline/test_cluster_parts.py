@@ -46,6 +46,15 @@ def truth_of(file: Path) -> Path:
     return file.parent.with_name(file.parent.name.replace("release-", "truth-")) / file.name
 
 
+def with_truth(file: Path):
+    """Yield each cluster in a file with the records behind its rows."""
+    whole, first = read_truth(truth_of(file)), 0
+    for cluster in read_clusters(Block(str(file), 0)):
+        end = first + cluster.size
+        yield cluster, Truth(whole.places[first:end], whole.records[first:end])
+        first = end
+
+
 def clusters_in(store: Path) -> Counter[Cluster]:
     return Counter(cluster for file in files_of(store) for cluster in read_clusters(Block(str(file), 0)))
 
@@ -93,7 +102,7 @@ def test_the_clusters_are_those_of_the_whole_data(rows, k, m, above, sizes, cove
         behind = [
             (cluster, tuple(truth.places.tolist()), tuple(truth.records))
             for file in files_of(folder / "s.db")
-            for cluster, truth in zip(read_clusters(Block(str(file), 0)), read_truth(truth_of(file)), strict=True)
+            for cluster, truth in with_truth(file)
         ]
     assert {(cluster, places) for cluster, places, _ in behind} == set(
         zip(whole.release.clusters, whole.truth, strict=True)

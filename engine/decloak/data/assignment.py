@@ -166,6 +166,43 @@ class AssignmentList(Sequence[Assignment]):
         return np.where(number < 0, -1, self.cluster * len(numbers) + number)
 
 
+class AssignmentArrays(NamedTuple):
+    """Assignments in the clusters of a file, ascending by cluster: the chunk (-1 for terms), the items as codes of
+    `names`, and the rows of each.
+    """
+
+    names: Sequence[str]
+    cluster: Ints
+    chunk: Ints
+    items: RowLists
+    given: RowLists
+
+    @classmethod
+    def of(cls, batches: "Iterable[tuple[int, AssignmentList]]") -> "AssignmentArrays":
+        """Return the assignments of `batches` of clusters, each with the number of its first cluster."""
+        code, cluster, chunk = Coding[str](), list[Ints](), list[Ints]()
+        items, given = [RowLists.of(())], [RowLists.of(())]
+        for first, listed in batches:
+            kinds = RowLists.of([[code[name] for name in names] for _, names in listed.kinds])
+            chunks = np.array([-1 if name == "T" else int(name) for name, _ in listed.kinds], np.int64)
+            cluster.append(first + listed.cluster)
+            chunk.append(chunks[listed.kind])
+            items.append(kinds.select(listed.kind))
+            given.append(listed.given)
+        nothing = np.zeros(0, np.int64)
+        clusters, chunk_of = (np.concatenate([nothing, *part]) for part in (cluster, chunk))
+        return cls(tuple(code), clusters, chunk_of, RowLists.join(items), RowLists.join(given))
+
+    def between(self, first: int, last: int) -> AssignmentList:
+        """Return the assignments in the clusters from `first` to `last`, numbered from 0."""
+        some = np.arange(*np.searchsorted(self.cluster, (first, last)))
+        kinds = Coding[Kind]()
+        named = (tuple(self.names[code] for code in codes) for codes in self.items.select(some).tuples())
+        chunks = ("T" if chunk < 0 else chunk for chunk in self.chunk[some].tolist())
+        kind = np.array([kinds[unit] for unit in zip(chunks, named, strict=True)], np.int64)
+        return AssignmentList(self.cluster[some] - first, kind, tuple(kinds), self.given.select(some))
+
+
 class PairScores(NamedTuple):
     """Relatedness of items by one measure: a score per pair, in either order. None, NaN and infinities are missing
     scores.

@@ -14,22 +14,23 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from functools import reduce
-from itertools import islice
+from functools import cache, reduce
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Ints
+from decloak.arrays import Floats, Ints
 from decloak.counting.blocks import some_clusters
 from decloak.counting.itemsets import among
-from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber
+from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, ChunkNumber
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
-from decloak.data.formats.cluster_files import read_assignments, read_truth
+from decloak.data.formats.cluster_files import read_arrays, read_assignments, read_truth
 from decloak.data.pairs import first_occurrences
-from decloak.data.rows import Coding
+from decloak.data.rows import CodedRows, Coding
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
 from decloak.measure.kernels.random_attack import (
@@ -239,12 +240,12 @@ def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[As
 
 
 class _Merged(NamedTuple):
-    """What tasks count of some clusters: the accuracy, that of each cluster, and the moments of random assignments."""
+    """The counts of a file: its accuracy, the counts of each cluster, and the moments of random assignments."""
 
     number: int
-    counts: list[Accuracy]
-    clusters: list[ClusterAccuracy]
-    moments: list[Moments]
+    counts: Accuracy
+    clusters: Floats
+    moments: Moments
 
 
 def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDisassociation) -> MetricResult:
@@ -257,26 +258,64 @@ def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDis
     ]
     merge_tasks(_count_block, tasks, done.append)
     done.sort(key=lambda one: one.number)
-    counts = reduce(Accuracy.__add__, [one for part in done for one in part.counts])
-    clusters = np.array([one[1:] for part in done for one in part.clusters]).reshape(-1, 4)
+    counts = reduce(Accuracy.__add__, [part.counts for part in done])
+    clusters = np.concatenate([part.clusters for part in done])
+    clusters = clusters[clusters[:, 0] + clusters[:, 3] > 0]
     # Clusters are in random order, so any of them together are a sample.
     groups = np.array_split(clusters, min(len(clusters), MOST_GROUPS)) if len(clusters) else []
     scopes = (figure for group, some in enumerate(groups) for figure in _of_cluster(group, *some.sum(axis=0).tolist()))
-    moments = [one for part in done for one in part.moments]
-    p = gamma_tail(Moments(*map(math.fsum, zip(*moments, strict=True)))) if moments else None
-    return [*scopes, *_pooled(counts, p)], None
+    p = gamma_tail(Moments(*map(math.fsum, zip(*(part.moments for part in done), strict=True))))
+    return [*scopes, *_pooled(counts, p if counts.assigned else None)], None
+
+
+@cache
+def _loops() -> ModuleType | None:
+    """Return the compiled loops, None without numba."""
+    try:
+        return import_module("decloak.measure.kernels.accuracy_loops")
+    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+        return None
 
 
 def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Merged:
     """Count the assignments to the clusters of `block` that are right by the records in the file `truth`."""
-    behind, merged = read_truth(truth), _Merged(number, [], [], [])
-    for release, assignments in zip(some_clusters(block), read_assignments(findings), strict=True):
-        rows = TrueRows.of_truth(release, list(islice(behind, len(release.clusters))))
-        merged.counts.append(accuracy_of(rows, assignments))
-        merged.clusters.extend(accuracy_by_cluster(rows, assignments))
-        if len(assignments):
-            merged.moments.append(moments_of(block_assignments(rows, assignments)))
-    return merged
+    behind, assigned = read_truth(truth).records, read_assignments(findings)
+    if (loops := _loops()) is None:
+        return _count_by_batches(number, block, behind, assigned)
+    some = read_arrays(block)
+    code = {name: at for at, name in enumerate(some.names)}
+    of_record, of_unit = (
+        np.array([code[name] for name in names] or [0], np.int32) for names in (behind.names, assigned.names)
+    )
+    counts, right, expected, clusters, moments = loops.count_right(
+        some.sizes, some.chunks, some.lists, some.items, some.subs, some.entries, some.held, some.terms, some.term,
+        len(code), behind.start, of_record[behind.codes], assigned.cluster, assigned.chunk, assigned.items.start,
+        of_unit[assigned.items.rows].astype(np.int64), assigned.given.start, assigned.given.rows,
+    )  # fmt: skip
+    by_size = np.arange(1, len(right))
+    assigned_rows, true, reachable, right_rows, right_by_class = counts.tolist()
+    sums = _summed(right[1:], by_size), _summed(expected[1:], by_size)
+    accuracy = Accuracy(assigned_rows, true, reachable, right_rows, right_by_class, *sums)
+    return _Merged(number, accuracy, clusters, Moments(*moments.tolist()))
+
+
+def _count_by_batches(number: int, block: Block, behind: CodedRows[str], assigned: AssignmentArrays) -> _Merged:
+    """Count as the compiled loops do, some clusters at a time."""
+    nothing = Accuracy(0, 0, 0, 0, 0, Fraction(), Fraction())
+    parts, first, row = [_Merged(number, nothing, np.zeros((0, 4)), Moments(0, 0, 0))], 0, 0
+    for release in some_clusters(block):
+        clusters = len(release.clusters)
+        listed, end = assigned.between(first, first + clusters), row + sum(one.size for one in release.clusters)
+        rows = TrueRows.of_truth(release, list(behind[row:end]))
+        of_cluster = np.zeros((clusters, 4))
+        for cluster, *of_one in accuracy_by_cluster(rows, listed):
+            of_cluster[int(cluster)] = of_one
+        moments = moments_of(block_assignments(rows, listed)) if len(listed) else Moments(0, 0, 0)
+        parts.append(_Merged(number, accuracy_of(rows, listed), of_cluster, moments))
+        first, row = first + clusters, end
+    counts = reduce(Accuracy.__add__, [part.counts for part in parts])
+    moments = Moments(*np.sum([part.moments for part in parts], axis=0).tolist())
+    return _Merged(number, counts, np.concatenate([part.clusters for part in parts]), moments)
 
 
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:

@@ -20,7 +20,7 @@ from decloak.counting.signatures import Signatures, mixed, signature_sums
 from decloak.data.assignment import AssignmentList, RowLists
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block, Blocks
-from decloak.data.formats.cluster_files import read_assignments, read_truth
+from decloak.data.formats.cluster_files import read_assignments, read_sizes, read_truth
 from decloak.data.rows import CodedRows, runs
 from decloak.figures import MOST_KNOWN
 from decloak.measure.exposure_chunks import ChunkPeople
@@ -197,7 +197,7 @@ class _Drawn:
         found: list[tuple[int, _Places, Ints]] = []
         shared = (self.names, self.people.places)
         merge_tasks(
-            _locate, [(at, self.held.truth(one.path), *shared) for at, one in enumerate(self.blocks)], found.append
+            _locate, [(at, one, self.held.truth(one.path), *shared) for at, one in enumerate(self.blocks)], found.append
         )
         found.sort(key=lambda one: one[0])
         code, records = (
@@ -298,21 +298,20 @@ class _Drawn:
         return Found(hits, estimates, merged)
 
 
-def _locate(number: int, truth: Path, names: Sequence[str], places: Ints) -> tuple[int, _Places, Ints]:
+def _locate(number: int, block: Block, truth: Path, names: Sequence[str], places: Ints) -> tuple[int, _Places, Ints]:
     """Return `number`, the people at `places` behind one file, and the number of its records with each of `names`."""
-    code, supports = {name: at for at, name in enumerate(names)}, np.zeros(len(names), np.int64)
-    found: list[tuple[Ints, int, Ints]] = []
-    records = list[tuple[str, ...]]()
-    for at, behind in enumerate(read_truth(truth)):
-        counts = np.bincount(behind.records.codes, minlength=len(behind.records.names))
-        np.add.at(supports, [code[name] for name in behind.records.names], counts)
-        rows = np.flatnonzero(np.isin(behind.places, places))
-        found.append((np.searchsorted(places, behind.places[rows]), at, rows))
-        records += behind.records.select(rows)
-    lengths = [len(rows) for *_, rows in found]
-    cluster = np.repeat(np.array([at for _, at, _ in found], np.int64), lengths)
-    person, row = (np.concatenate([places[:0], *(one[part] for one in found)]) for part in (0, 2))
-    return number, _Places(person, cluster, row, records), supports
+    behind, code = read_truth(truth), {name: at for at, name in enumerate(names)}
+    supports, held = np.zeros(len(names), np.int64), behind.records
+    supports[[code[name] for name in held.names]] = np.bincount(held.codes, minlength=len(held.names))
+    rows = np.flatnonzero(np.isin(behind.places, places))
+    starts = np.cumsum(read_sizes(block)) - read_sizes(block)
+    cluster = np.searchsorted(starts, rows, side="right") - 1
+    records = list(held.select(rows))
+    return (
+        number,
+        _Places(np.searchsorted(places, behind.places[rows]), cluster, rows - starts[cluster], records),
+        supports,
+    )
 
 
 class _Group(NamedTuple):
@@ -431,9 +430,9 @@ def _attack_file(
     """Return the results of the attack with these `findings` in one file, and of so many random `draws`."""
     code, random = {name: at for at, name in enumerate(names)}, np.random.default_rng([number, draws])
     searches, guessed = [SetSearch(sets, len(names)) for _ in range(1 + draws)], np.zeros(1 + draws)
-    for (release, first, group), listed in zip(
-        _groups(number, block, whole, places), read_assignments(findings), strict=True
-    ):
+    assigned = read_assignments(findings)
+    for release, first, group in _groups(number, block, whole, places):
+        listed = assigned.between(first, first + len(release.clusters))
         sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
         ways = [listed, *(at_random(listed, sizes, random) for _ in range(draws))]
         units = RowLists.of([[code[item] for item in items] for _, items in listed.kinds])

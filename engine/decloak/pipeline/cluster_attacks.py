@@ -13,7 +13,7 @@ import numpy as np
 
 from decloak.anonymisers.parts import making_folder
 from decloak.counting.blocks import some_clusters
-from decloak.data.assignment import AssignmentList
+from decloak.data.assignment import AssignmentArrays, AssignmentList
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
 from decloak.data.formats.cluster_files import write_assignments
@@ -22,6 +22,7 @@ from decloak.releases.stored import PartedDisassociation
 from decloak.rules.model import Settings, TestCase
 from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
 from decloak.rules.operators.operator import Result, Rule
+from decloak.rules.reassociate.kernel import assigned_by_means
 from decloak.rules.reassociate.scores import Scores, SplitRelease, coded_scores
 
 
@@ -70,18 +71,23 @@ def _attack(
     number: int, block: Block, file: Path, rule: Rule, settings: Settings, coded: Scores, whole: Disassociated
 ) -> int:  # fmt: skip
     """Write what `rule` assigns in the clusters of `block` to `file`, and return the number of assigned rows."""
-    rows = 0
+    k = settings.k if settings.k is not None else whole.k
+    assigned = assigned_by_means(rule.compiled, block, coded, k)
+    if assigned is None:
+        assigned = AssignmentArrays.of(_batches(number, block, rule, settings, coded, whole))
+    write_assignments(file, assigned)
+    return len(assigned.given.rows)
 
-    def batches() -> Iterator[AssignmentList]:
-        nonlocal rows
-        for at, some in enumerate(some_clusters(block)):
-            release = replace(whole, clusters=some.clusters)
-            view = AttackerView(cache=ReleaseCache(split=SplitRelease(release, coded)))
-            # A seed of its own for each batch: clusters count from 0 in each.
-            seed = int(np.random.SeedSequence([settings.seed, number, at]).generate_state(1)[0])
-            ranked: AssignmentList = rule.operator.run(rule, view, settings.model_copy(update={"seed": seed})).ranked
-            rows += len(ranked.given.rows)
-            yield ranked
 
-    write_assignments(file, batches())
-    return rows
+def _batches(
+    number: int, block: Block, rule: Rule, settings: Settings, coded: Scores, whole: Disassociated
+) -> Iterator[tuple[int, AssignmentList]]:  # fmt: skip
+    """Yield the number of the first of some clusters of `block`, and what `rule` assigns in them."""
+    first = 0
+    for at, some in enumerate(some_clusters(block)):
+        release = replace(whole, clusters=some.clusters)
+        view = AttackerView(cache=ReleaseCache(split=SplitRelease(release, coded)))
+        # A seed of its own for each batch: clusters count from 0 in each.
+        seed = int(np.random.SeedSequence([settings.seed, number, at]).generate_state(1)[0])
+        yield first, rule.operator.run(rule, view, settings.model_copy(update={"seed": seed})).ranked
+        first += len(some.clusters)

@@ -5,7 +5,6 @@ with codes in place of items. A file of truth has a row for each cluster of a fi
 their order, and the place of each record among the original ones.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints
-from decloak.data.assignment import AssignmentList, RowLists
+from decloak.data.assignment import AssignmentArrays, RowLists
 from decloak.data.content import Chunk, Cluster
 from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet
 from decloak.data.formats.lines import check_name, location
@@ -155,51 +154,45 @@ def _write_table(table: object, path: Path) -> None:
     """Write `table` to the Parquet file at `path` as one row group, completely or not at all."""
     _, parquet = arrow_and_parquet()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parquet.write_table(table, beside, compression="zstd", row_group_size=len(table))  # type: ignore[arg-type]
+    parquet.write_table(table, beside, compression="zstd", row_group_size=max(1, len(table)))  # type: ignore[arg-type]
     beside.replace(path)
 
 
-def write_assignments(path: Path, batches: Iterable[AssignmentList]) -> None:
-    """Write the assignments of each of `batches` of clusters to a row group of the file at `path`."""
-    arrow, parquet = arrow_and_parquet()
-    schema = arrow.schema([
-        ("cluster", arrow.int32()), ("unit", arrow.dictionary(arrow.int32(), arrow.string())),
-        ("rows", arrow.list_(arrow.int32())),
-    ])  # fmt: skip
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with parquet.ParquetWriter(beside, schema, compression="zstd") as writer:
-        for batch in batches:
-            units = arrow.array([json.dumps(kind, ensure_ascii=False) for kind in batch.kinds], arrow.string())
-            columns = [
-                arrow.array(batch.cluster.astype(np.int32)),
-                arrow.DictionaryArray.from_arrays(arrow.array(batch.kind.astype(np.int32)), units),
-                arrow.ListArray.from_arrays(batch.given.start.astype(np.int32), batch.given.rows.astype(np.int32)),
-            ]
-            writer.write_table(arrow.table(columns, schema=schema), row_group_size=max(1, len(batch)))
-    beside.replace(path)
+def write_assignments(path: Path, assigned: AssignmentArrays) -> None:
+    """Write the assignments to the file at `path`, completely or not at all."""
+    arrow, _ = arrow_and_parquet()
+    names, rows = arrow.array(assigned.names, arrow.string()), assigned.given
+    units = arrow.DictionaryArray.from_arrays(arrow.array(assigned.items.rows.astype(np.int32)), names)
+    _write_table(arrow.table({
+        "cluster": assigned.cluster.astype(np.int32), "chunk": assigned.chunk.astype(np.int32),
+        "items": arrow.ListArray.from_arrays(assigned.items.start.astype(np.int32), units),
+        "rows": arrow.ListArray.from_arrays(rows.start.astype(np.int32), rows.rows.astype(np.int32)),
+    }), path)  # fmt: skip
 
 
-def read_assignments(path: Path) -> Iterator[AssignmentList]:
-    """Yield the assignments of each batch of clusters in the file at `path`."""
+def read_assignments(path: Path) -> AssignmentArrays:
+    """Return the assignments in the file at `path`."""
     arrow, parquet = arrow_and_parquet()
     with at_location(location(path)):
         try:
-            with closing(parquet.ParquetFile(path, memory_map=False, read_dictionary=["unit"])) as file:
-                groups = [file.read_row_group(number, use_threads=False) for number in range(file.num_row_groups)]
-        except (arrow.lib.ArrowException, OSError, ValueError) as error:
+            held = ["items.list.element"]
+            table = parquet.read_table(path, memory_map=False, read_dictionary=held, use_threads=False)
+            cluster, chunk, items, rows = (
+                column.combine_chunks() for column in table.unify_dictionaries().itercolumns()
+            )
+            lists = [
+                RowLists(one.offsets.to_numpy().astype(np.int64), values.to_numpy().astype(np.int64))
+                for one, values in ((items, items.values.indices), (rows, rows.values))
+            ]
+            names = items.values.dictionary.to_pylist()
+        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError) as error:
             hint = "run the scenario into another store"
             raise DecloakError(f"the findings of the attack are gone: {quote(error)}", hint=hint) from None
-    for group in groups:
-        cluster, unit, rows = (group[name].combine_chunks() for name in ("cluster", "unit", "rows"))
-        kinds = [(chunk, tuple(items)) for chunk, items in map(json.loads, unit.dictionary.to_pylist())]
-        given = RowLists(rows.offsets.to_numpy().astype(np.int64), rows.values.to_numpy().astype(np.int64))
-        yield AssignmentList(
-            cluster.to_numpy().astype(np.int64), unit.indices.to_numpy().astype(np.int64), kinds, given
-        )
+    return AssignmentArrays(names, cluster.to_numpy().astype(np.int64), chunk.to_numpy().astype(np.int64), *lists)
 
 
-def read_truth(path: Path) -> Iterator[Truth]:
-    """Yield the truth of each cluster of the file at `path`."""
+def read_truth(path: Path) -> Truth:
+    """Return the truth of all clusters of the file at `path`, one after the other."""
     arrow, parquet = arrow_and_parquet()
     with at_location(location(path)):
         try:
@@ -207,14 +200,11 @@ def read_truth(path: Path) -> Iterator[Truth]:
             places, records = (file[name].combine_chunks() for name in (PLACES, RECORDS))
             held = records.values.values
             codes, names = held.indices.to_numpy(), held.dictionary.to_pylist()
-            ends, start = records.offsets.to_numpy(), records.values.offsets.to_numpy()
-            place = places.values.to_numpy()
+            start, place = records.values.offsets.to_numpy(), places.values.to_numpy()
         except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
             hint = "run the scenario into another store"
             raise DecloakError(f"the records behind the clusters are gone: {quote(error)}", hint=hint) from None
-    for begin, end in pairwise(ends.tolist()):
-        own = start[begin : end + 1].astype(np.int64)
-        yield Truth(place[begin:end], CodedRows(own - own[0], codes[own[0] : own[-1]], names))
+    return Truth(place.astype(np.int64), CodedRows(start, codes, names))
 
 
 def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
@@ -248,6 +238,65 @@ def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
             cuts = [start - starts[low] for start in starts[low : high + 1]]
             made.append(Chunk(tuple(names[0][begin:stop]), tuple(tuple(held[a:b]) for a, b in pairwise(cuts))))
         yield Cluster(size, tuple(made), tuple(names[2][term:end]))
+
+
+class ClusterArrays(NamedTuple):
+    """The clusters of a file as arrays of codes of `names`.
+
+    `chunks` has the first record chunk of each cluster, `subs` the first sub-record of each chunk, and `entries` the
+    first of the codes `held` of each sub-record. `lists` has the first of the `items` of each chunk, and `terms` the
+    first `term` of each cluster.
+    """
+
+    names: list[str]
+    sizes: Ints
+    chunks: Ints
+    lists: Ints
+    items: NDArray[np.int32]
+    subs: Ints
+    entries: Ints
+    held: NDArray[np.int32]
+    terms: Ints
+    term: NDArray[np.int32]
+
+
+def read_arrays(block: Block) -> ClusterArrays:
+    """Return the clusters of the row group that `block` names as arrays."""
+    arrow, parquet = arrow_and_parquet()
+    with at_location(location(block.path)):
+        try:
+            with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
+                table = file.read_row_group(block.place, columns=list(CLUSTER), use_threads=False)
+            table = table.unify_dictionaries().combine_chunks()
+            sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
+            items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
+            code = dict[str, int]()
+            codes = [_coded(lists.values, code) for lists in (items, subrecords.values, terms)]
+            starts = [lists.offsets.to_numpy().astype(np.int64)
+                      for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
+        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError, IndexError) as error:
+            raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
+    of_cluster, of_chunk, of_subrecords, of_entries, of_terms = starts
+    size = sizes.to_numpy().astype(np.int64)
+    return ClusterArrays(
+        list(code), size, of_cluster, of_chunk, codes[0], of_subrecords, of_entries, codes[1], of_terms, codes[2]
+    )
+
+
+def read_sizes(block: Block) -> Ints:
+    """Return the number of records of each cluster of the row group that `block` names."""
+    _, parquet = arrow_and_parquet()
+    with at_location(location(block.path)), closing(parquet.ParquetFile(block.path, memory_map=False)) as file:
+        sizes: Ints = file.read_row_group(block.place, columns=[SIZE], use_threads=False)[SIZE].to_numpy()
+    return sizes.astype(np.int64)
+
+
+def _coded(values: object, code: dict[str, int]) -> NDArray[np.int32]:
+    """Return the values of a column as codes, new names numbered in turn."""
+    dictionary, indices = getattr(values, "dictionary"), getattr(values, "indices")  # noqa: B009
+    known = [code.setdefault(check_name(name), len(code)) for name in dictionary.to_pylist()]
+    coded: NDArray[np.int32] = np.array(known or [0], np.int32)[indices.to_numpy()]
+    return coded
 
 
 def _read_items(block: Block) -> Iterator[Cluster]:

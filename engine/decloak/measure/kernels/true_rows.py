@@ -18,7 +18,6 @@ from decloak.counting.itemsets import among, distinct, places_in
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Kind, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
-from decloak.data.formats.cluster_files import Truth as FileTruth
 from decloak.data.pairs import first_occurrences
 from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError
@@ -90,9 +89,8 @@ class TrueRows:
         self._last_assigned: tuple[Sequence[Assignment], AssignedUnits] | None = None
 
     @classmethod
-    def of_truth(cls, release: Disassociated, truth: Sequence[FileTruth]) -> "TrueRows":
-        """Return the rows of `release`, with the records that `truth` has behind the rows of each cluster."""
-        records = [record for behind in truth for record in behind.records]
+    def of_truth(cls, release: Disassociated, records: Records) -> "TrueRows":
+        """Return the rows of `release`, with the `records` behind the rows of all clusters."""
         ends = list(accumulate((cluster.size for cluster in release.clusters), initial=0))
         return cls(release, records, [range(*pair) for pair in pairwise(ends)])
 

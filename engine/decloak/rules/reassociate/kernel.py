@@ -6,13 +6,18 @@ matched as the strategy says (`match`, `expected`, `exact`), and made consistent
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.data.assignment import Assignment, AssignmentList, PairScores, RowLists, ScoreDirection
+from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, PairScores, RowLists, ScoreDirection
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block
+from decloak.data.formats.cluster_files import read_arrays
 from decloak.data.knowledge_levels import Control
 from decloak.data.pairs import Pair
 from decloak.errors import DecloakError
@@ -21,7 +26,7 @@ from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
-from decloak.rules.reassociate.scores import ClusterBatch, SplitRelease, values
+from decloak.rules.reassociate.scores import ClusterBatch, Scores, SplitRelease, values
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.structure import row_orders, signatures
@@ -108,6 +113,46 @@ def reassociate(
     split = SplitRelease(release)
     attacked = ClusterAttack(split, PairScores(scores, closer, unrelated), strategy, k=k, seed=seed).batches()
     return list(ranked_rows(split, attacked)[0])
+
+
+@cache
+def _loops() -> ModuleType | None:
+    """Return the compiled loops, None without numba."""
+    try:
+        return import_module("decloak.rules.reassociate.cluster_loops")
+    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+        return None
+
+
+def assigned_by_means(strategy: Reassociation, block: Block, coded: Scores, k: int | None) -> AssignmentArrays | None:
+    """Return what `strategy` assigns in the clusters of a file, by compiled loops; None where these do not apply.
+
+    They apply to best matches by means. `coded` are the scores of all items, and `k` bounds the rows of a term.
+    """
+    by_means = strategy.combine == "mean" and strategy.match == "best" and not strategy.consistent
+    if (loops := _loops()) is None or not by_means or strategy.give != "k - 1" or coded.table is None:
+        return None
+    some = read_arrays(block)
+    code = np.array([coded.code.get(name, -1) for name in some.names] or [-1], np.int32)
+    held, term = code[some.held], code[some.term]
+    units, rows = loops.assign_by_means(
+        some.sizes,
+        some.chunks,
+        some.subs,
+        some.entries,
+        held,
+        some.terms,
+        term,
+        coded.table,
+        coded.scores,
+        _require_k(k) - 1,
+    )
+    cluster, chunk, unit, ends = units.T.copy()
+    # A term is a unit of one item: the lists of both kinds follow each other.
+    ends_of_terms = some.entries[-1] + np.arange(1, len(term) + 1)
+    lists = RowLists(np.concatenate((some.entries, ends_of_terms)), np.concatenate((some.held, some.term)))
+    items = lists.select(np.where(chunk < 0, len(some.entries) - 1 + unit, unit))
+    return AssignmentArrays(some.names, cluster, chunk, items, RowLists(np.append(0, ends), rows))
 
 
 class ClusterAttack:

@@ -79,8 +79,8 @@ class Scores:
     neutral: float
 
     @cached_property
-    def _table(self) -> NDArray[np.int32] | None:
-        """The places of all items with all in `_scores`, if these are few; the last row is for negative codes.
+    def table(self) -> NDArray[np.int32] | None:
+        """The places of all items with all in `scores`, if these are few; the last row is for negative codes.
 
         The last column is for these, too. A place takes half the memory of a score, and nobody has to fill in 0.
         """
@@ -93,7 +93,7 @@ class Scores:
         return table
 
     @cached_property
-    def _scores(self) -> Floats:
+    def scores(self) -> Floats:
         """The score at each place of the table, NaN at 0."""
         return np.append(np.nan, self.values)
 
@@ -104,8 +104,8 @@ class Scores:
         """
         if not len(self.keys):
             return np.full(np.broadcast_shapes(a.shape, b.shape), np.nan)
-        if self._table is not None:
-            return self._scores[self._table[a, b]]
+        if self.table is not None:
+            return self.scores[self.table[a, b]]
         keys = np.minimum(a, b) * len(self.code) + np.maximum(a, b)
         index = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[index] == keys, self.values[index], np.nan)
