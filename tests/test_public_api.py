@@ -24,8 +24,13 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages(decloak.__path__, "decloak.") if module.name != "decloak.__main__"
 )
 if find_spec("numba") is None:
-    for compiled in ("counting_numba", "horpart_numba"):  # they are imported only where numba is
-        MODULES.remove(f"decloak.anonymisers.kernels.{compiled}")
+    kernels = (
+        "anonymisers.kernels.counting_numba",
+        "anonymisers.kernels.horpart_numba",
+        "measure.kernels.accuracy_loops",
+    )
+    for compiled in (*kernels, "rules.reassociate.cluster_loops"):  # they are imported only where numba is
+        MODULES.remove(f"decloak.{compiled}")
 EXAMPLES = [name for name in MODULES if ">>> " in Path(find_spec(name).origin).read_text(encoding="utf-8")]
 
 

@@ -16,9 +16,10 @@ import decloak
 from decloak.anonymisers import chunk_parts
 from decloak.attacker import tables
 from decloak.counting import blocks
-from decloak.data.assignment import Assignment, AssignmentList, RowLists
+from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, RowLists
 from decloak.errors import DecloakError
-from decloak.measure import accuracy, exposure_chunks, exposure_clusters
+from decloak.measure import accuracy, exposure_chunks, exposure_cluster_files, exposure_clusters
+from decloak.measure.kernels import cluster_search
 from decloak.measure.kernels.cluster_search import SetSearch, at_random
 from decloak.pipeline import cluster_attacks
 from decloak.rules.coverage import Confidence
@@ -60,7 +61,13 @@ def make_comparable(monkeypatch: pytest.MonkeyPatch) -> None:
 
     unavailable = Confidence.unavailable("not in files")
     monkeypatch.setattr(type(REASSOCIATE), "confidence", lambda *arguments: unavailable)
-    monkeypatch.setattr(exposure_clusters, "at_random", nothing)
+    monkeypatch.setattr(exposure_cluster_files, "at_random", nothing)
+    whole = exposure_cluster_files.search_all
+
+    def search(sets, some, names, assigned, first, draw=0):
+        return whole(sets, some, names, AssignmentArrays.of(()) if draw else assigned, first)
+
+    monkeypatch.setattr(exposure_cluster_files, "search_all", search)
     monkeypatch.setattr(exposure_chunks, "random_assignment", lambda rows, given, rng: np.zeros(0, np.int64))
 
 
@@ -82,8 +89,8 @@ def made(tmp_path_factory) -> tuple[Path, decloak.Run]:
 @pytest.mark.usefixtures("small_batches", "comparable")
 @pytest.mark.parametrize(("cover", "plain"), [(None, False), (None, True), ("cure", False), ("suppress", False)])
 def test_figures_are_those_of_a_run_in_memory(tmp_path, monkeypatch, cover, plain):
-    for module in (kernel, accuracy) if plain else ():
-        monkeypatch.setattr(module, "_loops", lambda: None)
+    for module, name in ((kernel, "_loops"), (accuracy, "loops"), (cluster_search, "loops")) if plain else ():
+        monkeypatch.setattr(module, name, lambda: None)
     method = METHOD | ({"cover": cover} if cover else {})
     file = written(tmp_path / "r.parquet", [row for row in drawn(400, seed=3) if row])
     in_files = decloak.run(attacked(file) | {"anonymise": method}, store=tmp_path / "files.db")
@@ -121,13 +128,14 @@ def test_figures_of_any_records_are_those_in_memory(rows, k, sizes):
         _assert_equal(in_files, decloak.run(said, store=Path(name) / "whole.db"))
 
 
-@pytest.mark.parametrize("kill", [None, "_attack", "_count_block", "_attack_file", "_search_file", "_locate"])
+@pytest.mark.parametrize("kill", [None, "_attack", "_count_block", "attack_file", "search_file", "locate_people"])
 def test_processes_find_the_figures_of_one_also_if_one_is_killed(made, tmp_path, monkeypatch, kill):
     monkeypatch.setattr(chunk_parts, "NODE", 40)
     monkeypatch.setattr(blocks, "BATCH", 50)
     if kill:
-        module = next(one for one in (cluster_attacks, accuracy, exposure_clusters) if hasattr(one, kill))
-        task = getattr(module, kill)
+        modules = (cluster_attacks, accuracy, exposure_cluster_files, exposure_clusters)
+        having = [module for module in modules if hasattr(module, kill)]
+        task = getattr(having[0], kill)
 
         def killed(*arguments):
             result = task(*arguments)
@@ -138,7 +146,8 @@ def test_processes_find_the_figures_of_one_also_if_one_is_killed(made, tmp_path,
 
         home = os.getpid()
         killed.__module__, killed.__qualname__ = task.__module__, task.__qualname__
-        monkeypatch.setattr(module, kill, killed)
+        for module in having:
+            monkeypatch.setattr(module, kill, killed)
     run = decloak.run(attacked(made[0] / "records.parquet"), store=tmp_path / "s.db", jobs=2)
     assert (tmp_path / "killed").exists() == (kill is not None)
     assert figures(run) == figures(made[1])

@@ -38,8 +38,10 @@ def compile_loops() -> None:
     from decloak.anonymisers.kernels.records import Records
     from decloak.counting.blocks import Queries, add_pairs, sets_of
     from decloak.data.rows import CodedRows
+    from decloak.measure.kernels.accuracy_loops import count_right, search_rows
     from decloak.rules.eliminate.kernel import eliminate
     from decloak.rules.load import Catalogue
+    from decloak.rules.reassociate.cluster_loops import assign_by_means
 
     table = np.random.default_rng(1).random((40, 30))
     for name in ("wba", "gba", "rba"):
@@ -56,4 +58,13 @@ def compile_loops() -> None:
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.int32), seen)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.uint8), seen)
     divided(block.start, block.codes, 2, 1)
+    none, start, codes = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32)
+    places, scores, sets = np.zeros((1, 1), np.int32), np.zeros(1), np.zeros((0, 3), np.int64)
+    assign_by_means(none, start, start, start, codes, start, codes, places, scores, 1)
+    clusters, assigned = (
+        (none, start, start, codes, start, start, codes, start, codes),
+        (none, start, none, start, none),
+    )
+    count_right(*clusters, 1, start, codes, none, *assigned)
+    search_rows(*clusters, True, *assigned, 0, sets, np.zeros(2, np.int64), 0, none, none)
     Queries(np.zeros((1, 3), np.int64), np.zeros(1, np.bool_), np.ones(1, np.int64), 2).search(block)

@@ -193,9 +193,11 @@ class AssignmentArrays(NamedTuple):
         clusters, chunk_of = (np.concatenate([nothing, *part]) for part in (cluster, chunk))
         return cls(tuple(code), clusters, chunk_of, RowLists.join(items), RowLists.join(given))
 
-    def between(self, first: int, last: int) -> AssignmentList:
-        """Return the assignments in the clusters from `first` to `last`, numbered from 0."""
+    def between(self, first: int, last: int, only: Ints | None = None) -> AssignmentList:
+        """Return the assignments in the clusters from `first` to `last`, or in `only` some of them, numbered from 0."""
         some = np.arange(*np.searchsorted(self.cluster, (first, last)))
+        if only is not None:
+            some = some[np.isin(self.cluster[some] - first, only)]
         kinds = Coding[Kind]()
         named = (tuple(self.names[code] for code in codes) for codes in self.items.select(some).tuples())
         chunks = ("T" if chunk < 0 else chunk for chunk in self.chunk[some].tolist())

@@ -14,10 +14,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from functools import cache, reduce
-from importlib import import_module
+from functools import reduce
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +31,7 @@ from decloak.data.pairs import first_occurrences
 from decloak.data.rows import CodedRows, Coding
 from decloak.figures import metrics_of
 from decloak.measure.family import CHUNKS, POOLED, AttackResult, Family, MetricResult, MetricValue
+from decloak.measure.kernels.cluster_search import loops
 from decloak.measure.kernels.random_attack import (
     BlockAssignments,
     Moments,
@@ -268,26 +267,17 @@ def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDis
     return [*scopes, *_pooled(counts, p if counts.assigned else None)], None
 
 
-@cache
-def _loops() -> ModuleType | None:
-    """Return the compiled loops, None without numba."""
-    try:
-        return import_module("decloak.measure.kernels.accuracy_loops")
-    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
-        return None
-
-
 def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Merged:
     """Count the assignments to the clusters of `block` that are right by the records in the file `truth`."""
     behind, assigned = read_truth(truth).records, read_assignments(findings)
-    if (loops := _loops()) is None:
+    if (compiled := loops()) is None:
         return _count_by_batches(number, block, behind, assigned)
     some = read_arrays(block)
     code = {name: at for at, name in enumerate(some.names)}
     of_record, of_unit = (
         np.array([code[name] for name in names] or [0], np.int32) for names in (behind.names, assigned.names)
     )
-    counts, right, expected, clusters, moments = loops.count_right(
+    counts, right, expected, clusters, moments = compiled.count_right(
         some.sizes, some.chunks, some.lists, some.items, some.subs, some.entries, some.held, some.terms, some.term,
         len(code), behind.start, of_record[behind.codes], assigned.cluster, assigned.chunk, assigned.items.start,
         of_unit[assigned.items.rows].astype(np.int64), assigned.given.start, assigned.given.rows,

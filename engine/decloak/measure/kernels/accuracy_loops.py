@@ -137,3 +137,73 @@ def _add_moments(lines: Floats, classes: Ints, sizes: Ints, moments: Floats) -> 
     if n > 1:
         columns = (by_class**2 * sizes).sum()
         moments[2] += (squares - (by_row + columns) / n + total**2 / n**2) / (n - 1)
+
+
+@compiled
+def search_rows(
+    sizes: Ints, chunks: Ints, lists: Ints, items: Codes, subs: Ints, entries: Ints, held: Codes, terms: Ints,
+    term: Codes, others: bool, of_cluster: Ints, unit_start: Ints, unit: Ints, row_start: Ints, rows: Ints,
+    draw: int, sets: Ints, begin: Ints, first_row: int, hits: Ints, row: Ints,
+) -> None:  # fmt: skip
+    """Add to `hits` the rows that may have each of `sets`, up to 2, and write the number of the only one to `row`.
+
+    The first arguments are the fields of `ClusterArrays`. With `others` a row may have all items of later chunks and
+    terms. It also has the codes of each `unit` that is assigned to it, of the clusters `of_cluster`. With a `draw`
+    above 0 each unit goes to as many random rows. `sets` are three codes, from `begin` on by their first code. Rows are
+    numbered from `first_row` on, by 4,194,304 for each cluster.
+    """
+    place, assignment, state = np.full(len(begin) - 1, -1, np.int64), 0, np.uint64(draw)
+    for c in range(len(sizes)):
+        n, words = sizes[c], (sizes[c] + 63) // 64
+        number = 0
+        own = np.empty(lists[chunks[c + 1]] - lists[chunks[c]] + terms[c + 1] - terms[c], np.int64)
+        for at in range(lists[chunks[c]], lists[chunks[c + 1]]):
+            own[number] = items[at]
+            number += 1
+        anchors = lists[min(chunks[c] + 1, chunks[c + 1])] - lists[chunks[c]]
+        for at in range(terms[c], terms[c + 1]):
+            own[number] = term[at]
+            number += 1
+        for at in range(number):
+            place[own[at]] = at
+        bits = np.zeros((number, words), np.uint64)
+        if others:
+            for at in range(anchors, number):
+                for one in range(n):
+                    bits[at, one >> 6] |= np.uint64(1) << np.uint64(one & 63)
+        if chunks[c + 1] > chunks[c]:
+            for s in range(subs[chunks[c]], subs[chunks[c] + 1]):
+                one = s - subs[chunks[c]]
+                for entry in range(entries[s], entries[s + 1]):
+                    bits[place[held[entry]], one >> 6] |= np.uint64(1) << np.uint64(one & 63)
+        taken = np.full(n, -1, np.int64)
+        while assignment < len(of_cluster) and of_cluster[assignment] == c:
+            for at in range(row_start[assignment], row_start[assignment + 1]):
+                chosen = np.int64(rows[at])
+                while draw > 0:  # a row that the unit has already is drawn again
+                    state += np.uint64(0x9E3779B97F4A7C15)
+                    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                    chosen = np.int64((mixed ^ (mixed >> np.uint64(31))) % np.uint64(n))
+                    if taken[chosen] != assignment:
+                        taken[chosen] = assignment
+                        break
+                for entry in range(unit_start[assignment], unit_start[assignment + 1]):
+                    bits[place[unit[entry]], chosen >> 6] |= np.uint64(1) << np.uint64(chosen & 63)
+            assignment += 1
+        for at in range(number):
+            for query in range(begin[own[at]], begin[own[at] + 1]):
+                second, third = place[sets[query, 1]], place[sets[query, 2]]
+                if hits[query] > 1 or second < 0 or third < 0:
+                    continue
+                for word in range(words):
+                    left = bits[at, word] & bits[second, word] & bits[third, word]
+                    while left and hits[query] < 2:
+                        bit = 0
+                        while not (left >> np.uint64(bit)) & np.uint64(1):
+                            bit += 1
+                        hits[query] += 1
+                        row[query] = first_row + (c << 22) + word * 64 + bit
+                        left &= left - np.uint64(1)
+        for at in range(number):
+            place[own[at]] = -1

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from itertools import chain
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.data.assignment import AssignmentList
+from decloak.data.assignment import AssignmentArrays, AssignmentList, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.cluster_files import ClusterArrays
 from decloak.data.rows import runs
 from decloak.measure.kernels.chunk_guesses import ClusterIndex
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
@@ -20,6 +24,42 @@ ENOUGH = FOUND * (1 + 1e-9)
 """The share of its estimate that the weight of a record must exceed, as for records in memory."""
 
 _ONE = np.uint64(1)
+
+
+@cache
+def loops() -> ModuleType | None:
+    """Return the compiled loops over clusters, None without numba."""
+    try:
+        return import_module("decloak.measure.kernels.accuracy_loops")
+    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+        return None
+
+
+def search_all(
+    sets: Ints, some: ClusterArrays, names: Sequence[str], assigned: AssignmentArrays | None, first: int, draw: int = 0
+) -> tuple[Ints, Ints] | None:  # fmt: skip
+    """Return `hits` and `row` of a `SetSearch` over all clusters of a file, by compiled loops; None without these.
+
+    A row has its anchor and what is `assigned` to it, at random with a `draw` above 0. Without assignments it may have
+    all other items of its cluster. `names` are those of the codes in `sets`, and rows are numbered from `first`.
+    """
+    if (compiled := loops()) is None:
+        return None
+    code = {name: at for at, name in enumerate(names)}
+    of = np.array([code[name] for name in some.names] or [0], np.int32)
+    given = AssignmentArrays.of(()) if assigned is None else assigned
+    units = np.array([code[name] for name in given.names] or [0], np.int64)[given.items.rows]
+    order = np.argsort(sets[:, 0], kind="stable")
+    begin = np.searchsorted(sets[order, 0], np.arange(len(names) + 1))
+    found = np.zeros((2, len(sets)), np.int64)
+    hits, row = found[0].copy(), found[1].copy()
+    compiled.search_rows(
+        some.sizes, some.chunks, some.lists, of[some.items], some.subs, some.entries, of[some.held], some.terms,
+        of[some.term], assigned is None, given.cluster, given.items.start, units, given.given.start, given.given.rows,
+        draw, sets[order], begin, first, hits, row,
+    )  # fmt: skip
+    found[:, order] = hits, row
+    return found[0], found[1]
 
 
 class SetSearch:
@@ -63,6 +103,21 @@ class SetSearch:
             self.row[which[alone]] += first + word * 64 + bit
         self.hits[which] = np.minimum(self.hits[which] + count, 2)
 
+    def search_release(self, release: Disassociated, listed: AssignmentList, names: Sequence[str], first: int) -> None:
+        """Search all clusters of `release`: rows have their anchors, and what is `listed`; see `search_all`."""
+        code = {name: at for at, name in enumerate(names)}
+        units = RowLists.of([[code[item] for item in items] for _, items in listed.kinds])
+        ends = np.searchsorted(listed.cluster, np.arange(len(release.clusters) + 1))
+        place = np.full(len(names), -1, np.int64)
+        for at, cluster in enumerate(release.clusters):
+            items = np.array([code[item] for item in cluster.items], np.int64)
+            place[items] = np.arange(len(items))
+            cells, some = anchor_cells(cluster, code, items, others=False), np.arange(ends[at], ends[at + 1])
+            given, own = listed.given.select(some), units.select(listed.kind[some])
+            entry, of = runs(own.start[given.list_of_row], own.start[given.list_of_row + 1])
+            cells[place[own.rows[entry]], given.rows[of]] = True
+            self.search(items, cells, first + (at << 22))
+
 
 def at_random(listed: AssignmentList, sizes: Ints, random: np.random.Generator) -> AssignmentList:
     """Return the assignments `listed` to `random` rows: as many for each unit, of the `sizes` of the clusters."""
@@ -103,8 +158,13 @@ def both_implied(one: frozenset[str] | None, other: frozenset[str] | None) -> fr
     return other if one is None else one if other is None else one & other
 
 
-def search_clusters(batches: Iterable[Disassociated], names: Sequence[str], asked: Questions) -> Found:
-    """Answer the questions `asked` by the clusters of `batches`, whose items have `names`."""
+def search_clusters(
+    batches: Iterable[Disassociated], names: Sequence[str], asked: Questions, hits: Ints | None = None
+) -> Found:
+    """Answer the questions `asked` by the clusters of `batches`, whose items have `names`.
+
+    `hits` are the rows that may have the sets, if they are known.
+    """
     code = {name: at for at, name in enumerate(names)}
     search, local = SetSearch(asked.sets, len(names)), np.zeros(len(names), np.bool_)
     estimates = [np.zeros(items.shape[1]) for items in asked.itemsets]
@@ -117,7 +177,8 @@ def search_clusters(batches: Iterable[Disassociated], names: Sequence[str], aske
         for_estimates, for_pairs = list[Cluster](), list[Cluster]()
         for cluster in some.clusters:
             items = np.array([code[item] for item in cluster.items], np.int64)
-            search.search(items, anchor_cells(cluster, code, items, others=True))
+            if hits is None:
+                search.search(items, anchor_cells(cluster, code, items, others=True))
             local[items] = True
             if any(local[one].all(axis=0).any() for one in itemsets):
                 for_estimates.append(cluster)
@@ -131,7 +192,7 @@ def search_clusters(batches: Iterable[Disassociated], names: Sequence[str], aske
         for at in np.flatnonzero(open_pairs).tolist():
             implied[at] = both_implied(implied[at], index.implied(asked.pairs[at], None))
             open_pairs[at] = implied[at] is None or bool(implied[at])
-    return Found(search.hits, estimates, implied)
+    return Found(search.hits if hits is None else hits, estimates, implied)
 
 
 def anchor_cells(cluster: Cluster, code: Mapping[str, int], items: Ints, *, others: bool) -> Mask:

@@ -1,0 +1,183 @@
+"""Tasks about people whose clusters are in files: each reads one file of the release, and returns small counts.
+
+Only the clusters of the people themselves are compared with the records behind them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from decloak.arrays import Floats, Ints
+from decloak.counting.blocks import some_clusters
+from decloak.data.assignment import AssignmentList
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.blocks import Block
+from decloak.data.formats.cluster_files import read_arrays, read_assignments, read_sizes, read_truth
+from decloak.measure.exposure_chunks import ChunkPeople
+from decloak.measure.kernels.chunk_guesses import assigned_candidates
+from decloak.measure.kernels.cluster_search import (
+    Found,
+    Questions,
+    SetSearch,
+    at_random,
+    search_all,
+    search_clusters,
+)
+from decloak.measure.kernels.estimate.chunks import ChunkEstimates
+from decloak.measure.kernels.true_rows import TrueRows
+
+
+class PeoplePlaces(NamedTuple):
+    """The people behind the clusters of one file: cluster, row and record of each, without suppressed items."""
+
+    person: Ints
+    cluster: Ints
+    row: Ints
+    records: Sequence[tuple[str, ...]]
+
+
+class OwnClusters(NamedTuple):
+    """What people's own clusters show of them.
+
+    `guessed` people have an item known or guessed. Of all their items, `shown` ones are in anchors. `first` numbers the
+    first of the rows with the anchor of each `person`, and `alike` is the number of these rows. `weights` are those of
+    the records for the random items of each size.
+    """
+
+    guessed: float
+    shown: int
+    person: Ints
+    first: Ints
+    alike: Ints
+    weights: Floats
+
+
+def locate_people(
+    number: int, block: Block, truth: Path, names: Sequence[str], places: Ints
+) -> tuple[int, PeoplePlaces, Ints]:
+    """Return `number`, the people at `places` behind one file, and the number of its records with each of `names`."""
+    behind, code = read_truth(truth), {name: at for at, name in enumerate(names)}
+    supports, held = np.zeros(len(names), np.int64), behind.records
+    supports[[code[name] for name in held.names]] = np.bincount(held.codes, minlength=len(held.names))
+    rows = np.flatnonzero(np.isin(behind.places, places))
+    starts = np.cumsum(read_sizes(block)) - read_sizes(block)
+    cluster = np.searchsorted(starts, rows, side="right") - 1
+    records = list(held.select(rows))
+    return (
+        number,
+        PeoplePlaces(np.searchsorted(places, behind.places[rows]), cluster, rows - starts[cluster], records),
+        supports,
+    )
+
+
+class _Group(NamedTuple):
+    """Clusters of people: their numbers in a batch, the people, and the rows with the records of the people only."""
+
+    clusters: Ints
+    who: Ints
+    rows: TrueRows
+    own: Ints
+
+
+def _groups(block: Block, whole: Disassociated, places: PeoplePlaces) -> Iterator[tuple[Disassociated, int, _Group]]:
+    """Yield the batches of the clusters of a file, the number of the first cluster, and the clusters of people."""
+    first = 0
+    for some in some_clusters(block):
+        release = replace(whole, clusters=some.clusters)
+        who = np.flatnonzero((places.cluster >= first) & (places.cluster < first + len(some.clusters)))
+        clusters, of = np.unique(places.cluster[who] - first, return_inverse=True)
+        chosen = [some.clusters[at] for at in clusters.tolist()]
+        begins = np.cumsum([0, *(cluster.size for cluster in chosen)])
+        own = begins[of] + places.row[who]
+        records: list[tuple[str, ...]] = [()] * int(begins[-1])
+        for row, person in zip(own.tolist(), who.tolist(), strict=True):
+            records[row] = places.records[person]
+        ranges = [range(begin, begin + cluster.size) for begin, cluster in zip(begins.tolist(), chosen, strict=False)]
+        yield (
+            release,
+            first,
+            _Group(clusters, who, TrueRows(replace(whole, clusters=tuple(chosen)), records, ranges), own),
+        )
+        first += len(some.clusters)
+
+
+def search_file(
+    number: int, block: Block, whole: Disassociated, names: Sequence[str], asked: Questions
+) -> tuple[int, Found]:  # fmt: skip
+    """Answer the questions by the clusters of one file."""
+    found = search_all(asked.sets, read_arrays(block), names, None, 0)
+    batches = (replace(whole, clusters=some.clusters) for some in some_clusters(block))
+    return number, search_clusters(batches, names, asked, None if found is None else found[0])
+
+
+def _row_number(number: int, cluster: Ints | int, row: Ints | int) -> Ints:
+    """Return a number for the `row` of a `cluster` of the file `number`, among all."""
+    return np.asarray((np.int64(number) << 22 | cluster) << 22 | row)
+
+
+def count_own(
+    number: int, block: Block, whole: Disassociated, places: PeoplePlaces, names: Sequence[str], known: Sequence[Ints]
+) -> tuple[int, OwnClusters]:  # fmt: skip
+    """Return what the clusters of one file show of the people behind them, with their `known` random items."""
+    code = {name: at for at, name in enumerate(names)}
+    guessed, shown = 0.0, 0
+    firsts, alike = np.zeros_like(places.person), np.ones_like(places.person)
+    weights = np.zeros((len(known), len(places.person)))
+    for _, first, group in _groups(block, whole, places):
+        who, rows = group.who, group.rows
+        if not len(who):
+            continue
+        people = ChunkPeople(rows, np.diff(np.searchsorted(rows.held, np.arange(rows.rows + 1) * rows.items)))
+        guessed += people.guessed()
+        shown += int(people.anchor_item_counts.sum())
+        of = rows.of_row[group.own]
+        cluster = rows.cluster[group.own]
+        # Rows of one anchor follow each other, because the sub-records of a chunk are in order.
+        row = np.searchsorted(rows.of_row, of) - rows.first[cluster]
+        firsts[who] = _row_number(number, first + group.clusters[cluster], row)
+        alike[who] = rows.class_sizes[of]
+        estimator = ChunkEstimates.of(rows.release, code)
+        for weight, itemsets in zip(weights, known, strict=True):
+            weight[who] = estimator.weights(itemsets[:, who], group.own)
+    return number, OwnClusters(guessed, shown, places.person, firsts, alike, weights)
+
+
+class AfterAttack(NamedTuple):
+    """Results of an attack in one file: the people with an item known or guessed; for each set of items the rows that
+    may have it, up to 2, and the only one.
+    """
+
+    guessed: float
+    hits: Ints
+    row: Ints
+
+
+def attack_file(
+    number: int, block: Block, whole: Disassociated, places: PeoplePlaces, names: Sequence[str], findings: Path,
+    sets: Ints, draws: int,
+) -> tuple[int, list[AfterAttack]]:  # fmt: skip
+    """Return the results of the attack with these `findings` in one file, and of so many random `draws`."""
+    random, some, assigned = np.random.default_rng([number, draws]), read_arrays(block), read_assignments(findings)
+    guessed, first = np.zeros(1 + draws), int(_row_number(number, 0, 0))
+    seeds = [0, *random.integers(1, 1 << 62, draws).tolist()]
+    found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]
+    searches = [SetSearch(sets, len(names)) for _ in seeds]
+    for release, begin, group in _groups(block, whole, places):
+        listed = assigned.between(begin, begin + len(release.clusters), group.clusters if found[0] else None)
+        sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
+        ways = [listed, *(at_random(listed, sizes, random) for _ in range(draws))]
+        if found[0] is None:
+            for way, search in zip(ways, searches, strict=True):
+                search.search_release(release, way, names, first + int(_row_number(0, begin, 0)))
+        for at, way in enumerate(ways if len(group.who) else ()):
+            chosen = way.select(np.flatnonzero(np.isin(way.cluster, group.clusters)))
+            used, kind = np.unique(chosen.kind, return_inverse=True)
+            own = np.searchsorted(group.clusters, chosen.cluster)
+            chosen = AssignmentList(own, kind, [way.kinds[one] for one in used.tolist()], chosen.given)
+            people = ChunkPeople(group.rows, np.zeros(group.rows.rows, np.int64))
+            guessed[at] += people.guessed(assigned_candidates(group.rows, group.rows.assigned_units(chosen)))
+    results = [one or (search.hits, search.row) for one, search in zip(found, searches, strict=True)]
+    return number, [AfterAttack(float(one), *hits) for one, hits in zip(guessed, results, strict=True)]
