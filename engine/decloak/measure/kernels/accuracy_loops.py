@@ -29,7 +29,7 @@ def count_right(
     counts, most = np.zeros(5, np.int64), int(sizes.max()) + 1 if len(sizes) else 1
     right_by, expected_by = np.zeros(most, np.int64), np.zeros(most, np.int64)
     by_cluster, moments = np.zeros((len(sizes), 4)), np.zeros(3)
-    place, in_unit = np.full(codes, -2, np.int64), np.full(codes, -1, np.int64)
+    place, in_unit, slot = np.full(codes, -2, np.int64), np.full(codes, -1, np.int64), np.zeros(codes, np.int64)
     first, assignment = 0, 0
     for c in range(len(sizes)):
         n, begin, end = sizes[c], chunks[c], chunks[c + 1]
@@ -37,7 +37,8 @@ def count_right(
             for at in range(lists[j], lists[j + 1]):
                 place[items[at]] = j - begin
         for at in range(terms[c], terms[c + 1]):
-            place[term[at]] = -1
+            place[term[at]], slot[term[at]] = -1, at - terms[c]
+        has_term = np.zeros((terms[c + 1] - terms[c], n), np.bool_)
         # Rows of one anchor are a class, and follow each other.
         classes, sizes_of = _classes(n, begin, end, subs, entries, held)
         own = np.zeros((n, max(1, end - begin)), np.int64)
@@ -50,6 +51,7 @@ def count_right(
                     own[row, chunk_of] += 1
                 elif chunk_of == -1:
                     held_units += 1
+                    has_term[slot[records[at]], row] = True
         counts[1] += held_units
         if end > begin:
             counts[2] += held_units
@@ -65,14 +67,14 @@ def count_right(
             true = np.zeros(len(sizes_of), np.int64)
             has = np.zeros(n, np.bool_)
             for row in range(n):
-                if block > 0 and own[row, block] != length:
-                    continue
-                found = 0
-                for at in range(starts[first + row], starts[first + row + 1]):
-                    found += in_unit[records[at]] == assignment
-                if found == length:
-                    has[row] = True
-                    true[classes[row]] += 1
+                if block < 0:
+                    has[row] = has_term[slot[unit[unit_start[assignment]]], row]
+                elif own[row, block] == length:
+                    found = 0
+                    for at in range(starts[first + row], starts[first + row + 1]):
+                        found += in_unit[records[at]] == assignment
+                    has[row] = found == length
+                true[classes[row]] += has[row]
             given = np.zeros(len(sizes_of), np.int64)
             for at in range(row_start[assignment], row_start[assignment + 1]):
                 counts[3] += has[rows[at]]
