@@ -44,11 +44,14 @@ def loaded() -> dict[str, int]:
     """Return the number of combinations of types that each loop was compiled for, or was loaded for from the cache."""
     from decloak.anonymisers.kernels import counting_numba, horpart_numba
     from decloak.counting import block_loops
+    from decloak.measure.kernels import accuracy_loops
     from decloak.rules.eliminate.loops import blocks, by_lines, table
+    from decloak.rules.reassociate import cluster_loops
 
+    of_files = (block_loops, accuracy_loops, cluster_loops)
     entries = {
         f"{module.__name__}.{name}": kernel
-        for module in (counting_numba, horpart_numba, block_loops, blocks, by_lines, table)
+        for module in (*of_files, counting_numba, horpart_numba, blocks, by_lines, table)
         for name, kernel in vars(module).items()
         if hasattr(kernel, "signatures") and kernel.targetoptions.get("no_cpython_wrapper") is None
     }
