@@ -193,7 +193,7 @@ class AssignmentArrays(NamedTuple):
         clusters, chunk_of = (np.concatenate([nothing, *part]) for part in (cluster, chunk))
         return cls(tuple(code), clusters, chunk_of, RowLists.join(items), RowLists.join(given))
 
-    def between(self, first: int, last: int, only: Ints | None = None) -> AssignmentList:
+    def in_clusters(self, first: int, last: int, only: Ints | None = None) -> AssignmentList:
         """Return the assignments in the clusters from `first` to `last`, or in `only` some of them, numbered from 0."""
         some = np.arange(*np.searchsorted(self.cluster, (first, last)))
         if only is not None:

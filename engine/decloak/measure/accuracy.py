@@ -295,7 +295,7 @@ def _count_by_batches(number: int, block: Block, behind: CodedRows[str], assigne
     parts, first, row = [_Merged(number, nothing, np.zeros((0, 4)), Moments(0, 0, 0))], 0, 0
     for release in some_clusters(block):
         clusters = len(release.clusters)
-        listed, end = assigned.between(first, first + clusters), row + sum(one.size for one in release.clusters)
+        listed, end = assigned.in_clusters(first, first + clusters), row + sum(one.size for one in release.clusters)
         rows = TrueRows.of_truth(release, list(behind[row:end]))
         of_cluster = np.zeros((clusters, 4))
         for cluster, *of_one in accuracy_by_cluster(rows, listed):

@@ -166,7 +166,7 @@ def attack_file(
     found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]
     searches = [SetSearch(sets, len(names)) for _ in seeds]
     for release, begin, group in _groups(block, whole, places):
-        listed = assigned.between(begin, begin + len(release.clusters), group.clusters if found[0] else None)
+        listed = assigned.in_clusters(begin, begin + len(release.clusters), group.clusters if found[0] else None)
         sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
         ways = [listed, *(at_random(listed, sizes, random) for _ in range(draws))]
         if found[0] is None:
