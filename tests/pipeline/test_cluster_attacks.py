@@ -62,6 +62,7 @@ def make_comparable(monkeypatch: pytest.MonkeyPatch) -> None:
     unavailable = Confidence.unavailable("not in files")
     monkeypatch.setattr(type(REASSOCIATE), "confidence", lambda *arguments: unavailable)
     monkeypatch.setattr(exposure_cluster_files, "at_random", nothing)
+    monkeypatch.setattr(exposure_cluster_files, "drawn_in_turn", lambda *arguments: (nothing(*arguments), arguments[2]))
     whole = exposure_cluster_files.search_all
 
     def search(sets, some, names, assigned, first, draw=0):
@@ -126,6 +127,16 @@ def test_figures_of_any_records_are_those_in_memory(rows, k, sizes):
         in_files = decloak.run(said, store=Path(name) / "files.db")
         said = {**said, "data": {**said["data"], "parts": False}, "measure": ["accuracy"]}
         _assert_equal(in_files, decloak.run(said, store=Path(name) / "whole.db"))
+
+
+def test_figures_are_those_without_compiled_loops(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunk_parts, "NODE", 40)
+    monkeypatch.setattr(blocks, "BATCH", 50)
+    for module, name in ((kernel, "_loops"), (accuracy, "loops"), (cluster_search, "loops")):
+        monkeypatch.setattr(module, name, lambda: None)
+    run = decloak.run(attacked(made[0] / "records.parquet"), store=tmp_path / "s.db")
+    expected = {key: pytest.approx(value, 1e-9) for key, value in figures(made[1]).items()}
+    assert figures(run) == expected
 
 
 @pytest.mark.parametrize("kill", [None, "_attack", "_count_block", "attack_file", "search_file", "locate_people"])

@@ -23,6 +23,7 @@ from decloak.measure.kernels.cluster_search import (
     Questions,
     SetSearch,
     at_random,
+    drawn_in_turn,
     search_all,
     search_clusters,
 )
@@ -164,19 +165,21 @@ def attack_file(
     guessed, first = np.zeros(1 + draws), int(_row_number(number, 0, 0))
     seeds = [0, *random.integers(1, 1 << 62, draws).tolist()]
     found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]
-    searches = [SetSearch(sets, len(names)) for _ in seeds]
+    searches, states = [SetSearch(sets, len(names)) for _ in seeds], seeds.copy()
     for release, begin, group in _groups(block, whole, places):
-        listed = assigned.in_clusters(begin, begin + len(release.clusters), group.clusters if found[0] else None)
-        sizes = np.array([cluster.size for cluster in release.clusters], np.int64)
-        ways = [listed, *(at_random(listed, sizes, random) for _ in range(draws))]
-        if found[0] is None:
-            for way, search in zip(ways, searches, strict=True):
-                search.search_release(release, way, names, first + int(_row_number(0, begin, 0)))
-        for at, way in enumerate(ways if len(group.who) else ()):
-            chosen = way.select(np.flatnonzero(np.isin(way.cluster, group.clusters)))
+        end, sizes = begin + len(release.clusters), np.array([cluster.size for cluster in release.clusters], np.int64)
+        for at, search in enumerate(searches if found[0] is None else ()):
+            way = assigned.in_clusters(begin, end)
+            if at:
+                way, states[at] = drawn_in_turn(way, sizes, states[at])
+            search.search_release(release, way, names, first + int(_row_number(0, begin, 0)))
+        if not len(group.who):
+            continue
+        listed = assigned.in_clusters(begin, end, group.clusters)
+        for at, chosen in enumerate((listed, *(at_random(listed, sizes, random) for _ in range(draws)))):
             used, kind = np.unique(chosen.kind, return_inverse=True)
             own = np.searchsorted(group.clusters, chosen.cluster)
-            chosen = AssignmentList(own, kind, [way.kinds[one] for one in used.tolist()], chosen.given)
+            chosen = AssignmentList(own, kind, [chosen.kinds[one] for one in used.tolist()], chosen.given)
             people = ChunkPeople(group.rows, np.zeros(group.rows.rows, np.int64))
             guessed[at] += people.guessed(assigned_candidates(group.rows, group.rows.assigned_units(chosen)))
     results = [one or (search.hits, search.row) for one, search in zip(found, searches, strict=True)]

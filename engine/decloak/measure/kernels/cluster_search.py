@@ -134,6 +134,23 @@ def at_random(listed: AssignmentList, sizes: Ints, random: np.random.Generator) 
     return AssignmentList(listed.cluster, listed.kind, listed.kinds, listed.given._replace(rows=rows))
 
 
+def drawn_in_turn(listed: AssignmentList, sizes: Ints, state: int) -> tuple[AssignmentList, int]:
+    """Return the assignments `listed` to the rows that compiled loops draw from `state` on, and the next state.
+
+    `sizes` are those of the clusters.
+    """
+    drawn, all_bits = list[list[int]](), (1 << 64) - 1
+    for size, rows in zip(sizes[listed.cluster].tolist(), listed.given.lengths.tolist(), strict=True):
+        taken: dict[int, None] = {}
+        while len(taken) < rows:
+            state = state + 0x9E3779B97F4A7C15 & all_bits
+            value = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & all_bits
+            value = (value ^ value >> 27) * 0x94D049BB133111EB & all_bits
+            taken[(value ^ value >> 31) % size] = None
+        drawn.append(list(taken))
+    return AssignmentList(listed.cluster, listed.kind, listed.kinds, RowLists.of(drawn)), state
+
+
 class Questions(NamedTuple):
     """Questions about all clusters: sets of items, random items with the weights of records, and pairs of items."""
 
