@@ -132,7 +132,7 @@ def _scale(
         return (
             lambda x: math.log((x - low) / (high - x)),
             lambda x: span / ((x - low) * (high - x)),
-            lambda y: low + span / (1 + _exponential(-y)),
+            lambda y: low + span * (1 / (1 + _exponential(-y))),
         )
     if low is not None:
         return lambda x: math.log(x - low), lambda x: 1 / (x - low), lambda y: low + _exponential(y)
