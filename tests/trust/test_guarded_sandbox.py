@@ -23,7 +23,6 @@ from decloak.rules import load
 from decloak.rules.load import Catalogue, bundled_files
 from decloak.rules.testing import run_tests
 from decloak.store import sandbox_frames as frames
-from decloak.store import sandbox_guard
 from decloak.store.opening import connect_readonly
 from decloak.store.relations import Scope
 from decloak.store.sandbox_guard import GuardedSandbox, empty_sandbox, one_process
@@ -55,7 +54,7 @@ def processes(monkeypatch):
             super().__init__(command, **settings)
             began.append(self)
 
-    monkeypatch.setattr(sandbox_guard.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
     return began
 
 

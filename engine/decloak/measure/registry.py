@@ -29,12 +29,11 @@ _INCLUDED = (
 FAMILIES: tuple[Family, ...] = with_plugins(
     "measures", Family, _INCLUDED, lambda family: [family.name, *(metric.key for metric in family.metrics)]
 )
-_BY_NAME = {family.name: family for family in FAMILIES}
 
 
 def family_named(name: str) -> Family:
     """Return the family with this `name`."""
-    return _BY_NAME[name]
+    return next(family for family in FAMILIES if family.name == name)
 
 
 def selectable_families() -> tuple[Family, ...]:
