@@ -18,7 +18,10 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
 
 __all__ = [
     "COMPILING",
@@ -30,9 +33,11 @@ __all__ = [
     "is_kept",
     "keep_in_package",
     "reporting",
+    "try_import",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Found = TypeVar("Found")
 
 COMPILING = "compiling loops, "
 INSTALLED = Path(__file__).parent / "_compiled"
@@ -52,6 +57,21 @@ def compiled(function: Function) -> Function:
         kernel._cache = installed if _WATCH.building else _InstalledFirst(installed, kernel._cache)
     result: Function = kernel
     return result
+
+
+def try_import(find: Callable[[], Found]) -> "_lru_cache_wrapper[Found | None]":
+    """Return a function that calls `find` once, which imports compiled loops: None where these cannot be imported.
+
+    `find` has an import statement, because the fingerprints of stages look for these.
+    """
+
+    def found() -> Found | None:
+        try:
+            return find()
+        except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
+            return None
+
+    return cache(found)
 
 
 def keep_in_package() -> None:

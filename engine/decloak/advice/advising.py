@@ -170,6 +170,8 @@ def _of_scenario(path: Path) -> tuple[JsonObject, Dataset]:
     if len(document.cases) > 1 or part.is_published or not part.has_original:
         hint = "name a scenario with one data set of original records"
         raise DecloakError("advice is about one data set of originals", str(path), hint)
+    if part.in_parts:
+        raise DecloakError("advice needs all records in memory", str(path), "delete parts, or advise on a sample")
     base = {key: source[key] for key in ("data", "relate") if key in source}
     for value in base.values():
         if isinstance(value, dict) and "file" in value:

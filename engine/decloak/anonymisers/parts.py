@@ -187,6 +187,7 @@ def read_counts(store: Path, original: str, tree: Hierarchy, *, pairs: bool = Tr
 def _write_counts(counted: Counted, path: Path) -> None:
     beside = _swept(path.parent) / f".{os.getpid()}.{path.name}"
     np.savez(beside, **counted._asdict())
+    beside.chmod(0o600)
     beside.replace(path)
 
 
@@ -248,6 +249,8 @@ def making_folder(store: Path, key: str, kind: str = "release") -> Iterator[Path
     making.mkdir(mode=0o700)
     try:
         yield making
+        for path in making.iterdir():
+            path.chmod(0o600)  # as the store
         final = folder / f"{kind}-{key[:16]}"
         shutil.rmtree(final, ignore_errors=True)
         making.replace(final)
@@ -281,7 +284,7 @@ def _sweep(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def randomness(secret: str, *numbers: int) -> "np.random.Generator":
+def randomness(secret: str, *numbers: int) -> np.random.Generator:
     """Return random numbers that depend on `secret` and on `numbers`; no reader of the release can repeat them."""
     digest = hashlib.sha256(":".join([secret, *map(str, numbers)]).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))

@@ -120,9 +120,7 @@ def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
     found: list[tuple[list[str], Ints, Ints]] = []
     merge_tasks(_anchor_pairs, [(block,) for block in blocks.blocks], found.append)
     items = sorted(set(chain.from_iterable(names for names, *_ in found)))
-    if len(items) > NODES:
-        message = f"{len(items):,} items: relatedness of clusters in files can have {NODES:,}"
-        raise DecloakError(message, "relate", FEWER)
+    check_items(len(items))
     code, table = {name: at for at, name in enumerate(items)}, np.zeros((len(items), len(items)), np.bool_)
     for names, a, b in found:
         codes = np.array([code[name] for name in names], np.int64)
@@ -132,6 +130,13 @@ def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
         message = f"{len(keys):,} pairs of items: relatedness of clusters in files can have {PAIRS:,}"
         raise DecloakError(message, "relate", FEWER)
     return Pairs.of_keys(items, keys)
+
+
+def check_items(items: int) -> None:
+    """Raise an error if clusters in files have too many `items` for relatedness."""
+    if items > NODES:
+        message = f"{items:,} items: relatedness of clusters in files can have {NODES:,}"
+        raise DecloakError(message, "relate", FEWER)
 
 
 def _anchor_pairs(block: Block) -> tuple[list[str], Ints, Ints]:

@@ -55,10 +55,13 @@ def explain_command(
     if (transaction is None) != (item is None) or (transaction is not None and finding is not None):
         ways = "RUN RECORD ITEM", "RUN --finding N", "RUN"
         raise DecloakError("missing ITEM", hint="use " + ", ".join(f"`decloak explain {way}`" for way in ways))
+    from decloak.store.records import require_records
+
     if svg is not None:
         check_new(svg)
     with closing(connect_readonly(store)) as connection:
         number = results.find_run(connection, run)
+        require_records(connection, results.release_of(connection, number))
         if transaction is not None and item is not None:
             findings = _explain_item(connection, number, transaction, item, label, graph, form)
         elif finding is not None:

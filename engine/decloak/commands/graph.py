@@ -66,6 +66,11 @@ def graph_command(
     from decloak.store.opening import connect_readonly
 
     known = _known(knows)
+    if all(part is None for part in (cluster, finding, known)):
+        with closing(connect_readonly(store)) as connection:
+            in_files = "select 1 from part join dataset d on d.id = part.dataset where d.kind = 'published'"
+            if connection.execute(in_files).fetchone():
+                say("note: releases in files are left out; `decloak sql --parts` queries them", err=True)
     if around is None:
         graph = inspecting.graph(store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=run)
     elif any(part is not None for part in (cluster, finding, known)):

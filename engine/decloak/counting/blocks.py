@@ -5,8 +5,6 @@ are checked some at a time.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from decloak.arrays import Ints, Mask, PairTable
 from decloak.checks import check_km
+from decloak.compiled import try_import
 from decloak.counting.guarantees import Disassociation, FirstViolations, Row
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
@@ -105,13 +104,12 @@ def _scan(blocks: Blocks, numbers: range) -> tuple[range, dict[str, int], Ints]:
     return numbers, supports, np.array(sizes, np.int64).T
 
 
-@cache
-def _loops() -> ModuleType | None:
-    """Return the compiled loops, None without numba."""
-    try:
-        return import_module("decloak.counting.block_loops")
-    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
-        return None
+@try_import
+def _loops() -> ModuleType:
+    """Return the compiled loops."""
+    from decloak.counting import block_loops
+
+    return block_loops
 
 
 def positions(names: Sequence[str], number: Mapping[str, int]) -> NDArray[np.int32]:

@@ -19,6 +19,7 @@ from decloak.rules.explain import explain as explain_item
 from decloak.rules.explain import graph_of_finding, list_findings
 from decloak.store import results
 from decloak.store.opening import connect_readonly
+from decloak.store.records import require_records
 
 if TYPE_CHECKING:
     from decloak.store.graph import Graph
@@ -107,6 +108,7 @@ def explain(
     if (record is None) != (item is None):
         raise DecloakError("a record and an item belong together", hint="give both, or neither")
     with _found(run, variant) as (connection, number):
+        require_records(connection, results.release_of(connection, number))
         if record is None or item is None:
             rows = [tuple(found) for found in list_findings(connection, number, attack, most)]
             return Table(f"Findings of run {number}", ("attack", "finding", "because"), tuple(rows))
@@ -146,9 +148,10 @@ def graph(
         with closing(connect_readonly(_store_of(run))) as connection:
             return graphs.make_writable(graphs.whole(connection, originals))
     with _found(run, variant) as (connection, number):
+        release = results.release_of(connection, number)
+        require_records(connection, release)
         if finding is not None:
             return graphs.make_writable(graph_of_finding(connection, number, finding))
-        release = results.release_of(connection, number)
         if cluster is not None:
             return graphs.make_writable(graphs.cluster(connection, release, cluster))
         return graphs.make_writable(graphs.candidates(connection, release, knows or {}))

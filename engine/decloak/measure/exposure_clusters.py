@@ -51,6 +51,8 @@ from decloak.measure.kernels.random_attack import draws_for
 from decloak.parallel import merge_tasks
 from decloak.releases.stored import PartedDisassociation
 
+UNSURE = "links with certainty are not measured, because attacks on clusters in files state no probabilities"
+
 
 def measure_clusters(attacked: Attacked, held: PartedDisassociation, targets: int, seed: int) -> MetricResult:
     """Return the figures of exposure of `held`, and of the attack on it, with a note.
@@ -72,8 +74,8 @@ def measure_clusters(attacked: Attacked, held: PartedDisassociation, targets: in
         implied=Change(original.implied, release.implied),
         hidden=1 - drawn.own.shown / len(drawn.people.rows.codes) if len(drawn.people.rows.codes) else None,
     )
-    note = None if count == drawn.everybody else DRAWN.format(count, drawn.everybody, seed)
-    return [*figures.figures(), *_exposed(drawn)], note
+    notes = [] if count == drawn.everybody else [DRAWN.format(count, drawn.everybody, seed)]
+    return [*figures.figures(), *_exposed(drawn)], "; ".join([*notes, UNSURE])
 
 
 def _exposed(drawn: "_Drawn") -> Iterator[MetricValue]:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.anonymisers.parts import catalogue
+from decloak.attacker.tables import check_items
+from decloak.counting.blocks import scan
 from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part, PartedData
 from decloak.data.ordering import sorted_warning
@@ -135,6 +137,8 @@ class Pipeline:
         folder, cluster = workspace.inputs.folder, workspace.cluster
         if isinstance(data, PartedData):
             with tasks_on(cluster):
+                if self.plan.relatedness is not None:  # before the clusters are made
+                    check_items(len(scan(data).supports))
                 path = workspace.store.path.resolve()
                 # The content of the data, and not their key: other code must not give the files another order.
                 secret = digest(["order", workspace.inputs.original_identity(self.scenario.data)])

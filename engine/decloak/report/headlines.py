@@ -3,7 +3,7 @@
 Sentences about the recovery of an attack, on this release and on other data of its kind.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from decloak.data.forms import FormName
 from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
@@ -113,7 +113,8 @@ def _not_measured(judged: Judged) -> str:
     people = {criterion for criterion in CRITERIA if criterion.outcome in (Outcome.SINGLED_OUT, Outcome.EXPOSED)}
     nobody_counted = people.issubset(judged.decision.unknown)
     first = "It is not known how many people this release exposes" if nobody_counted else WITHIN_LIMITS
-    return f"{first}. Not measured: {listed(unknown_figures(judged))}."
+    missing, uncertain = unknown_figures(judged)
+    return " ".join([f"{first}.", *([f"Not measured: {listed(missing)}."] if missing else []), *uncertain])
 
 
 def _inferred(judged: Judged) -> str:
@@ -177,17 +178,24 @@ def advantage_text(advantage: Advantage) -> str:
     return f"{said} (95% interval {low} to {percent(advantage.high)})"
 
 
-def unknown_figures(judged: Judged) -> list[str]:
-    """Name the figures that are missing or too uncertain."""
+def unknown_figures(judged: Judged) -> tuple[list[str], list[str]]:
+    """Name the figures that are missing, and write a sentence about those for which too few people were drawn."""
+    figures, unknown = judged.figures, judged.decision.unknown
+    missing = _named([criterion for criterion in unknown if criterion.of(figures).count is None])
+    drawn = _named([criterion for criterion in unknown if criterion.of(figures).count is not None])
+    if any(advantage.mean is None for advantage in figures.inference.values()):
+        missing.append("inference advantage")
+    if any(one.met is None for one in figures.guarantees):
+        missing.append("the guarantee")
+    return missing, [f"Too few people were drawn to be sure about {listed(drawn)}."] if drawn else []
+
+
+def _named(criteria: Sequence[VerdictCriterion]) -> list[str]:
+    """Name the figures of `criteria`, with their numbers of known items."""
     known: dict[Outcome, list[str]] = {}
-    for criterion in judged.decision.unknown:
+    for criterion in criteria:
         known.setdefault(criterion.outcome, []).append(str(criterion.known))
-    names = [MEASURED[outcome].format(" or ".join(items)) for outcome, items in known.items()]
-    if any(advantage.mean is None for advantage in judged.figures.inference.values()):
-        names.append("inference advantage")
-    if any(one.met is None for one in judged.figures.guarantees):
-        names.append("the guarantee")
-    return names
+    return [MEASURED[outcome].format(" or ".join(items)) for outcome, items in known.items()]
 
 
 def missing_recovery(judged: Judged) -> str:

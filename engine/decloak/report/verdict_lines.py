@@ -293,10 +293,13 @@ def _join_alternatives(levels: Sequence[KnowledgeLevel]) -> str:
 
 
 def _unmeasured_lines(judged: Judged) -> Iterator[VerdictLine]:
-    unknown = unknown_figures(judged)
-    if unknown and judged.decision.outcome != Outcome.NOT_MEASURED:
-        why = "" if judged.settings.originals else " These figures need the original data, which was not given."
-        yield VerdictLine("Not measured", f"{capitalise(listed(unknown))}.{why}")
+    missing, said = unknown_figures(judged)
+    if missing and not judged.settings.originals:
+        said.insert(0, "These figures need the original data, which was not given.")
+    if missing:
+        said.insert(0, f"{capitalise(listed(missing))}.")
+    if said and judged.decision.outcome != Outcome.NOT_MEASURED:
+        yield VerdictLine("Not measured", " ".join(said))
 
 
 def _limit_lines(judged: Judged) -> Iterator[VerdictLine]:

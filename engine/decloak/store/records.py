@@ -16,6 +16,7 @@ from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part
 from decloak.data.ordering import RowIndices
 from decloak.data.rows import CodedRows, RowLabels
+from decloak.errors import DecloakError
 from decloak.store.inserting import insert_rows, item_names, item_numbers, next_number
 from decloak.store.lists import damaged, json_lists, read_lists
 
@@ -84,6 +85,13 @@ def read_parts(connection: sqlite3.Connection, dataset: int) -> list[Part]:
     columns = "path, row_groups, records, elements, bytes, digest"
     rows = connection.execute(f"select {columns} from part where dataset = ? order by id", (dataset,))
     return [Part(*row) for row in rows]
+
+
+def require_records(connection: sqlite3.Connection, release: int) -> None:
+    """Raise an error if the records of `release` are in files: the store has neither them nor findings about them."""
+    if read_parts(connection, dataset_of(connection, release)):
+        hint = "query the files by `decloak sql --parts`, or run a sample without parts"
+        raise DecloakError("the release is in files: the store has neither its records nor findings", hint=hint)
 
 
 def _element_lists(rows: CodedRows[T], elements: Ints) -> Iterator[str]:

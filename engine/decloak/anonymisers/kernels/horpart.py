@@ -7,7 +7,6 @@ leaves, so that a record costs its length at each of its nodes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from heapq import heapify, heapreplace
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Ints
+from decloak.compiled import try_import
 
 Record = tuple[int, ...]
 
@@ -84,13 +84,11 @@ def horizontal(records: Sequence[Record], max_cluster: int, strict: bool = False
                 stack.append(_Node(records, part, node.ignored | {item}))
 
 
-@cache
-def _compiled() -> Callable[..., tuple[Ints, Ints]] | None:
-    """Return the compiled loops, None without numba."""
-    try:
-        from decloak.anonymisers.kernels.horpart_numba import divide
-    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
-        return None
+@try_import
+def _compiled() -> Callable[..., tuple[Ints, Ints]]:
+    """Return the compiled loops."""
+    from decloak.anonymisers.kernels.horpart_numba import divide
+
     return divide
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from itertools import chain
 from types import ModuleType
 from typing import NamedTuple
@@ -11,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
+from decloak.compiled import try_import
 from decloak.data.assignment import AssignmentArrays, AssignmentList, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
@@ -26,13 +25,12 @@ ENOUGH = FOUND * (1 + 1e-9)
 _ONE = np.uint64(1)
 
 
-@cache
-def loops() -> ModuleType | None:
-    """Return the compiled loops over clusters, None without numba."""
-    try:
-        return import_module("decloak.measure.kernels.accuracy_loops")
-    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
-        return None
+@try_import
+def loops() -> ModuleType:
+    """Return the compiled loops over clusters."""
+    from decloak.measure.kernels import accuracy_loops
+
+    return accuracy_loops
 
 
 def search_all(

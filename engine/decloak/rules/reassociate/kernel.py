@@ -6,14 +6,13 @@ matched as the strategy says (`match`, `expected`, `exact`), and made consistent
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
+from decloak.compiled import try_import
 from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, PairScores, RowLists, ScoreDirection
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
@@ -115,13 +114,12 @@ def reassociate(
     return list(ranked_rows(split, attacked)[0])
 
 
-@cache
-def _loops() -> ModuleType | None:
-    """Return the compiled loops, None without numba."""
-    try:
-        return import_module("decloak.rules.reassociate.cluster_loops")
-    except Exception:  # not only ImportError: a numba that does not fit numpy fails in ways of its own
-        return None
+@try_import
+def _loops() -> ModuleType:
+    """Return the compiled loops."""
+    from decloak.rules.reassociate import cluster_loops
+
+    return cluster_loops
 
 
 def assigned_by_means(strategy: Reassociation, block: Block, coded: Scores, k: int | None) -> AssignmentArrays | None:
