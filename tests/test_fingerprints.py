@@ -311,6 +311,15 @@ def test_no_module_that_a_run_goes_through_is_in_no_fingerprint(monkeypatch):
                           "measurement", "run"}  # fmt: skip
 
 
+def test_compiled_loops_count_where_they_are_used():
+    sources = read_sources(ENGINE / "decloak")
+    files = [(name, ENGINE / f"{name.replace('.', '/')}.py") for name in sources]
+    loops = {name for name, file in files if file.is_file() and b"@compiled\n" in file.read_bytes()}
+    assert "decloak.counting.block_loops" in loops
+    used = {one for name, source in sources.items() if ".commands." not in name for one in source.imports}
+    assert loops <= used
+
+
 def test_registries_are_reached_where_their_kinds_are_named_alone(monkeypatch):
     """A registry is not followed. A stage that goes through another one has to name the modules that it uses."""
     asked = all_closures(monkeypatch)

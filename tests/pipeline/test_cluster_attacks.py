@@ -1,7 +1,10 @@
 """Attacks on clusters in files, and the people that these expose: the figures of a run in memory."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -22,11 +25,13 @@ from decloak.measure import accuracy, exposure_chunks, exposure_cluster_files, e
 from decloak.measure.kernels import cluster_search
 from decloak.measure.kernels.cluster_search import SetSearch, at_random
 from decloak.pipeline import cluster_attacks
+from decloak.report.verdict_lines import account_of
 from decloak.rules.coverage import Confidence
 from decloak.rules.operators.reassociate import REASSOCIATE
 from decloak.rules.reassociate import kernel
 from decloak.store.opening import connect_readonly
 from naive_cluster_search import rows_with
+from processes import PATIENCE
 from test_cluster_parts import METHOD, RELEASE, clusters_in, files_of, scenario, truth_of
 from test_parts import drawn, written
 
@@ -231,8 +236,9 @@ def test_too_many_pairs_are_refused_in_a_line(tmp_path, monkeypatch):
         decloak.run(attacked(file), store=tmp_path / "s.db")
     assert "\n" not in str(caught.value)
     monkeypatch.setattr(tables, "NODES", 20)
+    monkeypatch.setattr(chunk_parts, "_code", None)  # items are counted before any cluster is made
     with pytest.raises(DecloakError, match="items: relatedness of clusters in files can have 20"):
-        decloak.run(attacked(file), store=tmp_path / "s.db")
+        decloak.run(attacked(file), store=tmp_path / "other.db")
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -244,6 +250,57 @@ def test_relate_without_attacks_runs_those_that_attack_each_cluster(tmp_path):
 
 def test_truth_is_in_another_folder_than_the_release(made):
     assert all(truth_of(file).is_file() and truth_of(file).parent != file.parent for file in files_of(made[0] / "s.db"))
+
+
+def test_files_beside_the_store_are_for_their_owner_alone(made):
+    files = list(Path(f"{made[0] / 's.db'}.parts").glob("*/*"))
+    assert {file.parent.name.partition("-")[0] for file in files} == {"release", "truth", "attack"}
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("explain", "last"), ("explain", "last", "1", "a"), ("graph", "--cluster", 0), ("graph", "--knows", "1=a")],
+)
+def test_commands_about_findings_say_that_these_are_in_files(made, call, command):
+    done = call(*command, "--store", made[0] / "s.db")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("decloak: the release is in files: the store has neither its records nor findings; ")
+    assert done.err.count("\n") == 1
+
+
+def test_in_python_findings_in_files_are_an_error(made):
+    for ask in (decloak.explain, lambda run: decloak.graph(run, cluster=0)):
+        with pytest.raises(DecloakError, match="the release is in files"):
+            ask(made[1])
+
+
+def test_a_graph_says_that_it_leaves_out_releases_in_files(made, call):
+    assert "note: releases in files are left out" in call("graph", "--store", made[0] / "s.db").err
+
+
+def test_advice_on_records_in_files_is_refused_in_a_line(made, tmp_path, call):
+    (tmp_path / "s.yaml").write_text(json.dumps(attacked(made[0] / "records.parquet")))
+    done = call("advise", tmp_path / "s.yaml")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "advice needs all records in memory; delete parts" in done.err
+
+
+def test_sql_over_files_writes_nothing_but_its_rows(made):
+    pytest.importorskip("duckdb", reason="the extra sql is not installed")
+    query = [sys.executable, "-m", "decloak", "sql", "--parts", "select 1 as n", "--format", "csv", "--store"]
+    done = subprocess.run([*query, made[0] / "s.db"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.stdout, done.stderr) == ("n\n1\n", "")
+
+
+def test_figures_of_too_few_people_are_uncertain_and_others_not_measured(tmp_path):
+    file = written(tmp_path / "r.parquet", [row for row in drawn(1400) if row])
+    run = decloak.run(attacked(file) | {"attack": ["aba"]}, store=tmp_path / "s.db")
+    said = " ".join(line.text for line in account_of(run.store, [1]).verdict.lines if line.label == "Not measured")
+    missing, uncertain = said.split(". ")
+    assert missing == "Links with certainty and inference advantage"
+    assert uncertain.startswith("Too few people were drawn to be sure about people singled out with")
+    assert any("because attacks on clusters in files state no probabilities" in note for note in run.variants[0].notes)
 
 
 @given(
