@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import naive_inverse
 from decloak.anonymisers.kernels.disassociation import disassociate
-from decloak.counting import disassociation_guarantee
+from decloak.counting import disassociation_guarantee, inverse
 from decloak.counting.inverse import enumerated, guarantee_by_enumeration
 from decloak.data.disassociated import Chunk, Cluster, Disassociated, JointCluster
 from decloak.errors import DecloakError
@@ -276,6 +277,14 @@ def test_large_clusters_are_not_enumerated():
     with pytest.raises(DecloakError, match="too many reconstructions"):
         next(reconstructions([big]))
     assert enumerated(Disassociated((big,)), k=41, m=2) == []
+
+
+def test_a_cluster_that_comes_from_no_data_set_is_not_enumerated():
+    # One sub-record too many for 40 records, and a term that may be on any of 2^40 sets of rows.
+    none = cluster(40, " ".join("a" * 40), " ".join("b" * 41), terms="t")
+    with patch.object(inverse, "_placements") as placements:
+        assert enumerated(Disassociated((none,)), k=2, m=2) == []
+    placements.assert_not_called()
 
 
 def test_sub_records_that_fit_nowhere_have_no_reconstruction():

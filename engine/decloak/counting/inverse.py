@@ -91,7 +91,8 @@ def enumerated(release: Disassociated, k: int, m: int) -> list[ReleaseFault]:
     violations = []
     for number, cluster in enumerate(release.clusters):
         placements = _bound_placements(cluster)
-        if number in joined or placements > FEW_PLACEMENTS:
+        # Without a placement the cluster comes from no data set, and its other parts may have too many to list.
+        if number in joined or not 0 < placements <= FEW_PLACEMENTS:
             continue
         most = len(cluster.items)  # items that a row may have
         itemsets = sum(comb(most, size) for size in range(1, min(m, most) + 1))
