@@ -19,6 +19,7 @@ from decloak.report.study import Study
 from decloak.report.verdict_figures import at_place, judged_variants
 from decloak.report.verdict_lines import LIMITS, account_of
 from decloak.report.wording import attacker_phrase
+from decloak.scenario.variant import is_random
 from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs
 from mutants import loaded, mutants
@@ -152,6 +153,20 @@ def test_disassociated_data_name_certain_links_and_never_advise_to_repeat(tmp_pa
     assert "remove repeat, or vary the data (vary: {data.file: [...]})" in err
     told = call("validate", tmp_path / "s.yaml")
     assert (told.code, "WARNING:" in told.err) == (0, True)
+
+
+@pytest.mark.parametrize(("control", "differ"), [("null", False), ("held_out", True)])
+def test_repetitions_without_other_people_differ_in_their_releases(tmp_path, call, control, differ):
+    text = f"{DATA}{RELATE}{CHUNKS}attack: [mra]\nmeasure: [accuracy, {{exposure: {{control: {control}}}}}]\n"
+    (tmp_path / "s.yaml").write_text(f"scenario: s\n{text}repeat: {{times: 2}}\n")
+    first, second = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").variants
+    assert (first.figures != second.figures) is differ
+    assert ("do not differ" in call("validate", tmp_path / "s.yaml").err) is not differ
+    with closing(connect_readonly(tmp_path / "s.db")) as connection:
+        (run,) = read_runs(connection, [1])
+    assert is_random(run.config) is differ
+    verdict = concluded(tmp_path, text, "once.yaml")
+    assert ("Repetitions would narrow it" in line(verdict, "Recovery")) is differ
 
 
 def test_repetitions_of_a_published_file_are_warned_about_and_those_that_differ_are_not(tmp_path, call):

@@ -137,12 +137,17 @@ DRAWING = ("moderate", "weak")
 
 
 def is_random(config: Config) -> bool:
-    """Return True if repetitions of a stored run with the configuration `config` differ."""
+    """Return True if repetitions with the configuration `config` differ, of a scenario or of a stored run.
+
+    The release, the records that are held out of it, or the knowledge of people may be random.
+    """
     attacker = config.get("attacker") or {}
     steps = attacker.get("knows")
     steps = steps if isinstance(steps, list) else [steps]
-    held_out = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
-    if held_out or attacker.get("model") in DRAWING:
+    known = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
+    exposed = (entry.get("exposure") for entry in config.get("measure") or () if isinstance(entry, Mapping))
+    control = any(isinstance(settings, Mapping) and settings.get("control") == "held_out" for settings in exposed)
+    if known or control or attacker.get("model") in DRAWING:
         return True
     settings = config.get("anonymise")
     entry = PARTS.get(settings.get("method", "")) if isinstance(settings, Mapping) else None
@@ -159,7 +164,7 @@ def identical_repetitions(document: Document) -> Iterable[str]:
     remedy.
     """
     first = document.scenario
-    if first.repeat.times < 2 or any(_draws(case.scenario) for case in document.cases):
+    if first.repeat.times < 2 or any(is_random(case.source.value) for case in document.cases):
         return
     repeat = document.source.root.children["repeat"]
     place = repeat.children.get("times", repeat).place
@@ -168,8 +173,3 @@ def identical_repetitions(document: Document) -> Iterable[str]:
         f"{place}: the {first.repeat.times} repetitions do not differ ({why}), so they say nothing about other data; "
         "remove repeat, or vary the data (vary: {data.file: [...]})"
     )
-
-
-def _draws(scenario: Scenario) -> bool:
-    """Return True if a release, a holdout, or the knowledge of people is random."""
-    return scenario.random_release or scenario.held_out is not None or scenario.attacker.model in DRAWING
