@@ -34,7 +34,7 @@ from decloak.report.page import (
     rendered,
     strip,
 )
-from decloak.report.risk_card import ExposureCard, exposure_cards
+from decloak.report.risk_card import Cell, ExposureCard, exposure_cards
 from decloak.report.sections import nameless, sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
@@ -296,11 +296,45 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
 @pytest.mark.parametrize(("controls", "attack"), [((), "random"), (("random",), "rba"), (("random", "rba"), None)])
 def test_a_tile_names_no_control_as_the_strongest_attack(controls, attack):
     figures = {("exposed_2_release", ""): 1.0, ("exposed_2", "rba"): 5.0, ("exposed_2", "random"): 9.0}
-    card = ExposureCard("base", 16, 16, {}, None, frozenset(), "base")
-    run = SimpleNamespace(run=1, variant="base")
-    study = Study((run,), {1: figures}, {1: 16}, controls=frozenset(controls), pooled={1: {}})
+    assert _exposed(card_of(Cell(16)), study_of([figures], controls)).source == attack
+
+
+def card_of(singled_out):
+    """Return a card of 16 people, where nothing but the people whom 2 items single out is known."""
+    return ExposureCard("base", 16, 16, {"singled_out_2": singled_out}, None, frozenset(), "base")
+
+
+def study_of(figures, controls=()):
+    """Return a study of repetitions with `figures`."""
+    runs = tuple(SimpleNamespace(run=number, variant="base") for number in range(len(figures)))
+    numbers = range(len(figures))
+    study = Study(
+        runs, dict(enumerate(figures)), dict.fromkeys(numbers, 16), controls=frozenset(controls),
+        pooled={number: {} for number in numbers},
+    )  # fmt: skip
     study.__dict__["pools"] = []
-    assert _exposed(card, study).source == attack
+    return study
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        (Cell(16, reason="no attack had anything to compare"), "no attack had anything to compare"),
+        (Cell(16, after=Interval(3.0, None, None, 1)), "not measured on disassociated data"),
+    ],
+)
+def test_the_tile_of_people_exposed_tells_attacks_without_work_from_those_on_clusters(cell, reason):
+    figures = {("exposed_2_release", ""): 1.0, ("exposed_2", "random"): 9.0, ("accuracy", "mra"): 0.5}
+    assert _exposed(card_of(cell), study_of([figures], ["random"])).reason == reason
+
+
+def test_the_interval_of_people_exposed_is_of_0_people_at_least_and_of_all_at_most():
+    release = _exposed(
+        card_of(Cell(16)), study_of([{("exposed_2_release", ""): people} for people in (1.0, 15.0)])
+    ).release
+    assert release.mean == 8
+    assert 0 <= release.low < 1
+    assert 15 < release.high <= 16
 
 
 PLOTS = "[{x: anonymise.k, y: recall}, {x: attack, y: precision, by: anonymise.k}]"

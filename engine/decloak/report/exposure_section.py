@@ -5,11 +5,19 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from decloak.measure.kernels.statistics import Interval, interval
+from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.advice import advice
 from decloak.report.page import Drawn, Section, Table, Tile, TileRow
-from decloak.report.risk_card import RELEASE, ROWS, Cell, ExposureCard, exposure_cards, pooled_cards
+from decloak.report.risk_card import (
+    RELEASE,
+    ROWS,
+    Cell,
+    ExposureCard,
+    exposure_cards,
+    people_interval,
+    pooled_cards,
+)
 from decloak.report.risk_tables import called_shortly, comparison_rows, costs_of, reasons, remark, unpooled
 from decloak.report.study import Study
 from decloak.report.wording import count, people, percent, whole
@@ -229,20 +237,23 @@ def tiles_of(card: ExposureCard, study: Study) -> list[Tile]:
 def _exposed(card: ExposureCard, study: Study) -> Cell:
     """Return the people exposed with 2 items, after the attack that exposes most."""
     runs = dict(study.groups)[card.variant]
-    original, release = (interval(study.values(runs, f"exposed_2_{where}")) for where in ("original", "release"))
+    original = study.mean(runs, "exposed_2_original")
     # Only people with 2 items or more are looked up.
     of = study.whole(runs, "exposed_2_release")
     of = card.people if of is None else of
+    release = people_interval(study.values(runs, "exposed_2_release"), of)
     if release.mean is None:
-        return Cell(of, original.mean)
+        return Cell(of, original)
     means = {attack: study.mean(runs, "exposed_2", attack) for attack in study.real_attacks}
     after = {attack: mean for attack, mean in means.items() if mean is not None}
     if not after:
-        return Cell(of, original.mean, release, reason="not measured on disassociated data" if means else None)
+        # Attacks that reached people but not this figure are on clusters, where it is that of the release alone.
+        idle = card.cells["singled_out_2"]
+        return Cell(of, original, release, reason="not measured on disassociated data" if idle.after else idle.reason)
     attack = max(after, key=lambda one: after[one])
     if after[attack] <= release.mean:
-        return Cell(of, original.mean, release, release, source=RELEASE)
-    return Cell(of, original.mean, release, Interval(after[attack], None, None, 1), attack=attack, source=attack)
+        return Cell(of, original, release, release, source=RELEASE)
+    return Cell(of, original, release, Interval(after[attack], None, None, 1), attack=attack, source=attack)
 
 
 def _tile(figure: str, cell: Cell, card: ExposureCard) -> Tile:
