@@ -95,6 +95,7 @@ def test_a_file_of_criteria_and_entries_with_a_reason_are_read(run, call):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
+        ("accept: [public]\n", "a.yaml:6:10: 'public' has several criteria; name it alone, or list each criterion"),
         ("accept: publik\n", "a.yaml:6:9: 'publik' is no criterion; did you mean 'public'?"),
         ("accept: [exposd_3 <= 1%]\n", "a.yaml:6:10: no figure 'exposd_3' for a criterion; did you mean 'exposed_3'?"),
         ("accept: [{figure: exposed_3, limit: x, reason: y}]\n", "a.yaml:6:10: 'exposed_3 <= x' is no criterion; "),

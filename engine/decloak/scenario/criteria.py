@@ -217,6 +217,8 @@ PRESETS: Mapping[str, tuple[Criterion, ...]] = {
 
 def _of_expression(text: str, source: str = "your own limit") -> Criterion:
     found = EXPRESSION.fullmatch(text)
+    if text in PRESETS:
+        raise DecloakError(f"{quote(text)} has several criteria", hint="name it alone, or list each criterion")
     if found is None:
         hint = suggest(text, PRESETS) or f"write such as 'exposed_3 <= 1%', a file.yaml, or {' or '.join(PRESETS)}"
         raise DecloakError(f"{quote(text)} is no criterion", hint=hint)
