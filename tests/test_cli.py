@@ -550,6 +550,13 @@ def test_a_table_of_words_alone_folds_them_where_the_terminal_ends(capsys, monke
     )
 
 
+def test_a_narrow_table_folds_no_figure_before_the_terminal_ends(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    emit(("interval", "people"), [("0.9 (0.8–0.95)", "12 → 40 of 800")], width=30)
+    assert capsys.readouterr().out.splitlines()[-1] == "0.9 (0.8–0.95)   12 → 40 of 800"
+
+
 def test_a_table_without_names_and_rows_is_a_line(capsys):
     emit(("", "b"), [])
     assert capsys.readouterr().out == "    b\n─────\n"

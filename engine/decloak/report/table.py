@@ -149,7 +149,7 @@ def _table(columns: Sequence[str], rows: list[list[object]], width: int | None) 
         if number:
             sys.stdout.write("\n")
         # A pipe has no edge to fold at; the table is as wide as its cells.
-        widths = [column.width for column in band] if room is None else _column_widths(band, room, edge is not None)
+        widths = [column.width for column in band] if room is None else _column_widths(band, room, edge)
         lines = list(_drawn(band, widths))
         heads = next(number for number, line in enumerate(lines) if line.startswith(RULE)) if is_bold else 0
         sys.stdout.writelines(f"{click.style(line, bold=True)}\n" for line in lines[:heads])
@@ -193,14 +193,16 @@ def _bands(columns: Sequence[_Column], room: int) -> list[list[_Column]]:
     return [[*columns[:keys], *band] for band in bands]
 
 
-def _column_widths(columns: Sequence[_Column], room: int, is_terminal: bool) -> list[int]:
-    """Return the width of every column, reduced where most of it is not needed; in a terminal also where it is."""
+def _column_widths(columns: Sequence[_Column], room: int, edge: int | None) -> list[int]:
+    """Return the width of every column, reduced where most of it is not needed; beyond the terminal's edge, where it
+    is.
+    """
     widths = [column.width for column in columns]
-    while _total(widths) > room:
+    while (total := _total(widths)) > room:
         # The column with most room to spare gives way first.
         slack, index = max((widths[index] - column.need, index) for index, column in enumerate(columns))
         if slack <= 0:
-            if not is_terminal or max(widths) <= 1:
+            if edge is None or total <= edge or max(widths) <= 1:
                 break
             index = widths.index(max(widths))
         widths[index] -= 1
