@@ -41,13 +41,16 @@ Found = TypeVar("Found")
 
 COMPILING = "compiling loops, "
 INSTALLED = Path(__file__).parent / "_compiled"
-"""The folder of the installed machine code. Only a build writes it: who else could, could change the sources too."""
+"""The folder of the installed machine code. Only a build writes it. Its owner could change the sources too."""
 
 
 def compiled(function: Function) -> Function:
-    """Return `function` compiled to machine code. numba must be installed."""
+    """Return `function` compiled to machine code. numba must be installed, and compile."""
     _watched()
-    jit = import_module("numba").njit
+    numba = import_module("numba")
+    if numba.config.DISABLE_JIT:  # as plain Python the loops would be slow, and read records that numpy has not
+        raise ImportError("NUMBA_DISABLE_JIT is set")
+    jit = numba.njit
     installed = _installed(function)
     try:
         kernel: Any = jit(cache=True)(function)
@@ -107,11 +110,14 @@ def _installed(function: Callable[..., object]) -> Any:
     """Return numba's cache of `function` in the package; None if nothing is installed there, or numba has changed."""
     if not INSTALLED.is_dir():
         return None
-    with suppress(Exception):
+    try:
         caching = import_module("numba.core.caching")
         places = type("_Places", (caching.CompileResultCacheImpl,), {"_locator_classes": [_Place]})
         return type("_Installed", (caching.Cache,), {"_impl_class": places})(function)
-    return None
+    except Exception:
+        if _WATCH.building:
+            raise
+        return None
 
 
 class _InstalledFirst:

@@ -137,6 +137,52 @@ def test_installed_machine_code_is_used_where_it_fits_and_never_written(tmp_path
     assert {path.read_bytes() for path in files} == {b"damaged"}
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "disabled"),
+    [
+        ("numba.py", "raise ImportError('broken')", ""),
+        ("sitecustomize.py", "from numba.core import caching; del caching.CompileResultCacheImpl", ""),
+        ("none.py", "", "1"),
+    ],
+    ids=["broken", "changed", "switched off"],
+)
+def test_a_build_goes_on_without_a_numba_that_works(tmp_path, path, text, disabled):
+    pytest.importorskip("hatchling")
+    pytest.importorskip("numba", reason="numba is not installed")
+    (tmp_path / path).write_text(text, encoding="utf-8")
+    numba = {"PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": disabled or "0"}
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **numba, "DECLOAK_COMPILE": "1"},
+    )
+    assert "the loops are not compiled" in done.stderr
+    assert [wheel.name.endswith("-py3-none-any.whl") for wheel in tmp_path.glob("*.whl")] == [True]
+
+
+def test_large_tables_need_no_loops_where_numba_is_switched_off(tmp_path):
+    pytest.importorskip("numba", reason="numba is not installed")
+    script = (
+        "import numpy as np\n"
+        "from decloak.rules.eliminate.kernel import eliminate\n"
+        "from decloak.rules.load import Catalogue\n"
+        "table = np.random.default_rng(1).random((4000, 2))\n"
+        "(done,) = eliminate([table], Catalogue().rule('gba').compiled, rounds=3)\n"
+        "print(len(done.steps[0]))"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ, **world}
+        ).stdout
+        for world in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert said == ["3\n", "3\n"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("compiles", [False, True])
 def test_a_wheel_has_machine_code_and_a_platform_only_where_it_is_installed(tmp_path, monkeypatch, compiles):
