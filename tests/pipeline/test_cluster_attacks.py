@@ -35,7 +35,8 @@ from processes import PATIENCE
 from test_cluster_parts import METHOD, RELEASE, clusters_in, files_of, scenario, truth_of
 from test_parts import drawn, written
 
-pytest.importorskip("pyarrow", reason="the extra tables is not installed")
+pyarrow = pytest.importorskip("pyarrow", reason="the extra tables is not installed")
+parquet = pytest.importorskip("pyarrow.parquet", reason="the extra tables is not installed")
 
 ATTACKS = ["aba", "assignment", "mra", "rga"]
 SKIPPED = {"certain_links", "certain_links_people", "coverage_least", "coverage_occurrences", "coverage_pairs"}
@@ -225,6 +226,37 @@ def test_files_that_are_gone_are_named_in_a_line(tmp_path, monkeypatch, gone):
 
     monkeypatch.setattr(accuracy, "_count_block", without)
     with pytest.raises(DecloakError, match="are gone") as caught:
+        decloak.run(attacked(file) | {"attack": ["aba"]}, store=tmp_path / "s.db")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "damage"),
+    [
+        ("truth", "places", lambda places: places[:-1]),
+        ("attack", "rows", lambda rows: [1 << 29, *rows[1:]]),
+        ("attack", "rows", lambda rows: rows * 1000),
+        ("attack", "cluster", lambda cluster: -1 - cluster),
+        ("attack", "chunk", lambda chunk: 1 << 29),
+        ("attack", "items", lambda items: ["strange"]),
+        ("release", "size", lambda size: 1),
+    ],
+)
+def test_files_that_do_not_fit_each_other_are_refused_in_a_line(tmp_path, monkeypatch, kind, column, damage):
+    monkeypatch.setattr(chunk_parts, "NODE", 40)
+    file = written(tmp_path / "r.parquet", [row for row in drawn(200) if row])
+    count = accuracy._count_block
+
+    def damaged(*arguments):
+        for path in Path(f"{tmp_path / 's.db'}.parts").glob(f"{kind}-*/*"):
+            table = parquet.read_table(path)
+            at, kind_of = table.schema.get_field_index(column), table.schema.field(column).type
+            changed = pyarrow.array([damage(one) for one in table[column].to_pylist()], kind_of)
+            parquet.write_table(table.set_column(at, column, changed), path)
+        return count(*arguments)
+
+    monkeypatch.setattr(accuracy, "_count_block", damaged)
+    with pytest.raises(DecloakError, match=r"do not fit the clusters|more sub-records than rows") as caught:
         decloak.run(attacked(file) | {"attack": ["aba"]}, store=tmp_path / "s.db")
     assert "\n" not in str(caught.value)
 

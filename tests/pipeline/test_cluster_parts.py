@@ -19,7 +19,7 @@ from decloak.anonymisers.kernels import horpart
 from decloak.anonymisers.kernels.disassociation import disassociate
 from decloak.data.content import Cluster
 from decloak.data.formats.blocks import Block, Blocks, PartedData
-from decloak.data.formats.cluster_files import Truth, read_clusters, read_truth
+from decloak.data.formats.cluster_files import Truth, read_arrays, read_clusters, read_truth
 from decloak.errors import DecloakError
 from decloak.parallel import merge_tasks
 from decloak.store.disassociated import read_clusters as stored_clusters
@@ -48,7 +48,7 @@ def truth_of(file: Path) -> Path:
 
 def with_truth(file: Path):
     """Yield each cluster in a file with the records behind its rows."""
-    whole, first = read_truth(truth_of(file)), 0
+    whole, first = read_truth(truth_of(file), read_arrays(Block(str(file), 0))), 0
     for cluster in read_clusters(Block(str(file), 0)):
         end = first + cluster.size
         yield cluster, Truth(whole.places[first:end], whole.records[first:end])

@@ -269,10 +269,10 @@ def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDis
 
 def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Merged:
     """Count the assignments to the clusters of `block` that are right by the records in the file `truth`."""
-    behind, assigned = read_truth(truth).records, read_assignments(findings)
+    some = read_arrays(block)
+    behind, assigned = read_truth(truth, some).records, read_assignments(findings, some)
     if (compiled := loops()) is None:
         return _count_by_batches(number, block, behind, assigned)
-    some = read_arrays(block)
     code = {name: at for at, name in enumerate(some.names)}
     of_record, of_unit = (
         np.array([code[name] for name in names] or [0], np.int32) for names in (behind.names, assigned.names)

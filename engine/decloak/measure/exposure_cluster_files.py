@@ -15,7 +15,7 @@ from decloak.counting.blocks import some_clusters
 from decloak.data.assignment import AssignmentList
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
-from decloak.data.formats.cluster_files import read_arrays, read_assignments, read_sizes, read_truth
+from decloak.data.formats.cluster_files import read_arrays, read_assignments, read_truth
 from decloak.measure.exposure_chunks import ChunkPeople
 from decloak.measure.kernels.chunk_guesses import assigned_candidates
 from decloak.measure.kernels.cluster_search import (
@@ -60,11 +60,12 @@ def locate_people(
     number: int, block: Block, truth: Path, names: Sequence[str], places: Ints
 ) -> tuple[int, PeoplePlaces, Ints]:
     """Return `number`, the people at `places` behind one file, and the number of its records with each of `names`."""
-    behind, code = read_truth(truth), {name: at for at, name in enumerate(names)}
+    some, code = read_arrays(block), {name: at for at, name in enumerate(names)}
+    behind = read_truth(truth, some)
     supports, held = np.zeros(len(names), np.int64), behind.records
     supports[[code[name] for name in held.names]] = np.bincount(held.codes, minlength=len(held.names))
     rows = np.flatnonzero(np.isin(behind.places, places))
-    starts = np.cumsum(read_sizes(block)) - read_sizes(block)
+    starts = np.cumsum(some.sizes) - some.sizes
     cluster = np.searchsorted(starts, rows, side="right") - 1
     records = list(held.select(rows))
     return (
@@ -161,7 +162,8 @@ def attack_file(
     sets: Ints, draws: int,
 ) -> tuple[int, list[AfterAttack]]:  # fmt: skip
     """Return the results of the attack with these `findings` in one file, and of so many random `draws`."""
-    random, some, assigned = np.random.default_rng([number, draws]), read_arrays(block), read_assignments(findings)
+    random, some = np.random.default_rng([number, draws]), read_arrays(block)
+    assigned = read_assignments(findings, some)
     guessed, first = np.zeros(1 + draws), int(_row_number(number, 0, 0))
     seeds = [0, *random.integers(1, 1 << 62, draws).tolist()]
     found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]

@@ -43,6 +43,40 @@ class Truth(NamedTuple):
     records: CodedRows[str]
 
 
+class ClusterArrays(NamedTuple):
+    """The clusters of a file as arrays of codes of `names`.
+
+    `chunks` has the first record chunk of each cluster, `subs` the first sub-record of each chunk, and `entries` the
+    first of the codes `held` of each sub-record. `lists` has the first of the `items` of each chunk, and `terms` the
+    first `term` of each cluster.
+    """
+
+    names: list[str]
+    sizes: Ints
+    chunks: Ints
+    lists: Ints
+    items: NDArray[np.int32]
+    subs: Ints
+    entries: Ints
+    held: NDArray[np.int32]
+    terms: Ints
+    term: NDArray[np.int32]
+
+    def fit(self, assigned: AssignmentArrays) -> bool:
+        """Say whether `assigned` names clusters, chunks, rows and items that are here: compiled loops check no bounds.
+
+        No unit may go to more rows than there are.
+        """
+        of, rows = assigned.cluster, assigned.given
+        if len(of) and not 0 <= of[0] <= of[-1] < len(self.sizes):
+            return False
+        in_order, chunks, sizes = (np.diff(of) >= 0).all(), np.diff(self.chunks)[of], self.sizes[of]
+        there = (assigned.chunk >= -1) & (assigned.chunk < chunks) & (assigned.items.lengths > 0)
+        fitting = (rows.rows >= 0) & (rows.rows < np.repeat(sizes, rows.lengths))
+        enough = (rows.lengths <= sizes).all()
+        return bool(in_order and there.all() and fitting.all() and enough and {*assigned.names} <= {*self.names})
+
+
 class _Columns:
     """The columns of clusters, flat: the values, and how many belong to each list."""
 
@@ -170,8 +204,12 @@ def write_assignments(path: Path, assigned: AssignmentArrays) -> None:
     }), path)  # fmt: skip
 
 
-def read_assignments(path: Path) -> AssignmentArrays:
-    """Return the assignments in the file at `path`."""
+def _gone_error(lost: str, error: Exception) -> DecloakError:
+    return DecloakError(f"{lost} are gone or damaged: {quote(error)}", hint="run the scenario into another store")
+
+
+def read_assignments(path: Path, some: ClusterArrays) -> AssignmentArrays:
+    """Return the assignments to the clusters `some` in the file at `path`."""
     arrow, parquet = arrow_and_parquet()
     with at_location(location(path)):
         try:
@@ -185,14 +223,17 @@ def read_assignments(path: Path) -> AssignmentArrays:
                 for one, values in ((items, items.values.indices), (rows, rows.values))
             ]
             names = items.values.dictionary.to_pylist()
+            numbers = [column.to_numpy().astype(np.int64) for column in (cluster, chunk)]
+            found = AssignmentArrays(names, *numbers, *lists)
+            if not some.fit(found):
+                raise ValueError("they do not fit the clusters")
         except (arrow.lib.ArrowException, OSError, ValueError, AttributeError) as error:
-            hint = "run the scenario into another store"
-            raise DecloakError(f"the findings of the attack are gone: {quote(error)}", hint=hint) from None
-    return AssignmentArrays(names, cluster.to_numpy().astype(np.int64), chunk.to_numpy().astype(np.int64), *lists)
+            raise _gone_error("the findings of the attack", error) from None
+    return found
 
 
-def read_truth(path: Path) -> Truth:
-    """Return the truth of all clusters of the file at `path`, one after the other."""
+def read_truth(path: Path, some: ClusterArrays) -> Truth:
+    """Return the truth of all clusters of the file at `path`, which are `some`, one after the other."""
     arrow, parquet = arrow_and_parquet()
     with at_location(location(path)):
         try:
@@ -201,9 +242,13 @@ def read_truth(path: Path) -> Truth:
             held = records.values.values
             codes, names = held.indices.to_numpy(), held.dictionary.to_pylist()
             start, place = records.values.offsets.to_numpy(), places.values.to_numpy()
+            if not len(place) == len(start) - 1 == some.sizes.sum() or not {*names} <= {*some.names}:
+                raise ValueError("they do not fit the clusters")
         except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
             hint = "run the scenario into another store"
-            raise DecloakError(f"the records behind the clusters are gone: {quote(error)}", hint=hint) from None
+            raise DecloakError(
+                f"the records behind the clusters are gone or damaged: {quote(error)}", hint=hint
+            ) from None
     return Truth(place.astype(np.int64), CodedRows(start, codes, names))
 
 
@@ -240,26 +285,6 @@ def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
         yield Cluster(size, tuple(made), tuple(names[2][term:end]))
 
 
-class ClusterArrays(NamedTuple):
-    """The clusters of a file as arrays of codes of `names`.
-
-    `chunks` has the first record chunk of each cluster, `subs` the first sub-record of each chunk, and `entries` the
-    first of the codes `held` of each sub-record. `lists` has the first of the `items` of each chunk, and `terms` the
-    first `term` of each cluster.
-    """
-
-    names: list[str]
-    sizes: Ints
-    chunks: Ints
-    lists: Ints
-    items: NDArray[np.int32]
-    subs: Ints
-    entries: Ints
-    held: NDArray[np.int32]
-    terms: Ints
-    term: NDArray[np.int32]
-
-
 def read_arrays(block: Block) -> ClusterArrays:
     """Return the clusters of the row group that `block` names as arrays."""
     arrow, parquet = arrow_and_parquet()
@@ -274,21 +299,16 @@ def read_arrays(block: Block) -> ClusterArrays:
             codes = [_coded(lists.values, code) for lists in (items, subrecords.values, terms)]
             starts = [lists.offsets.to_numpy().astype(np.int64)
                       for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
+            size = sizes.to_numpy().astype(np.int64)
+            # Compiled loops check no bounds.
+            if (size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any():
+                raise ValueError("a cluster has more sub-records than rows")
         except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError, IndexError) as error:
             raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
     of_cluster, of_chunk, of_subrecords, of_entries, of_terms = starts
-    size = sizes.to_numpy().astype(np.int64)
     return ClusterArrays(
         list(code), size, of_cluster, of_chunk, codes[0], of_subrecords, of_entries, codes[1], of_terms, codes[2]
     )
-
-
-def read_sizes(block: Block) -> Ints:
-    """Return the number of records of each cluster of the row group that `block` names."""
-    _, parquet = arrow_and_parquet()
-    with at_location(location(block.path)), closing(parquet.ParquetFile(block.path, memory_map=False)) as file:
-        sizes: Ints = file.read_row_group(block.place, columns=[SIZE], use_threads=False)[SIZE].to_numpy()
-    return sizes.astype(np.int64)
 
 
 def _coded(values: object, code: dict[str, int]) -> NDArray[np.int32]:
