@@ -72,6 +72,7 @@ class ClusterArrays(NamedTuple):
             return False
         in_order, chunks, sizes = (np.diff(of) >= 0).all(), np.diff(self.chunks)[of], self.sizes[of]
         there = (assigned.chunk >= -1) & (assigned.chunk < chunks) & (assigned.items.lengths > 0)
+        there &= (assigned.chunk >= 0) | (np.diff(self.terms)[of] > 0)
         fitting = (rows.rows >= 0) & (rows.rows < np.repeat(sizes, rows.lengths))
         enough = (rows.lengths <= sizes).all()
         return bool(in_order and there.all() and fitting.all() and enough and {*assigned.names} <= {*self.names})
