@@ -62,7 +62,7 @@ class ClusterArrays(NamedTuple):
     terms: Ints
     term: NDArray[np.int32]
 
-    def fit(self, assigned: AssignmentArrays) -> bool:
+    def fits_assignments(self, assigned: AssignmentArrays) -> bool:
         """Say whether `assigned` names clusters, chunks, rows and items that are here: compiled loops check no bounds.
 
         No unit may go to more rows than there are.
@@ -226,7 +226,7 @@ def read_assignments(path: Path, some: ClusterArrays) -> AssignmentArrays:
             names = items.values.dictionary.to_pylist()
             numbers = [column.to_numpy().astype(np.int64) for column in (cluster, chunk)]
             found = AssignmentArrays(names, *numbers, *lists)
-            if not some.fit(found):
+            if not some.fits_assignments(found):
                 raise ValueError("they do not fit the clusters")
         except (arrow.lib.ArrowException, OSError, ValueError, AttributeError) as error:
             raise _gone_error("the findings of the attack", error) from None
