@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 _MARKS = (
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -41,7 +42,7 @@ def quote(text: object, most: int = 60) -> str:
 
 def quote_some(names: Iterable[object], most: int = 3) -> str:
     """Return the first `most` of `names`, quoted, in a list for a one-line message."""
-    listed = list(map(quote, names))
+    listed = list(map(quote, islice(names, most + 1)))  # of millions of names a message needs few
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
 
 

@@ -55,6 +55,8 @@ def test_refine_and_other_methods_have_no_such_option():
         decloak.anonymise(ROWS, "cut", k=2, m=1, hierarchy=TREE, negative=True, refine=True)
     with pytest.raises(DecloakError, match="has no option 'negative'"):
         decloak.anonymise(ROWS, "aa", k=2, m=1, hierarchy=TREE, negative=True)
+    with pytest.raises(DecloakError, match="has no option 'z9'"):  # of several the first
+        decloak.anonymise(ROWS, "aa", k=2, **{f"z{number}": True for number in range(9, 0, -1)})
 
 
 def test_too_many_sets_are_refused(monkeypatch):

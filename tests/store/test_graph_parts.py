@@ -146,6 +146,8 @@ def test_a_part_has_nothing_of_the_originals(example, tmp_path):
         ({"cluster": 0, "finding": 1}, "a graph shows one part, or everything"),
         ({"finding": 1, "originals": True}, "give one of cluster, finding, knows and originals"),
         ({"knows": {"Ann": ["fevr"]}}, "no published record can have 'fevr'; did you mean 'fever'?"),
+        ({"variant": 99}, "no variant '99'; variant= one of "),
+        ({"variant": "nope", "originals": True}, "no variant 'nope'"),
     ],
 )
 def test_a_part_that_is_not_there_is_answered(cut, asked, expected):
@@ -159,6 +161,8 @@ def test_everything_published_needs_no_run(call, tmp_path):
     assert code == 0, err
     labels = {label for _, label in decloak.graph(tmp_path / "new.db").nodes(data="label")}
     assert {"cough", "fever", "asthma"} <= labels
+    assert call("graph", "--store", tmp_path / "new.db").code == 0
+    assert call("graph", "--run", "2", "--store", tmp_path / "new.db").code == 2
     with pytest.raises(DecloakError, match="no run 'last'"):
         decloak.graph(tmp_path / "new.db", finding=1)
 

@@ -19,7 +19,7 @@ from conftest import ROOT
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import json_text
 from decloak.data.formats.plain_files import read, write
-from decloak.errors import DecloakError, escape_control, quote, suggest
+from decloak.errors import DecloakError, escape_control, quote, quote_some, suggest
 from decloak.report.table import emit
 from decloak.store.graph import serialise
 
@@ -169,3 +169,12 @@ def test_a_release_file_keeps_names_and_steers_nothing(tmp_path):
     assert sqlite3.connect(":memory:").execute("select json_extract(?, '$.k')", (text.splitlines()[0],)).fetchone() == (
         2,
     )
+
+
+def test_a_message_quotes_no_more_names_than_it_needs():
+    def names():
+        yield from ("a", "b\x1b", "c", "d")
+        raise AssertionError("a fifth name is of no use")
+
+    assert quote_some(names()) == "'a', 'b\\x1b', 'c', …"
+    assert quote_some(["a", "b", "c"]) == "'a', 'b', 'c'"

@@ -97,7 +97,7 @@ class Anonymiser(NamedTuple, Generic[ReleaseT]):
 
     def _check_names(self, options: MethodOptions) -> None:
         names = self.required | self.optional
-        for option in options.keys() - names:
+        for option in (option for option in options if option not in names):
             hint = suggest(option, names) or f"its options are {', '.join(sorted(names))}"
             raise DecloakError(f"the method {self.name} has no option {quote(option)}", hint=hint)
         for option in sorted(self.required - options.keys()):

@@ -72,7 +72,10 @@ def graph_command(
             if connection.execute(in_files).fetchone():
                 say("note: releases in files are left out; `decloak sql --parts` queries them", err=True)
     if around is None:
-        graph = inspecting.graph(store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=run)
+        variant = None if run == "last" else run  # everything published needs no run
+        graph = inspecting.graph(
+            store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=variant
+        )
     elif any(part is not None for part in (cluster, finding, known)):
         raise DecloakError("a graph shows one part", hint="give one of --around, --cluster, --finding and --knows")
     else:

@@ -144,10 +144,12 @@ def graph(
     if len(parts) > 1 or (parts and originals):
         message = "a graph shows one part, or everything, with or without the originals"
         raise DecloakError(message, hint="give one of cluster, finding, knows and originals")
-    if not parts:
+    if not parts and variant is None:
         with closing(connect_readonly(_store_of(run))) as connection:
             return graphs.make_writable(graphs.whole(connection, originals))
     with _found(run, variant) as (connection, number):
+        if not parts:
+            return graphs.make_writable(graphs.whole(connection, originals))
         release = results.release_of(connection, number)
         require_records(connection, release)
         if finding is not None:
