@@ -163,7 +163,7 @@ def exposure_card(connection: sqlite3.Connection, study: Study, variant: str, ru
     release = release_of(connection, every[-1])
     known = knows_originals(connection, release)
     of = round(people)
-    cells = {row.key: _cell(study, runs, row.key, of, known, UNKNOWN) for row in ROWS}
+    cells = {row.key: _cell(study, runs, row.key, of, known) for row in ROWS}
     records = study.sizes.get(every[-1]) or of
     releases = frozenset(release_of(connection, run) for run in every)
     hidden, taken = study.mean(runs, "hidden"), None
@@ -187,9 +187,7 @@ def _exposed(study: Study, runs: Numbers) -> float | None:
     return max((mean for mean in means if mean is not None), default=None)
 
 
-def _cell(
-    study: Study, runs: Numbers, figure: str, of: int, known: bool, unknown: str
-) -> Cell:  # fmt: skip
+def _cell(study: Study, runs: Numbers, figure: str, of: int, known: bool) -> Cell:
     if figure == CERTAIN_LINKS:
         of = max(study.sizes.get(run) or 0 for run in flat(runs))
         attack, links = _strongest(study, runs, figure, of) or (None, None)
@@ -198,7 +196,7 @@ def _cell(
     release = people_interval(study.values(runs, f"{figure}_release"), of)
     if release.mean is None:
         measured = known and study.mean(runs, "singled_out_1_release") is not None
-        return Cell(of, original, reason=NO_RECORD if measured else unknown)
+        return Cell(of, original, reason=NO_RECORD if measured else UNKNOWN)
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     strongest = _strongest(study, runs, figure, of)
