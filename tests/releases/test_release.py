@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 import decloak
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
-from decloak.data.formats.release_header import LONGEST_RELEASE
+from decloak.data.formats.release_header import COVERS, LARGEST_NUMBER, LONGEST_RELEASE, RELEASE_VERSION
 from decloak.data.forms import FormName, Release
 from decloak.data.generalised import Generalised
+from decloak.data.itemset_table import LARGEST, ItemsetTable
 from decloak.data.published import Published
 from decloak.errors import DecloakError
 from decloak.releases.file_formats import RELEASE_TYPES, read_header
@@ -134,6 +136,21 @@ def test_the_schema_of_every_release_file_names_its_method():
     reference = Path(__file__).parents[2] / "docs" / "reference"
     schemas = [json.loads((reference / f"{name}.schema.json").read_text()) for name in SCHEMAS]
     assert [one["oneOf"][0]["properties"]["method"]["const"] for one in schemas] == list(RELEASE_TYPES)
+
+
+def test_the_schemas_have_the_bounds_and_keys_that_are_read(tmp_path):
+    reference = Path(__file__).parents[2] / "docs" / "reference"
+    texts = [(reference / f"{name}.schema.json").read_text() for name in SCHEMAS]
+    assert {int(bound) for text in texts for bound in re.findall(r'"maximum": (\d+)', text)} == {LARGEST_NUMBER}
+    release, _, table = map(json.loads, texts)
+    for header in (schema["oneOf"][0] for schema in (release, table)):
+        assert header["properties"]["version"]["const"] == RELEASE_VERSION
+    assert release["oneOf"][0]["properties"]["cover"]["enum"] == list(COVERS)
+    ItemsetTable(4, (("a",), ("b",)), (3, 2), k=2, m=1).write(tmp_path / "t.jsonl")
+    lines = list(map(json.loads, (tmp_path / "t.jsonl").read_text().splitlines()))
+    for schema, line in zip(table["oneOf"], lines, strict=False):
+        assert set(schema["properties"]) == set(line)
+    assert table["oneOf"][1]["properties"]["items"]["maxItems"] == LARGEST
 
 
 def test_a_line_too_long_for_a_release_is_refused(tmp_path):
