@@ -179,7 +179,7 @@ def advantage_text(advantage: Advantage) -> str:
 
 
 def unknown_figures(judged: Judged) -> tuple[list[str], list[str]]:
-    """Name the figures that are missing, and write a sentence about those for which too few people were drawn."""
+    """Name the figures that are missing, and write a sentence about those for which too few people were counted."""
     figures, unknown = judged.figures, judged.decision.unknown
     missing = _named([criterion for criterion in unknown if criterion.of(figures).count is None])
     drawn = _named([criterion for criterion in unknown if criterion.of(figures).count is not None])
@@ -187,7 +187,7 @@ def unknown_figures(judged: Judged) -> tuple[list[str], list[str]]:
         missing.append("inference advantage")
     if any(one.met is None for one in figures.guarantees):
         missing.append("the guarantee")
-    return missing, [f"Too few people were drawn to be sure about {listed(drawn)}."] if drawn else []
+    return missing, [f"Too few people were counted to be sure about {listed(drawn)}."] if drawn else []
 
 
 def _named(criteria: Sequence[VerdictCriterion]) -> list[str]:
