@@ -128,6 +128,14 @@ def test_changes_far_below_a_tie_go_as_in_the_plain_form(monkeypatch, name, turn
     as_plain(d.T if turned else d, name)
 
 
+@pytest.mark.parametrize(("seed", "shape"), [(10, (40, 20)), (34, (40, 20)), (53, (20, 60))])
+def test_gaps_that_are_lost_after_their_ends_moved_within_the_tolerance(small_blocks, seed, shape):
+    rng = np.random.default_rng(seed)
+    d = rng.integers(0, 4, shape) * 1e-5
+    d[rng.random(shape) < 0.1] = np.nan
+    as_plain(d, "rba", threshold=0.0, rounds=800)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_distances_that_nearly_tie_go_as_in_the_plain_form(small_blocks, alike, seed):
     rng = np.random.default_rng(seed)

@@ -184,12 +184,13 @@ def look_for_least(t: Lines, c: int, p: int) -> None:
 def change_gap(t: Lines, c: int, p: int, gap: float, lost: float) -> None:
     """Note that a `gap` begins at position `p` of line `c` of `t`, and that the gap `lost` is gone from there.
 
-    Bounds stay exact unless the largest gap is lost.
+    Bounds stay exact unless the largest gap is lost. Since it was measured, the cells at both of its ends may have
+    moved within TOLERANCE, in either direction.
     """
-    line = t.lines[c]
-    if lost >= t.gap[c, p] and gap < lost:
+    line, largest = t.lines[c], lost + 4 * TOLERANCE
+    if largest >= t.gap[c, p] and gap < lost:
         t.sure[c, p] = False
-    if lost >= line.widest and gap < lost:
+    if largest >= line.widest and gap < lost:
         line.known = False
     t.gap[c, p], line.widest = max(t.gap[c, p], gap), max(line.widest, gap)
 
