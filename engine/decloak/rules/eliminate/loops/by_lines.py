@@ -37,7 +37,7 @@ from decloak.rules.eliminate.state import EPS
 
 __all__ = ["EliminationColumns", "eliminate_lines"]
 
-PARTS = "17cecb4645df6d01"
+PARTS = "b664ac107c910c53"
 """A digest of the modules whose loops are called here: machine code is compiled again when this module changes."""
 
 

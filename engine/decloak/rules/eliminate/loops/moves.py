@@ -164,7 +164,11 @@ def put_in(t: Lines, c: int, i: int) -> None:
     t.low[c, p], t.high[c, p] = min(t.low[c, p], weight), max(t.high[c, p], weight)
     _divide_gap(t, c, p, j, x)
     if is_uneven(t, c, p):
+        # Values next to the cell were too far from theirs to say which gap it divided.
         settle_block(t, c, p)
+        t.lines[c].widest, t.lines[c].known = max(t.lines[c].widest, t.gap[c, p]), False
+        if p:
+            t.sure[c, p - 1] = False
 
 
 @inner
