@@ -136,6 +136,13 @@ def test_gaps_that_are_lost_after_their_ends_moved_within_the_tolerance(small_bl
     as_plain(d, "rba", threshold=0.0, rounds=800)
 
 
+@pytest.mark.parametrize("seed", [23, 40, 50])
+def test_gaps_that_are_divided_by_a_cell_of_another_weight(small_blocks, seed):
+    rng = np.random.default_rng(seed)
+    d = rng.integers(0, 12, (40, 20)) / 11 * rng.integers(1, 4, (40, 1))
+    as_plain(d, "rba", threshold=0.0, rounds=800)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_distances_that_nearly_tie_go_as_in_the_plain_form(small_blocks, alike, seed):
     rng = np.random.default_rng(seed)
