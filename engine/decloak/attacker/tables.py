@@ -170,10 +170,11 @@ def tables(published: Published, score: Mapping[Pair, float | None], n: int | No
 
     `score` has the scores of pairs, and `n` is the number of items in a context, None for all.
     """
-    return [table for occurrence in _occurrences(published, n) if (table := _table(occurrence, score)) is not None]
+    pairs = ScoredPairs.of(score)
+    return [table for occurrence in _occurrences(published, n) if (table := _table(occurrence, pairs)) is not None]
 
 
-def _table(occurrence: _Occurrences, score: Mapping[Pair, float | None]) -> AttackTable | None:
+def _table(occurrence: _Occurrences, score: ScoredPairs) -> AttackTable | None:
     d = mean_scores(occurrence.contexts, occurrence.members, score)
     scored = ~np.isnan(d)
     # Rows and columns without any score are left out: no attack could decide about them.
