@@ -7,10 +7,10 @@ their order, and the place of each record among the original ones.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from decloak.arrays import Ints
 from decloak.data.assignment import AssignmentArrays, RowLists
 from decloak.data.content import Chunk, Cluster
 from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet
-from decloak.data.formats.lines import check_name, location
+from decloak.data.formats.lines import FilePath, check_name, location
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, at_location, quote
@@ -205,51 +205,63 @@ def write_assignments(path: Path, assigned: AssignmentArrays) -> None:
     }), path)  # fmt: skip
 
 
-def _gone_error(lost: str, error: Exception) -> DecloakError:
-    return DecloakError(f"{lost} are gone or damaged: {quote(error)}", hint="run the scenario into another store")
+@contextmanager
+def _reading(path: FilePath, refused: str, hint: str) -> Iterator[None]:
+    """Raise errors of reading the file at `path` as one that begins with `refused` and has this `hint`."""
+    arrow, _ = arrow_and_parquet()
+    with at_location(location(path)):
+        try:
+            yield
+        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError, IndexError) as error:
+            raise DecloakError(f"{refused}: {quote(error)}", hint=hint) from None
+
+
+def _reading_beside(path: Path, lost: str) -> AbstractContextManager[None]:
+    """Raise errors of reading a file beside the store, which has what is `lost`."""
+    return _reading(path, f"{lost} are gone or damaged", "run the scenario into another store")
+
+
+@contextmanager
+def _reading_clusters(block: Block, columns: Sequence[str]) -> Iterator[Any]:
+    """Give these `columns` of the row group that `block` names; errors inside say that it has no clusters."""
+    _, parquet = arrow_and_parquet()
+    with _reading(block.path, "no clusters in Parquet", REMEDY):
+        with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
+            table = file.read_row_group(block.place, columns=list(columns), use_threads=False)
+        # The chunks of a column may number their names differently.
+        yield table.unify_dictionaries().combine_chunks()
 
 
 def read_assignments(path: Path, some: ClusterArrays) -> AssignmentArrays:
     """Return the assignments to the clusters `some` in the file at `path`."""
-    arrow, parquet = arrow_and_parquet()
-    with at_location(location(path)):
-        try:
-            held = ["items.list.element"]
-            table = parquet.read_table(path, memory_map=False, read_dictionary=held, use_threads=False)
-            cluster, chunk, items, rows = (
-                column.combine_chunks() for column in table.unify_dictionaries().itercolumns()
-            )
-            lists = [
-                RowLists(one.offsets.to_numpy().astype(np.int64), values.to_numpy().astype(np.int64))
-                for one, values in ((items, items.values.indices), (rows, rows.values))
-            ]
-            names = items.values.dictionary.to_pylist()
-            numbers = [column.to_numpy().astype(np.int64) for column in (cluster, chunk)]
-            found = AssignmentArrays(names, *numbers, *lists)
-            if not some.fits_assignments(found):
-                raise ValueError("they do not fit the clusters")
-        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError) as error:
-            raise _gone_error("the findings of the attack", error) from None
+    _, parquet = arrow_and_parquet()
+    with _reading_beside(path, "the findings of the attack"):
+        held = ["items.list.element"]
+        table = parquet.read_table(path, memory_map=False, read_dictionary=held, use_threads=False)
+        cluster, chunk, items, rows = (column.combine_chunks() for column in table.unify_dictionaries().itercolumns())
+        lists = [
+            RowLists(one.offsets.to_numpy().astype(np.int64), values.to_numpy().astype(np.int64))
+            for one, values in ((items, items.values.indices), (rows, rows.values))
+        ]
+        names = items.values.dictionary.to_pylist()
+        numbers = [column.to_numpy().astype(np.int64) for column in (cluster, chunk)]
+        found = AssignmentArrays(names, *numbers, *lists)
+        if not some.fits_assignments(found):
+            raise ValueError("they do not fit the clusters")
     return found
 
 
 def read_truth(path: Path, some: ClusterArrays) -> Truth:
     """Return the truth of all clusters of the file at `path`, which are `some`, one after the other."""
-    arrow, parquet = arrow_and_parquet()
-    with at_location(location(path)):
-        try:
-            file = parquet.read_table(path, memory_map=False, read_dictionary=_HELD, use_threads=False)
-            places, records = (file[name].combine_chunks() for name in (PLACES, RECORDS))
-            held = records.values.values
-            codes, names = held.indices.to_numpy(), held.dictionary.to_pylist()
-            start, place = records.values.offsets.to_numpy(), places.values.to_numpy()
-            if not len(place) == len(start) - 1 == some.sizes.sum() or not {*names} <= {*some.names}:
-                raise ValueError("they do not fit the clusters")
-        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
-            hint = "run the scenario into another store"
-            raise DecloakError(
-                f"the records behind the clusters are gone or damaged: {quote(error)}", hint=hint
-            ) from None
+    _, parquet = arrow_and_parquet()
+    with _reading_beside(path, "the records behind the clusters"):
+        file = parquet.read_table(path, memory_map=False, read_dictionary=_HELD, use_threads=False)
+        places, records = (file[name].combine_chunks() for name in (PLACES, RECORDS))
+        held = records.values.values
+        codes, names = held.indices.to_numpy(), held.dictionary.to_pylist()
+        start, place = records.values.offsets.to_numpy(), places.values.to_numpy()
+        if not len(place) == len(start) - 1 == some.sizes.sum() or not {*names} <= {*some.names}:
+            raise ValueError("they do not fit the clusters")
     return Truth(place.astype(np.int64), CodedRows(start, codes, names))
 
 
@@ -258,24 +270,16 @@ def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
     if not whole:
         yield from _read_items(block)
         return
-    arrow, parquet = arrow_and_parquet()
-    with at_location(location(block.path)):
-        try:
-            with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
-                table = file.read_row_group(block.place, columns=list(CLUSTER), use_threads=False)
-            # The chunks of a column may number their names differently.
-            table = table.unify_dictionaries().combine_chunks()
-            sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
-            items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
-            arrays = (sizes, chunks, terms, items, subrecords, subrecords.values)
-            leaves = [lists.values for lists in (items, subrecords.values, terms)]
-            if any(array.null_count for array in (*arrays, *leaves, chunks.values)):
-                raise DecloakError("a cluster has a missing value", hint=REMEDY)
-            ends = [iter(pairwise(lists.offsets.to_pylist())) for lists in (chunks, items, subrecords, terms)]
-            starts = subrecords.values.offsets.to_pylist()
-            names = [_names(values) for values in leaves]
-        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError, IndexError) as error:
-            raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
+    with _reading_clusters(block, CLUSTER) as table:
+        sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
+        items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
+        arrays = (sizes, chunks, terms, items, subrecords, subrecords.values)
+        leaves = [lists.values for lists in (items, subrecords.values, terms)]
+        if any(array.null_count for array in (*arrays, *leaves, chunks.values)):
+            raise DecloakError("a cluster has a missing value", hint=REMEDY)
+        ends = [iter(pairwise(lists.offsets.to_pylist())) for lists in (chunks, items, subrecords, terms)]
+        starts = subrecords.values.offsets.to_pylist()
+        names = [_names(values) for values in leaves]
     of_chunk, of_items, of_subrecords, of_terms = ends
     for size, (first, last), (term, end) in zip(sizes.to_pylist(), of_chunk, of_terms, strict=True):
         made = []
@@ -288,24 +292,17 @@ def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
 
 def read_arrays(block: Block) -> ClusterArrays:
     """Return the clusters of the row group that `block` names as arrays."""
-    arrow, parquet = arrow_and_parquet()
-    with at_location(location(block.path)):
-        try:
-            with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
-                table = file.read_row_group(block.place, columns=list(CLUSTER), use_threads=False)
-            table = table.unify_dictionaries().combine_chunks()
-            sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
-            items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
-            code = dict[str, int]()
-            codes = [_coded(lists.values, code) for lists in (items, subrecords.values, terms)]
-            starts = [lists.offsets.to_numpy().astype(np.int64)
-                      for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
-            size = sizes.to_numpy().astype(np.int64)
-            # Compiled loops check no bounds.
-            if (size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any():
-                raise ValueError("a cluster has more sub-records than rows")
-        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError, IndexError) as error:
-            raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
+    with _reading_clusters(block, CLUSTER) as table:
+        sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
+        items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
+        code = dict[str, int]()
+        codes = [_coded(lists.values, code) for lists in (items, subrecords.values, terms)]
+        starts = [lists.offsets.to_numpy().astype(np.int64)
+                  for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
+        size = sizes.to_numpy().astype(np.int64)
+        # Compiled loops check no bounds.
+        if (size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any():
+            raise ValueError("a cluster has more sub-records than rows")
     of_cluster, of_chunk, of_subrecords, of_entries, of_terms = starts
     return ClusterArrays(
         list(code), size, of_cluster, of_chunk, codes[0], of_subrecords, of_entries, codes[1], of_terms, codes[2]
@@ -322,17 +319,10 @@ def _coded(values: object, code: dict[str, int]) -> NDArray[np.int32]:
 
 def _read_items(block: Block) -> Iterator[Cluster]:
     """Yield the clusters of `block` without their sub-records."""
-    arrow, parquet = arrow_and_parquet()
-    chunked = f"{CHUNKS}.list.element.{_ITEMS}"
-    with at_location(location(block.path)):
-        try:
-            with closing(parquet.ParquetFile(block.path, memory_map=False, read_dictionary=_DICTIONARY)) as file:
-                table = file.read_row_group(block.place, columns=[SIZE, chunked, TERMS], use_threads=False)
-            sizes, chunks, terms = (table[name].combine_chunks() for name in CLUSTER)
-            items = chunks.values.field(_ITEMS)
-            names = [_names(lists.values) for lists in (items, terms)]
-        except (arrow.lib.ArrowException, OSError, ValueError, AttributeError, KeyError) as error:
-            raise DecloakError(f"no clusters in Parquet: {quote(error)}", hint=REMEDY) from None
+    with _reading_clusters(block, [SIZE, f"{CHUNKS}.list.element.{_ITEMS}", TERMS]) as table:
+        sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
+        items = chunks.values.field(_ITEMS)
+        names = [_names(lists.values) for lists in (items, terms)]
     of_items, of_terms = (pairwise(lists.offsets.to_pylist()) for lists in (items, terms))
     counts = np.diff(chunks.offsets.to_numpy()).tolist()
     for size, count, (term, end) in zip(sizes.to_pylist(), counts, of_terms, strict=True):
