@@ -8,9 +8,10 @@ threads        local threads, each of which waits for a cluster
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from decloak import ending
@@ -143,6 +144,17 @@ def merge_tasks(
     for number in list(left):
         ending.check()
         merge(function(*left.pop(number)))
+
+
+def gather_tasks(function: Callable[..., Result], tasks: Iterable[tuple[object, ...]]) -> list[Result]:
+    """Return the results of `function` for `tasks` in their order; they are computed as by `merge_tasks`."""
+    found: list[tuple[int, Result]] = []
+    merge_tasks(partial(_numbered, function), [(number, *task) for number, task in enumerate(tasks)], found.append)
+    return [result for _, result in sorted(found, key=lambda one: one[0])]
+
+
+def _numbered(function: Callable[..., Result], number: int, *task: object) -> tuple[int, Result]:
+    return number, function(*task)
 
 
 def _merge_from(

@@ -21,7 +21,7 @@ from decloak.data.content import Cluster
 from decloak.data.formats.blocks import Block, Blocks, PartedData
 from decloak.data.formats.cluster_files import Truth, read_arrays, read_clusters, read_truth
 from decloak.errors import DecloakError
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks, merge_tasks
 from decloak.store.disassociated import read_clusters as stored_clusters
 from decloak.store.opening import connect_readonly
 from test_parts import drawn, written
@@ -202,13 +202,15 @@ def test_a_cluster_that_is_lost_or_doubled_ends_the_run_in_a_line(tmp_path, monk
 
 @pytest.mark.parametrize("task", ["_gather", "_check"])
 def test_a_task_that_is_merged_twice_ends_the_run(tmp_path, monkeypatch, small_nodes, task):
-    merge = merge_tasks
+    def repeating(compute):
+        def twice(function, tasks, *merged):
+            again = getattr(function, "func", function) is getattr(chunk_parts, task)
+            return compute(function, [*tasks, tasks[0]] if again else tasks, *merged)
 
-    def twice(function, tasks, merged):
-        again = getattr(function, "func", function) is getattr(chunk_parts, task)
-        merge(function, [*tasks, tasks[0]] if again else tasks, merged)
+        return twice
 
-    monkeypatch.setattr(chunk_parts, "merge_tasks", twice)
+    monkeypatch.setattr(chunk_parts, "gather_tasks", repeating(gather_tasks))
+    monkeypatch.setattr(chunk_parts, "merge_tasks", repeating(merge_tasks))
     with pytest.raises(DecloakError, match=r"records, and [\d,]+ counts that are not"):
         decloak.run(
             scenario(written(tmp_path / "r.parquet", [["a", *row] for row in drawn(300)])), store=tmp_path / "s"

@@ -32,7 +32,7 @@ from decloak.data.formats.cluster_files import Truth, gather_pieces, write_piece
 from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks, merge_tasks
 
 __all__ = ["PartedClusters", "disassociate_in_parts"]
 
@@ -79,11 +79,10 @@ class _Node(NamedTuple):
 
 
 class _TaskCounts(NamedTuple):
-    """The result of a task: its number, sizes of the clusters that wait, occurrences in term chunks and suppressed ones
-    by item, and the numbers of clusters and of moved items.
+    """The result of a task: sizes of the clusters that wait, occurrences in term chunks and suppressed ones by item,
+    and the numbers of clusters and of moved items.
     """
 
-    number: int
     waiting: list[int]
     terms: Ints
     cut: Ints
@@ -206,10 +205,8 @@ def _halves(node: _Node, item: int, number: int, settings: _Settings) -> list[_N
 def _clustered(root: _Node, settings: _Settings) -> list[_TaskCounts]:
     """Write the clusters of all nodes in pieces, and return what the tasks made."""
     nodes = list(_small_nodes(root, settings))
-    made: list[_TaskCounts] = []
     tasks = [(number, [name for name, _ in node.files], settings) for number, node in enumerate(nodes)]
-    merge_tasks(_cluster_node, tasks, made.append)
-    made.sort(key=lambda one: one.number)
+    made = gather_tasks(_cluster_node, tasks)
     # The clusters that wait are joined in the order of all nodes; each node has held back its last large one as well.
     ends = list(accumulate((size for one in made for size in one.waiting), initial=0))
     pooled = pooled_parts((list(range(*pair)) for pair in pairwise(ends)), settings.k)
@@ -227,8 +224,7 @@ def _clustered(root: _Node, settings: _Settings) -> list[_TaskCounts]:
         files = [f"waiting-{node}" for node in range(low, high + 1)]
         batches.append((number, files, where - first[low], sizes, settings))
         begin, number = end, number + 1
-    merge_tasks(_cluster_waiting, batches, made.append)
-    return made
+    return made + gather_tasks(_cluster_waiting, batches)
 
 
 def _cluster_node(number: int, files: Sequence[str], settings: _Settings) -> _TaskCounts:
@@ -283,7 +279,7 @@ def _write_clusters(
             terms[item] += leaf.item_rows[item].bit_count()
     for _, name in cut:
         gone[code[name]] += 1
-    return _TaskCounts(number, waiting, terms, gone, len(clusters), moved)
+    return _TaskCounts(waiting, terms, gone, len(clusters), moved)
 
 
 def _truth(
@@ -309,18 +305,17 @@ def _truth(
 
 def _write_parts(made: Sequence[_TaskCounts], settings: _Settings) -> list[Part]:
     """Write the files of the release, and return those that have clusters."""
-    pieces = [settings.making / f".piece-{number}" for number in sorted(one.number for one in made)]
-    parts: list[tuple[int, Part | None]] = []
+    pieces = [settings.making / f".piece-{number}" for number in range(len(made))]
     tasks = [(part,) for part in range(settings.parts)]
-    merge_tasks(partial(_gather, pieces=pieces, settings=settings), tasks, parts.append)
-    return [part for _, part in sorted(parts, key=lambda one: one[0]) if part is not None]
+    parts = gather_tasks(partial(_gather, pieces=pieces, settings=settings), tasks)
+    return [part for part in parts if part is not None]
 
 
-def _gather(part: int, pieces: Sequence[Path], settings: _Settings) -> tuple[int, Part | None]:
+def _gather(part: int, pieces: Sequence[Path], settings: _Settings) -> Part | None:
     path = settings.making / f"part-{part:05}.parquet"
     random = randomness(settings.secret, 3, part)
     records, elements = gather_pieces(pieces, part, settings.names, random, path, settings.truth / path.name)
-    return part, Part.of(path, settings.making, 1, records, elements) if records else None
+    return Part.of(path, settings.making, 1, records, elements) if records else None
 
 
 def _recount(parts: Sequence[Part], expected: Ints, records: int, settings: _Settings) -> None:

@@ -49,7 +49,7 @@ from decloak.data.repeats import KINDS, REPEATS_REMEDY, WARNING, WRITTEN
 from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks
 
 __all__ = [
     "CHANGED",
@@ -344,7 +344,7 @@ def read_rows(folder: Path, pieces: Iterable[Piece], names: Sequence[str] = ()) 
 
 
 def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Sequence[str], making: Path, secret: str
-            ) -> tuple[int, Part]:  # fmt: skip
+            ) -> Part:  # fmt: skip
     """Write the records of a part in a random order; `segments` are the places of its records in each block."""
     pieces = (
         (str(number), int(records[0]), int(codes[0]), int(np.diff(records)[0]), int(np.diff(codes)[0]))
@@ -354,7 +354,7 @@ def _gather(part: int, segments: Sequence[tuple[int, Ints, Ints]], labels: Seque
     shuffled = rows.select(randomness(secret, 1, part).permutation(len(rows)))
     path = making / f"part-{part:05}.parquet"
     write_part(path, shuffled)
-    return part, Part.of(path, making, 1, len(rows), len(rows.codes))
+    return Part.of(path, making, 1, len(rows), len(rows.codes))
 
 
 def _write(
@@ -375,11 +375,10 @@ def _write(
         (part, [(number, records[part : part + 2], codes[part : part + 2]) for number, records, codes in segments])
         for part in range(len(blocks))
     ]
-    parts: list[tuple[int, Part]] = []
-    merge_tasks(partial(_gather, labels=labels, making=making, secret=secret), tasks, parts.append)
+    parts = gather_tasks(partial(_gather, labels=labels, making=making, secret=secret), tasks)
     for path in making.glob(".*"):
         path.unlink()
-    return [part for _, part in sorted(parts) if part.records]
+    return [part for part in parts if part.records]
 
 
 def _recount(making: Path, labels: Sequence[str], expected: PairTable, supports: Ints, k: int) -> None:

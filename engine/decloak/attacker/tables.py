@@ -22,7 +22,7 @@ from decloak.data.pairs import AttackTable, Context, Pair, Pairs, ScoredPairs, f
 from decloak.data.published import Published
 from decloak.data.rows import CodedRows, Coding, runs
 from decloak.errors import DecloakError
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks
 
 PAIRS = 1 << 22
 """Largest number of pairs of items of clusters in files: the store has about ten bytes for each."""
@@ -117,8 +117,7 @@ def anchor_pairs(release: Disassociated) -> Pairs:
 
 def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
     """Return the pairs of `anchor_pairs` of the clusters of `blocks`, the items of each in the order of names."""
-    found: list[tuple[list[str], Ints, Ints]] = []
-    merge_tasks(_anchor_pairs, [(block,) for block in blocks.blocks], found.append)
+    found = gather_tasks(_anchor_pairs, [(block,) for block in blocks.blocks])
     items = sorted(set(chain.from_iterable(names for names, *_ in found)))
     check_items(len(items))
     code, table = {name: at for at, name in enumerate(items)}, np.zeros((len(items), len(items)), np.bool_)

@@ -40,7 +40,7 @@ from decloak.measure.kernels.random_attack import (
     reassociation_p,
 )
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows, Truth
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks
 from decloak.releases.stored import UNKNOWN, PartedDisassociation, StoredDisassociation
 from decloak.rules.reassociate.units import rows_of_cluster
 
@@ -241,7 +241,6 @@ def reconstructed(release: Disassociated, truth: Truth, assignments: Iterable[As
 class _Merged(NamedTuple):
     """The counts of a file: its accuracy, the counts of each cluster, and the moments of random assignments."""
 
-    number: int
     counts: Accuracy
     clusters: Floats
     moments: Moments
@@ -250,13 +249,8 @@ class _Merged(NamedTuple):
 def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDisassociation) -> MetricResult:
     """Measure an attack on clusters in files: the sums over all clusters, and those of some clusters at a time."""
     key = attacked.digest
-    done: list[_Merged] = []
-    tasks = [
-        (number, block, held.truth(block.path), held.findings(block.path, key))
-        for number, block in enumerate(held.blocks.blocks)
-    ]
-    merge_tasks(_count_block, tasks, done.append)
-    done.sort(key=lambda one: one.number)
+    tasks = [(block, held.truth(block.path), held.findings(block.path, key)) for block in held.blocks.blocks]
+    done = gather_tasks(_count_block, tasks)
     counts = reduce(Accuracy.__add__, [part.counts for part in done])
     clusters = np.concatenate([part.clusters for part in done])
     clusters = clusters[clusters[:, 0] + clusters[:, 3] > 0]
@@ -267,12 +261,12 @@ def _measure_parts(attacked: AttackResult[StoredDisassociation], held: PartedDis
     return [*scopes, *_pooled(counts, p if counts.assigned else None)], None
 
 
-def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Merged:
+def _count_block(block: Block, truth: Path, findings: Path) -> _Merged:
     """Count the assignments to the clusters of `block` that are right by the records in the file `truth`."""
     some = read_arrays(block)
     behind, assigned = read_truth(truth, some).records, read_assignments(findings, some)
     if (compiled := loops()) is None:
-        return _count_by_batches(number, block, behind, assigned)
+        return _count_by_batches(block, behind, assigned)
     code = {name: at for at, name in enumerate(some.names)}
     of_record, of_unit = (
         np.array([code[name] for name in names] or [0], np.int32) for names in (behind.names, assigned.names)
@@ -286,13 +280,13 @@ def _count_block(number: int, block: Block, truth: Path, findings: Path) -> _Mer
     assigned_rows, true, reachable, right_rows, right_by_class = counts.tolist()
     sums = _summed(right[1:], by_size), _summed(expected[1:], by_size)
     accuracy = Accuracy(assigned_rows, true, reachable, right_rows, right_by_class, *sums)
-    return _Merged(number, accuracy, clusters, Moments(*moments.tolist()))
+    return _Merged(accuracy, clusters, Moments(*moments.tolist()))
 
 
-def _count_by_batches(number: int, block: Block, behind: CodedRows[str], assigned: AssignmentArrays) -> _Merged:
+def _count_by_batches(block: Block, behind: CodedRows[str], assigned: AssignmentArrays) -> _Merged:
     """Count as the compiled loops do, some clusters at a time."""
     nothing = Accuracy(0, 0, 0, 0, 0, Fraction(), Fraction())
-    parts, first, row = [_Merged(number, nothing, np.zeros((0, 4)), Moments(0, 0, 0))], 0, 0
+    parts, first, row = [_Merged(nothing, np.zeros((0, 4)), Moments(0, 0, 0))], 0, 0
     for release in some_clusters(block):
         clusters = len(release.clusters)
         listed, end = assigned.in_clusters(first, first + clusters), row + sum(one.size for one in release.clusters)
@@ -301,11 +295,11 @@ def _count_by_batches(number: int, block: Block, behind: CodedRows[str], assigne
         for cluster, *of_one in accuracy_by_cluster(rows, listed):
             of_cluster[int(cluster)] = of_one
         moments = moments_of(block_assignments(rows, listed)) if len(listed) else Moments(0, 0, 0)
-        parts.append(_Merged(number, accuracy_of(rows, listed), of_cluster, moments))
+        parts.append(_Merged(accuracy_of(rows, listed), of_cluster, moments))
         first, row = first + clusters, end
     counts = reduce(Accuracy.__add__, [part.counts for part in parts])
     moments = Moments(*np.sum([part.moments for part in parts], axis=0).tolist())
-    return _Merged(number, counts, np.concatenate([part.clusters for part in parts]), moments)
+    return _Merged(counts, np.concatenate([part.clusters for part in parts]), moments)
 
 
 def _measure(attacked: AttackResult[StoredDisassociation]) -> MetricResult:

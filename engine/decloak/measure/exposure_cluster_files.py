@@ -56,10 +56,8 @@ class OwnClusters(NamedTuple):
     weights: Floats
 
 
-def locate_people(
-    number: int, block: Block, truth: Path, names: Sequence[str], places: Ints
-) -> tuple[int, PeoplePlaces, Ints]:
-    """Return `number`, the people at `places` behind one file, and the number of its records with each of `names`."""
+def locate_people(block: Block, truth: Path, names: Sequence[str], places: Ints) -> tuple[PeoplePlaces, Ints]:
+    """Return the people at `places` behind one file, and the number of its records with each of `names`."""
     some, code = read_arrays(block), {name: at for at, name in enumerate(names)}
     behind = read_truth(truth, some)
     supports, held = np.zeros(len(names), np.int64), behind.records
@@ -68,11 +66,8 @@ def locate_people(
     starts = np.cumsum(some.sizes) - some.sizes
     cluster = np.searchsorted(starts, rows, side="right") - 1
     records = list(held.select(rows))
-    return (
-        number,
-        PeoplePlaces(np.searchsorted(places, behind.places[rows]), cluster, rows - starts[cluster], records),
-        supports,
-    )
+    person = np.searchsorted(places, behind.places[rows])
+    return PeoplePlaces(person, cluster, rows - starts[cluster], records), supports
 
 
 class _Group(NamedTuple):
@@ -106,13 +101,11 @@ def _groups(block: Block, whole: Disassociated, places: PeoplePlaces) -> Iterato
         first += len(some.clusters)
 
 
-def search_file(
-    number: int, block: Block, whole: Disassociated, names: Sequence[str], asked: Questions
-) -> tuple[int, Found]:  # fmt: skip
+def search_file(block: Block, whole: Disassociated, names: Sequence[str], asked: Questions) -> Found:
     """Answer the questions by the clusters of one file."""
     found = search_all(asked.sets, read_arrays(block), names, None, 0)
     batches = (replace(whole, clusters=some.clusters) for some in some_clusters(block))
-    return number, search_clusters(batches, names, asked, None if found is None else found[0])
+    return search_clusters(batches, names, asked, None if found is None else found[0])
 
 
 def _row_number(number: int, cluster: Ints | int, row: Ints | int) -> Ints:
@@ -122,7 +115,7 @@ def _row_number(number: int, cluster: Ints | int, row: Ints | int) -> Ints:
 
 def count_own(
     number: int, block: Block, whole: Disassociated, places: PeoplePlaces, names: Sequence[str], known: Sequence[Ints]
-) -> tuple[int, OwnClusters]:  # fmt: skip
+) -> OwnClusters:  # fmt: skip
     """Return what the clusters of one file show of the people behind them, with their `known` random items."""
     code = {name: at for at, name in enumerate(names)}
     guessed, shown = 0.0, 0
@@ -144,7 +137,7 @@ def count_own(
         estimator = ChunkEstimates.of(rows.release, code)
         for weight, itemsets in zip(weights, known, strict=True):
             weight[who] = estimator.weights(itemsets[:, who], group.own)
-    return number, OwnClusters(guessed, shown, places.person, firsts, alike, weights)
+    return OwnClusters(guessed, shown, places.person, firsts, alike, weights)
 
 
 class AfterAttack(NamedTuple):
@@ -160,7 +153,7 @@ class AfterAttack(NamedTuple):
 def attack_file(
     number: int, block: Block, whole: Disassociated, places: PeoplePlaces, names: Sequence[str], findings: Path,
     sets: Ints, draws: int,
-) -> tuple[int, list[AfterAttack]]:  # fmt: skip
+) -> list[AfterAttack]:  # fmt: skip
     """Return the results of the attack with these `findings` in one file, and of so many random `draws`."""
     random, some = np.random.default_rng([number, draws]), read_arrays(block)
     assigned = read_assignments(findings, some)
@@ -185,4 +178,4 @@ def attack_file(
             people = ChunkPeople(group.rows, np.zeros(group.rows.rows, np.int64))
             guessed[at] += people.guessed(assigned_candidates(group.rows, group.rows.assigned_units(chosen)))
     results = [one or (search.hits, search.row) for one, search in zip(found, searches, strict=True)]
-    return number, [AfterAttack(float(one), *hits) for one, hits in zip(guessed, results, strict=True)]
+    return [AfterAttack(float(one), *hits) for one, hits in zip(guessed, results, strict=True)]

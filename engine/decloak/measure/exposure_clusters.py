@@ -20,7 +20,6 @@ from decloak.data.formats.blocks import Block, Blocks
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.measure.exposure_cluster_files import (
-    AfterAttack,
     OwnClusters,
     PeoplePlaces,
     attack_file,
@@ -48,7 +47,7 @@ from decloak.measure.kernels.cluster_search import (
     both_implied,
 )
 from decloak.measure.kernels.random_attack import draws_for
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks
 from decloak.releases.stored import PartedDisassociation
 
 UNSURE = "links with certainty are not measured, because attacks on clusters in files state no probabilities"
@@ -168,35 +167,25 @@ class _Drawn:
     @cached_property
     def _located(self) -> tuple[list[PeoplePlaces], list[Ints]]:
         """The people by file, and the items of each person from which an attacker of the release knows some."""
-        found: list[tuple[int, PeoplePlaces, Ints]] = []
         shared = (self.names, self.people.places)
-        merge_tasks(
-            locate_people,
-            [(at, one, self.held.truth(one.path), *shared) for at, one in enumerate(self.blocks)],
-            found.append,
-        )
-        found.sort(key=lambda one: one[0])
-        code, records = (
-            {name: at for at, name in enumerate(self.names)},
-            [np.zeros(0, np.int64)] * len(self.people.places),
-        )
-        for _, places, _ in found:
+        found = gather_tasks(locate_people, [(one, self.held.truth(one.path), *shared) for one in self.blocks])
+        code = {name: at for at, name in enumerate(self.names)}
+        records = [np.zeros(0, np.int64)] * len(self.people.places)
+        for places, _ in found:
             for person, record in zip(places.person.tolist(), places.records, strict=True):
                 records[person] = np.array([code[name] for name in record], np.int64)
         start = np.cumsum([0, *map(len, records)])
         rows = CodedRows(start, np.concatenate([start[:0], *records]), range(len(code)))
-        return [places for _, places, _ in found], rarest_items(rows, np.sum([one[2] for one in found], axis=0))
+        return [places for places, _ in found], rarest_items(rows, np.sum([one for _, one in found], axis=0))
 
     @cached_property
     def own(self) -> OwnClusters:
         """What people's own clusters show of them."""
-        found: list[tuple[int, OwnClusters]] = []
         tasks = [
             (number, block, self.whole, places, self.names, [items[:, places.person] for items in self.random])
             for number, (block, places) in enumerate(zip(self.blocks, self.places, strict=True))
         ]
-        merge_tasks(count_own, tasks, found.append)
-        by_file = [one for _, one in sorted(found, key=lambda one: one[0])]
+        by_file = gather_tasks(count_own, tasks)
         guessed, shown = sum(one.guessed for one in by_file), sum(one.shown for one in by_file)
         person = np.concatenate([one.person for one in by_file])
         order = np.argsort(person)
@@ -248,7 +237,7 @@ class _Drawn:
 
     def _search(self, asked: Questions) -> Found:
         """Answer questions by all files. Most are answered by the first file, so that few go to the tasks."""
-        hits, estimates, implied = search_file(0, self.blocks[0], self.whole, self.names, asked)[1]
+        hits, estimates, implied = search_file(self.blocks[0], self.whole, self.names, asked)
         sets = np.flatnonzero(hits < 2)
         people = [
             np.flatnonzero(weight > estimate * ENOUGH)
@@ -261,11 +250,9 @@ class _Drawn:
             [weight[some] for weight, some in zip(asked.weights, people, strict=True)],
             [asked.pairs[at] for at in open_pairs],
         )
-        found: list[tuple[int, Found]] = []
-        tasks = [(at, block, self.whole, self.names, rest) for at, block in enumerate(self.blocks[1:], 1)]
-        merge_tasks(search_file, tasks, found.append)
+        tasks = [(block, self.whole, self.names, rest) for block in self.blocks[1:]]
         merged = list(implied)
-        for _, one in sorted(found, key=lambda one: one[0]):  # the sum of floats depends on their order
+        for one in gather_tasks(search_file, tasks):  # the sum of floats depends on their order
             hits[sets] += one.hits
             for estimate, some, more in zip(estimates, people, one.estimates, strict=True):
                 estimate[some] += more
@@ -281,16 +268,15 @@ def _after(drawn: _Drawn, held: PartedDisassociation, key: str) -> list[tuple[li
     """
     if key in drawn.after:
         return drawn.after[key]
-    found: list[tuple[int, list[AfterAttack]]] = []
     tasks = [
         (number, block, drawn.whole, places, drawn.names, held.findings(block.path, key), drawn.sets[0],
          draws_for(len(drawn.people.places)))
         for number, (block, places) in enumerate(zip(drawn.blocks, drawn.places, strict=True))
     ]  # fmt: skip
-    merge_tasks(attack_file, tasks, found.append)
+    found = gather_tasks(attack_file, tasks)
     results = drawn.after[key] = []
     _, place, person, _ = drawn.sets
-    for files in zip(*(one for _, one in sorted(found, key=lambda one: one[0])), strict=True):
+    for files in zip(*found, strict=True):
         hits = np.sum([one.hits for one in files], axis=0)[place]
         row = np.sum([np.where(one.hits == 1, one.row, 0) for one in files], axis=0)[place]
         first = drawn.own.first[person]

@@ -17,7 +17,7 @@ from decloak.data.assignment import AssignmentArrays, AssignmentList
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
 from decloak.data.formats.cluster_files import write_assignments
-from decloak.parallel import merge_tasks
+from decloak.parallel import gather_tasks
 from decloak.releases.stored import PartedDisassociation
 from decloak.rules.model import Settings, TestCase
 from decloak.rules.operators.attacker_view import AttackerView, ReleaseCache
@@ -50,21 +50,18 @@ def attack_in_parts(
     rule: Rule, view: AttackerView, settings: Settings, held: PartedDisassociation, key: str
 ) -> AssignmentsInFiles:  # fmt: skip
     """Attack the clusters of `held` by `rule`, which knows the scores of `view`; `key` is that of the attack."""
-    scores, rows = view.scores(), [0]
+    scores = view.scores()
     items = sorted({item for pair in scores for item in pair})
     coded = coded_scores(scores, view.closer, items, view.unrelated)
     whole = Disassociated((), k=held.published.k, m=held.published.m)
-
-    def merge(given: int) -> None:
-        rows[0] += given
 
     with making_folder(held.store, key, "attack") as making:
         tasks = [
             (number, block, making / Path(block.path).name, rule, settings, coded, whole)
             for number, block in enumerate(held.blocks.blocks)
         ]
-        merge_tasks(_attack, tasks, merge)
-    return AssignmentsInFiles(rows[0])
+        given = gather_tasks(_attack, tasks)
+    return AssignmentsInFiles(sum(given))
 
 
 def _attack(
