@@ -119,7 +119,7 @@ def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
     """Return the pairs of `anchor_pairs` of the clusters of `blocks`, the items of each in the order of names."""
     found = gather_tasks(_anchor_pairs, [(block,) for block in blocks.blocks])
     items = sorted(set(chain.from_iterable(names for names, *_ in found)))
-    check_items(len(items))
+    check_item_count(len(items))
     code, table = {name: at for at, name in enumerate(items)}, np.zeros((len(items), len(items)), np.bool_)
     for names, a, b in found:
         codes = np.array([code[name] for name in names], np.int64)
@@ -131,7 +131,7 @@ def anchor_pairs_in_parts(blocks: Blocks) -> Pairs:
     return Pairs.of_keys(items, keys)
 
 
-def check_items(items: int) -> None:
+def check_item_count(items: int) -> None:
     """Raise an error if clusters in files have too many `items` for relatedness."""
     if items > NODES:
         message = f"{items:,} items: relatedness of clusters in files can have {NODES:,}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from decloak.anonymisers.method import Method, NewRelease, Stopwatch, StoredContent
 from decloak.anonymisers.parts import catalogue
-from decloak.attacker.tables import check_items
+from decloak.attacker.tables import check_item_count
 from decloak.counting.blocks import scan
 from decloak.data.dataset import Dataset
 from decloak.data.formats.blocks import Part, PartedData
@@ -138,7 +138,7 @@ class Pipeline:
         if isinstance(data, PartedData):
             with tasks_on(cluster):
                 if self.plan.relatedness is not None:  # before the clusters are made
-                    check_items(len(scan(data).supports))
+                    check_item_count(len(scan(data).supports))
                 path = workspace.store.path.resolve()
                 # The content of the data, and not their key: other code must not give the files another order.
                 secret = digest(["order", workspace.inputs.original_identity(self.scenario.data)])
