@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import decloak
 from browser import browser
 from decloak.measure.kernels.statistics import Interval
-from decloak.report import charts
+from decloak.report import assemble, charts, verdict
 from decloak.report.exposure_section import ReleasePoint as Place
 from decloak.report.exposure_section import _dominated, _exposed, _place_names, tiles_of
 from decloak.report.page import (
@@ -41,6 +41,7 @@ from decloak.report.wording import count
 from decloak.store.opening import connect_readonly
 from decloak.store.results import chosen_runs, notes_of, read_runs
 from slowly import slow_but
+from verdict_cases import green, inferring
 
 HOSTILE = (
     "</script><script>document.title='owned'</script>",
@@ -616,3 +617,37 @@ def test_a_tile_counts_the_people_who_were_looked_up(call, tmp_path):
     assert call("report", "last", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
     text = " ".join(re.sub(r"<[^>]+>", " ", (tmp_path / "p.html").read_text()).split())
     assert "8 of 9 people, in the release" in text, "4 people have one item alone"
+
+
+@pytest.mark.parametrize(
+    ("label", "changes", "state"),
+    [
+        ("Identifiers", {}, "within the limit"),
+        ("Identifiers", {"member_order": verdict.People(3)}, "above the limit"),
+        ("Identifiers", {"row_order": verdict.People(3)}, "above the limit"),
+        ("Identifiers", {"row_order": verdict.People()}, "unknown"),
+        ("Implied items", {"implied": verdict.People(3)}, "above the limit"),
+    ],
+)
+def test_the_state_of_a_line_is_that_of_its_worst_figure(label, changes, state):
+    figures = green(verdict, **changes)
+    judged = SimpleNamespace(figures=figures, decision=verdict.decide(figures))
+    assert assemble._state(label, "", judged)[1] == state
+
+
+@pytest.mark.parametrize(
+    ("bounds", "state"),
+    [((0.01, -0.01, 0.02), "within the limit"), ((0.1, 0.06, 0.2), "above the limit"), ((0.04, 0.01, 0.2), "unknown")],
+)
+def test_the_state_of_inference_is_that_of_its_worst_figure(bounds, state):
+    figures = inferring(verdict, "", *bounds)
+    judged = SimpleNamespace(figures=figures, decision=verdict.decide(figures))
+    assert assemble._state("Inference", "", judged)[1] == state
+
+
+@pytest.mark.parametrize(("findings", "said"), [(7, "The first 5 findings of run 1."), (5, "All of run 1.")])
+def test_a_page_says_that_it_leaves_out_findings_of_its_only_attack(monkeypatch, findings, said):
+    rows = [("rba", number, "because") for number in range(findings)]
+    monkeypatch.setattr(assemble, "MOST_FINDINGS", 5)
+    monkeypatch.setattr(assemble, "list_findings", lambda connection, run, label, most: rows[:most])
+    assert assemble._findings(None, 1).said == said

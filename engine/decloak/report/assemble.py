@@ -26,7 +26,7 @@ from decloak.report.sections import (
     sweep_section,
 )
 from decloak.report.study import Study
-from decloak.report.verdict import Outcome, recovers
+from decloak.report.verdict import Outcome, Status, inference_statuses, recovers
 from decloak.report.verdict_figures import Judged, judged_variants
 from decloak.report.verdict_lines import Conclusion, leading, most_severe
 from decloak.rules.explain import compare_alternatives, list_findings
@@ -39,6 +39,7 @@ SINGLING = "Compare other methods, or use a larger k or fewer items, and run the
 NEXT = {
     Outcome.IDENTIFIERS: "Use decloak publish, which removes ids and sorts the records. Then run the attacks again.",
     Outcome.ROW_ORDER: "Use decloak publish, which sorts the records. Then run the attacks again.",
+    Outcome.MEMBER_ORDER: "Use decloak publish, which sorts members by name. Then run the attacks again.",
     Outcome.GUARANTEE: "Correct the method or its parameters: the release violates its guarantee.",
     Outcome.NOT_MEASURED: "Add the missing measures to the scenario, and run it again.",
     Outcome.NOT_TESTED: "Give the attacker more knowledge under attacker: {knows: ...}, and run the scenario again.",
@@ -48,11 +49,17 @@ NEXT = {
 OUTCOMES = {
     "Singling out": (Outcome.SINGLED_OUT, Outcome.AFTER_ATTACK),
     "Exposed": (Outcome.EXPOSED,),
-    "Identifiers": (Outcome.IDENTIFIERS, Outcome.ROW_ORDER),
+    "Identifiers": (Outcome.IDENTIFIERS, Outcome.ROW_ORDER, Outcome.MEMBER_ORDER),
     "Implied items": (Outcome.IMPLIED,),
     "Certain links": (Outcome.CERTAIN_LINKS,),
 }
 """The outcomes that each line of a verdict is about."""
+STATES = {
+    Status.EXCEEDED: ("fails", "above the limit"),
+    Status.UNKNOWN: ("open", "unknown"),
+    Status.WITHIN: ("meets", "within the limit"),
+}
+"""The state of a line by the status of its figures, the worst first."""
 
 
 def findings_of(conclusion: Conclusion, judged: Judged) -> list[Finding]:
@@ -70,9 +77,11 @@ def _state(label: str, text: str, judged: Judged) -> tuple[str, str]:
     decision = judged.decision
     if label in OUTCOMES:
         if any(one.outcome in OUTCOMES[label] for one in decision.exceeded):
-            return "fails", "above the limit"
+            return STATES[Status.EXCEEDED]
         unknown = any(one.outcome in OUTCOMES[label] for one in decision.unknown)
-        return ("open", "unknown") if unknown else ("meets", "within the limit")
+        return STATES[Status.UNKNOWN if unknown else Status.WITHIN]
+    if label == "Inference":
+        return STATES[min(inference_statuses(judged.figures), key=list(STATES).index)]
     if label == "Recovery":
         if any(recovers(one, judged.figures.comparisons) for one in judged.figures.recoveries):
             return "fails", "above the baseline"
@@ -86,6 +95,7 @@ def _state(label: str, text: str, judged: Judged) -> tuple[str, str]:
 
 def next_step(conclusion: Conclusion, advice: Sequence[str]) -> str:
     """Return the recommended next step: the best of the compared releases, and a step by the outcome."""
+    # The first sentence names the best release. The others are in the section of people.
     best = " ".join(advice).partition(". ")[0]
     return " ".join([*([f"{best}."] if best else []), NEXT.get(conclusion.outcome, SINGLING)])
 
@@ -123,6 +133,7 @@ def left_out_section(study: Study, conclusion: Conclusion) -> Section:
     return Section("left-out", "What was left out", items=items, half=True)
 
 
+# Outcomes are sorted by severity: every one before NOT_MEASURED is a finding.
 TONES = dict.fromkeys(list(Outcome)[: list(Outcome).index(Outcome.NOT_MEASURED)], "bad") | {Outcome.LOWER_RISK: "good"}
 
 MOST_FINDINGS, MOST_PICTURES, MOST_ITEMS, MOST_BARS = 5_000, 3, 20, 40
@@ -243,7 +254,8 @@ def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, A
 
 
 def _findings(connection: sqlite3.Connection, run: int) -> Findings:
-    rows = list_findings(connection, run, None, MOST_FINDINGS)
+    # One more than is shown: `list_findings` cuts each attack, and the page has to say so.
+    rows = list_findings(connection, run, None, MOST_FINDINGS + 1)
     listed = [tuple(finding) for finding in rows[:MOST_FINDINGS]]
     said = f"The first {len(listed):,} findings of run {run}" if len(rows) > len(listed) else f"All of run {run}"
     return Findings(f"{said}.", ("attack", "finding", "because"), listed)

@@ -205,12 +205,14 @@ def works_here(recovery: Recovery, comparisons: int) -> bool | None:
         return None
     # Bonferroni: of many attacks one is good by chance.
     works = sum(p * comparisons <= LEVEL for p in known)
+    # A majority: one lucky repetition of many proves nothing.
     return 2 * works > len(known)
 
 
 def on_other_data(recovery: Recovery) -> OnOtherData:
     """Read the interval of the advantage; without bounds the result is inconclusive."""
     low, high = recovery.advantage.low, recovery.advantage.high
+    # First: an advantage may be above 0 for certain, and still too small to matter.
     if high is not None and high <= MOST_ADVANTAGE:
         return OnOtherData.BELOW_LIMIT
     # An attack that is no better than its negative control learned nothing that other data share.
@@ -221,6 +223,7 @@ def on_other_data(recovery: Recovery) -> OnOtherData:
 
 def tested(recovery: Recovery) -> bool | None:
     """Return whether an attack had enough input, or None if its coverage was not measured."""
+    # An attack that claimed nothing is right in nothing, and proves nothing.
     if not recovery.tried:
         return False
     return None if recovery.coverage is None else recovery.coverage >= recovery.least
@@ -266,7 +269,7 @@ def _exceeds(outcome: Outcome) -> Holds:
 
 FINDINGS: tuple[tuple[Outcome, Holds], ...] = (
     *((outcome, _exceeds(outcome)) for outcome in dict.fromkeys(criterion.outcome for criterion in CRITERIA)),
-    (Outcome.INFERENCE, lambda figures, *_: Status.EXCEEDED in _inferences(figures)),
+    (Outcome.INFERENCE, lambda figures, *_: Status.EXCEEDED in inference_statuses(figures)),
     (Outcome.RECOVERY, lambda figures, *_: any(recovers(one, figures.comparisons) for one in figures.recoveries)),
     (Outcome.GUARANTEE, lambda figures, *_: any(one.met is False for one in figures.guarantees)),
     (
@@ -284,7 +287,7 @@ FINDINGS: tuple[tuple[Outcome, Holds], ...] = (
     (
         Outcome.INCONCLUSIVE,
         lambda figures, *_: (
-            Status.UNKNOWN in _inferences(figures)
+            Status.UNKNOWN in inference_statuses(figures)
             or any(on_other_data(one) != OnOtherData.BELOW_LIMIT for one in figures.recoveries)
         ),
     ),
@@ -293,7 +296,8 @@ FINDINGS: tuple[tuple[Outcome, Holds], ...] = (
 """The first row that holds is the outcome."""
 
 
-def _inferences(figures: Figures) -> list[Status]:
+def inference_statuses(figures: Figures) -> list[Status]:
+    """Compare each inference advantage of `figures` with its limit; return the statuses."""
     return [inference_status(MOST_INFERENCE[ending], advantage) for ending, advantage in figures.inference.items()]
 
 
