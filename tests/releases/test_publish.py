@@ -587,6 +587,7 @@ def test_a_manifest_that_is_none_is_an_error_in_a_line(folder, call, text):
         ("disassociation", ["out.jsonl", "--original-ids"], "has no ids and no labels"),
         ("disassociation", ["out.db", "--original-ids"], "has no ids and no labels"),
         ("disassociation", ["out.db", "--text"], "a store has no text"),
+        ("disassociation", ["out.DB", "--text"], "a store has no text"),
         ("cut", ["out.txt", "--text"], "a text as it is; leave --text out"),
         ("cut", ["out.db", "--cut", "x.csv"], "a store has no text, and the labels in it"),
         ("cut", ["out.txt", "--cut", "out.txt.manifest.json"], "go to the same file"),

@@ -46,6 +46,7 @@ class FrequentSets(ConfigSection):
 
     support: float = Field(0.01, gt=0, le=1)
     """The share of the records that hold them, at least."""
+    # As many as the attacker with foreign words knows: the pairs of ten items and ten words.
     count: int = Field(190, ge=1)
     """How many are known: drawn at random, or all if there are fewer."""
     file: File | None = None

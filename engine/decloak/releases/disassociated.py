@@ -58,6 +58,7 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
         return PartedDisassociation(connection, number) if in_parts else StoredDisassociation(connection, number)
 
     def unsupported_keys(self, attacker: Attacker, *, marked: bool, order: Order | None) -> ConfigErrors:
+        # These keys would change nothing, and a reader of the scenario would think that they do.
         if "context" in attacker.model_fields_set:
             message = "the anchors are the context in disassociated data"
             yield ("context",), DecloakError(message, hint="delete it")
@@ -95,6 +96,7 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
 
     def file_format(self, file: Path, wish: Publishing) -> ReleaseFileFormat:
         if wish.original_ids or wish.cut is not None:
+            # An id beside a sub-record would put back together what the chunks split.
             hint = "leave --original-ids and --cut out"
             raise DecloakError("a disassociated release has no ids and no labels", hint=hint)
         return TABLES if wish.text else CHUNKS_CSV if file.suffix.lower() == ".csv" else CHUNKS

@@ -83,6 +83,7 @@ def release_of_tables(file: DistanceFile, origin: str) -> NewRelease[Published]:
             rows.setdefault(name, []).append(table.columns)
     marked = [
         (table.rows[row], table.columns[col])
+        # A file without a star has no masks, and marks nothing.
         for table, stars in zip(file.tables, file.originals or (), strict=bool(file.originals))
         for row, col in zip(*np.nonzero(stars), strict=True)
     ]
@@ -114,6 +115,7 @@ def _table(block: list[Line]) -> tuple[DistanceTable, Mask]:
     _check_unique(columns, [head] * len(columns), "column")
     _check_unique(names, rows, "row")
     d = np.array([[value for value, _ in row] for row in values])
+    # Programs write no score as -1 or infinity, and neither is a distance.
     d[~np.isfinite(d) | (d < 0)] = np.nan
     return DistanceTable(name, tuple(names), tuple(columns), d), np.array([[star for _, star in row] for row in values])
 

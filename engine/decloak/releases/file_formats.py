@@ -100,12 +100,14 @@ def write_csv(release: LabelContent | Disassociated, path: FilePath, *, ids: boo
 def _label_rows(release: LabelContent, ids: bool) -> Iterator[list[str]]:
     names = release.ids if ids else map(str, range(1, len(release.transactions) + 1))
     for name, labels in zip(names, release.transactions, strict=True):
+        # A record that shows nothing keeps a row, so that readers count all records.
         yield from ([name, label] for label in labels or ("",))
 
 
 def _chunk_rows(release: Disassociated) -> Iterator[list[str]]:
     for number, cluster in enumerate(release.clusters):
         head = [str(number), str(cluster.size)]
+        # A cluster that shows nothing keeps a row with its number of records.
         if not (cluster.record_chunks or cluster.term_chunk):
             yield [*head, "", "", "", ""]
         for place, chunk in enumerate(cluster.record_chunks):
@@ -133,6 +135,7 @@ def codebook_lines(release: LabelContent | Disassociated, facts: Mapping[str, ob
     for name, value in facts.items():
         yield join(["fact", name, str(value)])
     for label, items in sorted(release.members.items()) if isinstance(release, LabelContent) else ():
+        # Sorted: the order of the members could be that of the hierarchy.
         yield from (join(["label", label, item], multiline=True) for item in sorted(items))
 
 

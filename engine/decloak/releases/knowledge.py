@@ -65,6 +65,7 @@ def known_itemsets(attacker: Attacker, folder: Folder, seed: int, held: StoredDi
 
     `folder` has the files, and `seed` decides the draws.
     """
+    # Another publisher need not state m. A pair is the smallest set with something to link.
     m = held.published.m or 2
     by_file = known_from_file(attacker, folder, lambda: held.published.items, m, seed)
     if by_file is not None:

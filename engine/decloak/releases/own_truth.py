@@ -33,6 +33,7 @@ def read_rows(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
     - `original`: the records; a record without an id is named by its number, from 1.
     """
     place_of, row_at = ({name: at for at, name in enumerate(names)} for names in (original.labels, rows))
+    # Of two records with one id only the last would be found.
     if len(place_of) < len(original.labels):
         raise DecloakError("two records have the same id", original.origin, "give every record an id of its own")
     behind = np.full(len(rows), -1, np.int64)
@@ -133,6 +134,7 @@ def _rows_with_subrecord(
         left[subrecord] += 1
     open_rows = []
     for entry in own:
+        # Taking an equal one first loses no match: sub-records that fit this row fit the other row too.
         if left.get(entry[1], 0):
             left[entry[1]] -= 1
             yield entry, entry[1]
@@ -140,6 +142,7 @@ def _rows_with_subrecord(
             open_rows.append(entry)
     rest = [subrecord for subrecord, count in left.items() for _ in range(count)]
     fits = [(a, b) for a, subrecord in enumerate(rest) for b, (_, items) in enumerate(open_rows) if subrecord <= items]
+    # First come is not enough: it can leave a sub-record without a row although all fit.
     chosen = _matched(fits, len(rest), len(open_rows))
     for a, subrecord in enumerate(rest):
         if a not in chosen:

@@ -63,6 +63,7 @@ class HiddenFacts(NamedTuple):
         original = held.original
         if original is None:
             return cls()
+        # Numbers in the order of the records are no ids of people.
         ids = () if tuple(original.labels) == RowLabels(len(original.labels)) else original.labels
         suppressed = frozenset(original.items) - published_items(held.published)
         return cls(frozenset(ids), read_origins(held.connection, held.number), suppressed)
@@ -85,6 +86,7 @@ def find_leaks(
     if not recorded and _ordered_content(back) != _ordered_content(back.sorted_by_content().release):
         yield Leak(f"the rows or their items are not sorted by content{_unmoved_rows(truth)}")
     for warning in order_notes(back):
+        # Sorting rows does not help where the order inside brackets or chunks depends on the record.
         yield Leak(warning.removeprefix("WARNING: "))
     if isinstance(back, Generalised):
         if idle := set(back.members).difference(back.rows.used_names):
@@ -116,6 +118,7 @@ def _unmoved_rows(truth: HiddenFacts) -> str:
 
 def _row_content(release: AnyRelease) -> Sequence[object]:
     """Return the content of the rows of a release, whatever their order."""
+    # Labels that no record shows have a message of their own.
     return _ordered_content(release.sorted_by_content().release)[:1]
 
 
@@ -174,6 +177,7 @@ def read_store_header(path: FilePath) -> Header:
         held = _load(connection, path)
         method = form_of(connection, held.number).header_method
         promised = [held.making.parameters.get(name) for name in ("k", "m")]
+    # The store may be foreign, and `bool` is a kind of `int`.
     stated = promised if all(type(bound) is int and bound > 0 for bound in promised) else ()
     return Header(method, *stated)
 

@@ -95,8 +95,9 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         manifest = replace(manifest, warnings=tuple(warnings), sha256=digests)
         parts[-1].write_text(manifest.text, encoding="utf-8")
         shutil.copymode(parts[-1], parts[0])  # a store is private, and this one is public
-        for link in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
-            raise DecloakError(f"not published: {link.message}", hint=link.remedy)
+        # Before the block ends: an error here removes all files, so that none is ever seen.
+        for leak in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
+            raise DecloakError(f"not published: {leak.message}", hint=leak.remedy)
     return PublishedFiles(tuple(goals), manifest.warnings)
 
 
@@ -119,6 +120,7 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
     parts, manifest_file = held.parts, manifest_path(folder)
     files = held.blocks.files
     with report_write_errors(folder), atomic_paths(manifest_file) as (beside,), at_location(location(folder)):
+        # Hidden and beside its goal, so that one rename shows the complete folder.
         making = folder.with_name(f".{folder.name}.{os.getpid()}")
         making.mkdir()
         try:
@@ -127,6 +129,7 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
                 copy = making / Path(file).name
                 shutil.copyfile(file, copy)
                 digests[copy.name] = digest_of_file(copy)
+                # The figures were measured on other bytes than these.
                 if digests[copy.name] != part.digest:
                     hint = "run the scenario into another store"
                     raise DecloakError(f"{copy.name} is not as it was counted", hint=hint)
@@ -151,7 +154,7 @@ def _publish_parts(held: PartedStored, form: AnyForm, folder: Path, wish: Publis
 
 
 def _choose_format(form: AnyForm, file: Path, wish: Publishing) -> ReleaseFileFormat:
-    if file.suffix not in STORES:
+    if file.suffix.lower() not in STORES:
         file_format = form.file_format(file, wish)
         if file.suffix.lower() in file_format.wrong_suffixes:
             message = f"cannot write {quote(file.suffix)[1:-1]} for this release"

@@ -26,6 +26,7 @@ def form_of(connection: sqlite3.Connection, release: int) -> AnyForm:
         (release,),
     ).fetchone()
     stored = ("format", file_format), ("method", method)
+    # Distance tables and synthetic records share the format of others: only the method shows them.
     recognised = next((form for form in FORMS.values() if form.stored_as in stored), None)
     # Labels of a hierarchy are names of generalised items, so the other tables are the same.
     return recognised or FORMS[FormName.GENERALISED if has_hierarchy else FormName.SET_GENERALISED]

@@ -129,6 +129,7 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
     def counts(self, release: Published | Generalised) -> Mapping[str, int]:
         published = release.published if isinstance(release, Generalised) else release
         plain = {element for element in published.rows.used_names if isinstance(element, str)}
+        # Two labels with the same members hide the same items.
         hiding = {frozenset(members) for members in published.generalised}
         return {
             "transactions": len(published.transactions),

@@ -109,6 +109,7 @@ class StoredRelease(ABC):
 
 def _settings(text: str) -> JsonObject:
     """Read a JSON object, perhaps from a foreign store."""
+    # A foreign store may nest its JSON deeper than Python reads.
     with suppress(ValueError, RecursionError):
         if isinstance(value := json.loads(text), dict):
             return value
@@ -172,6 +173,7 @@ class StoredSetRelease(StoredRelease):
         """Truth: the tables of an attack and its eliminated members; those of the last attack are not read again."""
         # The families measure one attack in turn, so that one outcome is enough.
         if self._eliminated[0] != attack:
+            # Runs the generator to its end, where it keeps what it found.
             deque(self.outcomes(attack, derives), maxlen=0)
         return self._eliminated[1]
 
@@ -249,6 +251,7 @@ class StoredDisassociation(StoredRelease):
         if places is None or self.original is None:
             return None
         sizes = [cluster.size for cluster in self.published.clusters]
+        # Rows are stored cluster by cluster.
         return Rows(self.original.transactions, [part.tolist() for part in np.split(places, np.cumsum(sizes)[:-1])])
 
     def with_ground_truth(
@@ -261,6 +264,7 @@ class StoredDisassociation(StoredRelease):
         if self.rows is None:
             return None
         if arrange not in self._cached:
+            # The store has whole originals, for measures of the loss.
             records = self.rows.records
             if cut := read_cut(self.connection, self.number):
                 records = [
