@@ -369,6 +369,9 @@ def test_import_reads_every_format(call, tmp_path):
     assert "no option separator" in one_line(
         call("import", tmp_path / "spmf", "--format", "spmf", "--separator", ";", "--store", store)
     )
+    several = ("--within", "|", "--transaction", "t", "--item", "x", "--fill-down")
+    told = one_line(call("import", tmp_path / "published", "--format", "published", *several, "--store", store))
+    assert "has no option --fill-down" in told, "of several the first by name"
     one_line(call("import", tmp_path / "published", "--format", "published", "--item", "x", "--store", store))
 
 

@@ -57,7 +57,9 @@ def test_worse_figures_are_listed_the_worst_first_and_fail_the_run(example, call
     assert [entry["measure"] for entry in json.loads(done.out)["worse"]] == ["recall", "precision"]
     (case,) = ElementTree.parse(example / "j.xml").getroot()
     assert case[0].get("message") == "; ".join(lines)
-    assert call(*asked, "--tolerance", "0.35").err.count("WORSE") == 1
+    tolerant = call(*asked, "--tolerance", "0.35").err
+    assert tolerant.count("WORSE") == 1
+    assert "1 line is worse (tolerance 0.35)" in " ".join(tolerant.split())
     assert call(*asked, "--tolerance", "0.4").code == 0
 
 

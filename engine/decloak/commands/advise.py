@@ -89,13 +89,14 @@ def advise_command(
 
     if front and scenario is None:
         raise DecloakError("--front has no file to write", hint="add --write front.yaml")
+    # Before the search, which takes minutes.
     if scenario is not None:
         check_new(scenario)
     with nullcontext() if store is None else told_of_originals(store):
         advice = advise(
             data, accept=accept, hierarchies=hierarchies, constraints=constraints, sensitive=sensitive or (),
             control=control, readers=readers, workload=workload, budget=_seconds(budget), jobs=jobs, seed=seed,
-            store=store, progress=_tell,
+            store=store, progress=_print_progress,
         )  # fmt: skip
     if as_json:
         say_data(advice.json)
@@ -129,6 +130,6 @@ def _seconds(text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def _tell(number: int, of: int, candidate: "Candidate") -> None:
+def _print_progress(number: int, of: int, candidate: "Candidate") -> None:
     if sys.stderr.isatty():
         say(f"trying {number + 1} of {of}: {candidate.name}", err=True)

@@ -23,6 +23,7 @@ FORGE = "GITHUB_ACTIONS"
 JUDGED = "decloak.judged"
 """The key of the judged expectations in the context of a command."""
 
+# Lazy, so that "f:3:4" is line 3 and column 4. A name of a file may have a line end.
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 """A file, a line and a column, as errors name their place."""
 
@@ -63,6 +64,7 @@ def _annotated() -> Iterator[None]:
     try:
         yield
     finally:
+        # Both streams end in one log, where no output may come after the token.
         sys.stdout.flush()
         say("\n".join([f"::{token}::", *(annotation(entry) for entry in judged if entry.holds is not True)]), err=True)
 
@@ -87,5 +89,6 @@ def write_ci(
     if sarif_file is not None:
         write_text(sarif(judged), sarif_file)
     if summary := os.environ.get(SUMMARY):
+        # Appended: the other commands of a step write to the same file.
         with report_write_errors(summary), Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown(title, sentences, judged))

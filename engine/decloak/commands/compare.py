@@ -34,6 +34,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     """
     if len(runs) < 2:
         raise DecloakError("one run is nothing to compare", hint="name two or more; `decloak runs` lists them")
+    # Two columns of one name could not be told from each other, and JSON refuses them.
     names = [f"{run} again" if run in runs[:place] else run for place, run in enumerate(runs)]
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:
@@ -46,6 +47,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
         study = Study.of(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
         comparison = RunComparison(study)
         tell_runs(connection, *runs)
+        # Programs get every figure, and judge themselves what differs.
         if form != "table":
             emit(*_measures(names, comparison), form)
             return
@@ -75,9 +77,9 @@ def _measures(names: Sequence[str], comparison: "RunComparison") -> tuple[Sequen
 
 def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "Sequence[FigureChange]") -> None:
     """Describe the differences and their intervals."""
-    alike = len({key for figures in comparison.figures for key in figures} - {change.key for change in changes})
+    equal = len({key for figures in comparison.figures for key in figures} - {change.key for change in changes})
     if not changes:
-        say(f"\nNone of the {alike} figures differs.")
+        say(f"\nNone of the {equal} figures differs.")
         return
     say("")
     two = len(names) == 2
@@ -95,7 +97,7 @@ def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "
         say(filled(f"(change: the second minus the first, {about}; {alone})"))
         if any(row.change is not None and row.change.low is None for row in changes):
             say("– a change without an interval is the same in all pairs, or one pair alone has both figures")
-    say(f"{len(changes):,} figures differ. {alike:,} others are equal, of one run alone, or of people.")
+    say(f"{len(changes):,} figures differ. {equal:,} others are equal, of one run alone, or of people.")
 
 
 def _signed(change: "Interval | None") -> str | float | None:
@@ -103,6 +105,7 @@ def _signed(change: "Interval | None") -> str | float | None:
     if change is None or change.mean is None or change.low is None or change.high is None:
         return None if change is None else change.mean
     digits = 3 if abs(change.mean) < 10 else 1
+    # Outwards, so that the printed interval contains the exact one.
     low, high = (way(bound * 10**digits) / 10**digits for way, bound in ((floor, change.low), (ceil, change.high)))
     of = f", {change.n} pairs" if change.missing else ""
     return f"{change.mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f}{of})"

@@ -105,6 +105,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
     from decloak.relate.corpus_index import Corpus
 
     with Corpus.open(index) as corpus:
+        # A term that is named twice would be paired with itself.
         emit(("a", "b", "found by", "count", "NGD"), _counted(corpus, list(dict.fromkeys(terms))), form)
 
 

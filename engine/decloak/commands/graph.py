@@ -89,6 +89,7 @@ def graph_command(
     if output is None:
         say_data(text)
         return
+    # Only their owner may read a file with original data.
     write_text(text, output, private=originals)
     say(json.dumps({"nodes": len(graph), "edges": graph.number_of_edges(), "file": str(output)}))
 

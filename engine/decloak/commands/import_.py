@@ -78,7 +78,8 @@ def import_command(file: Path, form: str | None, store: Path, as_said: bool, **o
     if form not in IMPORTABLE:
         hint = suggest(form, IMPORTABLE) or f"known formats: {', '.join(IMPORTABLE)}"
         raise DecloakError(f"unknown format {quote(form)}", hint=hint)
-    for name in said.keys() - IMPORTABLE[form].options:
+    # Sorted, so that the same mistake has the same message each time.
+    for name in sorted(said.keys() - IMPORTABLE[form].options):
         flag = {"headers": "--header", "header": "--header-line", "columns": "--column"}.get(
             name, f"--{name.replace('_', '-')}"
         )
@@ -113,6 +114,7 @@ def _import_release(file: FilePath, options: Options, as_said: bool, store: Path
     release = read_published(file, ids=options.ids, repeats=options.repeats)
     if not as_said:
         check_ids(file, release.transactions, options.ids)
+    # The key depends on the content, so that a second import of the same file adds nothing.
     key = digest(["import", release.origin, tuple(release.transactions), tuple(release.labels)])
     with open_store(store) as opened:
         if find(opened.connection, "release", key) is None:
@@ -130,7 +132,7 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
     from decloak.store.writing import write_dataset
 
     if not data.items:
-        raise DecloakError("no transaction has any item", str(file), "see `decloak look` what the file holds")
+        raise DecloakError("no transaction has any item", str(file), "run `decloak look FILE` to see how it is read")
     warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.digest])
     with told_of_originals(store):

@@ -21,6 +21,7 @@ RELATE = """\
 # the coverage below the table of attacks: an attacker who does not know the words of these data tests nothing.
 relate: {measure: ngd, source: release}
 """
+# Four clusters of the 1,000 records that LARGE_SETTINGS name.
 LARGE = 4_000
 """Records from which large clusters have enough of them."""
 SMALL_SETTINGS = "k: 3, m: 2, max_cluster: 25"
@@ -59,6 +60,7 @@ def write_scenario_from(file: Path, scenario: Path, schema: Path) -> None:
     check_new(scenario)
     seen = look(file)
     reading = seen.sure_reading("the keys under data in a scenario")
+    # Relative to the scenario, so that both can move together.
     text = scenario_of(seen, os.path.relpath(file, scenario.parent), schema.name)
     with report_write_errors(scenario), atomic_paths(scenario.parent / schema.name, scenario) as parts:
         shutil.copyfile(schema, parts[0])
@@ -145,6 +147,7 @@ def _copy_shipped(source: Path, like: str | None, scenario: Path) -> None:
     begun = source / f"{data}.yaml" if like is None else _shipped(source, like)
     copies = [folder / data] if like is None else []
     for target in (scenario, *copies):
+        # The folder of the data has this name too, so that a scenario cannot.
         if target.exists() or scenario.name == data:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
     # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.

@@ -89,6 +89,7 @@ def _rows(seen: "Look") -> Iterator[tuple[str, str]]:
 
 
 def _next(seen: "Look") -> Iterator[tuple[str, str]]:
+    # The name goes into commands that people copy to a shell.
     file = shlex.quote(quote(seen.path, 4096)[1:-1])
     if seen.problem is not None:
         yield "fix", seen.problem

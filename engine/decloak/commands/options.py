@@ -106,6 +106,7 @@ def told_of_originals(store: Path) -> Iterator[None]:
     from decloak.report.wording import filled
     from decloak.store.results import holds_originals
 
+    # A store that had originals before is no news, unless others can read it.
     before = holds_originals(store)
     try:
         yield
@@ -170,7 +171,7 @@ def plain_options(parameters: JsonObject) -> Options:
 
 
 def reading_of(file: Path, kind: str | None, options: Options, option: str) -> tuple[FilePath, str, Options]:
-    """How a file is read: as a kind that is said, else as `look_reading` has it."""
+    """Return the file, its kind and its options: as they are given, else as `look_reading` finds them."""
     if kind is not None:
         return file, kind, options
     source, reading = look_reading(file, options, option)
@@ -186,8 +187,10 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
     from decloak.data.formats.look import Reading, look
     from decloak.data.formats.unpacked import unpacked_file
 
+    # A pipe can be read once, and both the look and the reader need it.
     source: FilePath = file if file.is_file() or file.is_dir() else unpacked_file(file)
     seen = look(source, contents=False)
+    # Repeats are the user's word: no look at a file can show that they are meant.
     settings = Reading("", options._replace(repeats=False)).settings.items()
     if settings and seen.problem is None:
         fitting = [choice for choice in (seen.reading, *seen.alternatives) if settings <= choice.settings.items()]

@@ -49,6 +49,7 @@ def plot_command(
     if of not in PICTURES:
         hint = ", or ".join(f"{name}: {picture.about}" for name, picture in PICTURES.items())
         raise DecloakError(f"there is no plot of {quote(of)}", "--of", hint)
+    # Before the store is read, because drawing takes seconds.
     check_new(output)
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, chosen_runs(connection, runs or ("last",)))

@@ -46,6 +46,7 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
         release = results.find_release(connection, run)
         handed_out = publish_release(connection, release, file, Publishing(original_ids, text, cut))
         of_run = []
+        # A release without its run has no variants and no control group to warn of.
         if not run.startswith("release:"):
             number = results.find_run(connection, run)
             of_run = [*_one_of_several(connection, number), *_warn_of_held_out_records(connection, number)]

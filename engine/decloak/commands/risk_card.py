@@ -36,6 +36,7 @@ def print_cards(account: Account, missing: Mapping[str, str] | None = None, *, c
             _print_card(cards[0])
         elif cards:
             said = print_comparison(account.study, cards, lacking, costs=costs)
+            # Where data sets are pooled, the comparison is about the kind of data and is said once.
             if said and (not account.pooled or cards is account.pooled):
                 say(f"\n{said}")
         if cards:

@@ -81,8 +81,7 @@ def _time(estimate: "Estimate") -> str:
 
     unknown = ", ".join(quote(name)[1:-1] for name in estimate.unknown)
     if estimate.seconds is None:
-        takes = "takes" if len(estimate.unknown) == 1 else "take"
-        return f"not known: this store has no times of {unknown} {takes}"
+        return f"not known: this store has no times of {unknown}"
     text = "nothing to make" if not estimate.seconds else duration(estimate.seconds)
     return f"{text}; not known of {unknown}" if unknown else text
 
@@ -172,6 +171,7 @@ def run_command(
     if dry_run:
         print_dry_run(scenario, store, overrides, allow_send, only, form)
         return 0
+    # Before the run, which may take hours: a wrong name should not wait for its end.
     earlier = None if against is None else earlier_figures(against, store)
     with told_of_originals(store):
         with _progress(brief, verbose) as progress:
@@ -188,11 +188,13 @@ def run_command(
             )
         account = account_of(done.store, [variant.run for variant in done.variants])
         comparison = None if earlier is None else not_worse(earlier, done.measures, tolerance, some=only is not None)
+        # The verdict goes to standard output before any talk, so that the worst news is first.
         _print(done, account, comparison, form, brief)
         _talk(done, brief)
         if figures is not None:
             write_text(figures_text(done.measures), figures)
         judged = [_judged(verdict, scenario) for verdict in done.verdicts]
+        # A variant without a release was not judged, and must not look like a success to CI.
         judged += [Expected(f"{_titled(entry)}: release", None, f"no release: {entry.reason}", scenario.as_posix())
                    for entry in done.missing]  # fmt: skip
         if comparison is not None:
@@ -213,7 +215,8 @@ def _tell_worse(comparison: "Comparison", against: str, tolerance: float) -> Non
         where = f" ({quote(titles[line.variant])[1:-1]})" if len(names) > 1 else ""
         say(filled(f"{quote(line.text, 300)[1:-1]}{where}", "  "), err=True)
     name = quote(against, 300)[1:-1]
-    worse = f"{len(comparison.worse)} lines are worse" if comparison.worse else "no figure is worse"
+    count = len(comparison.worse)
+    worse = f"{count} {'line is' if count == 1 else 'lines are'} worse" if count else "no figure is worse"
     say(f"Compared {comparison.compared:,} figures of exposure or loss with {name}: {worse} (tolerance {tolerance:g}).",
         err=True)  # fmt: skip
 
@@ -361,6 +364,7 @@ def _progress(brief: bool, verbose: bool) -> Iterator["Progress"]:
         return
     if verbose or not sys.stderr.isatty():
         lines = StageTimes() if verbose else ProgressLines()
+        # A log without a line for long looks like a process that hangs.
         with every(HEARTBEAT, lines.tick):
             yield lines
         return

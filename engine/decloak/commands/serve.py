@@ -72,9 +72,11 @@ App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 def published_copy(store: Path, target: Path) -> None:
     """Write a copy of `store` to `target` without tables truth_*, original records and hidden names."""
+    # Made here with these rights: SQLite would let other users read the file.
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(connect_readonly(store)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
+        # Parents go before the rows that refer to them.
         copy.execute("pragma foreign_keys = off")
         names = copy.execute("select name, type from sqlite_master where type in ('table', 'view')").fetchall()
         for name, kind in names:
@@ -89,6 +91,7 @@ def published_copy(store: Path, target: Path) -> None:
         for number, config in copy.execute("select id, config from run").fetchall():
             copy.execute("update run set config = ? where id = ?", (json.dumps(_counted(json.loads(config))), number))
         copy.commit()
+        # Datasette opens the file as immutable, without the log beside it.
         copy.execute("pragma journal_mode = delete")
         copy.execute("vacuum")  # deleted rows would stay readable in free pages
 
@@ -153,6 +156,7 @@ class Gate:
         elif scope["method"] not in ("GET", "HEAD"):
             await _answer(send, 405, b"this server is read-only", {})
         elif self.token is not None and given and self._is_token(given):
+            # The token leaves the address, which browsers keep in their history.
             cookie = f"decloak_token={self.token}; HttpOnly; SameSite=Strict; Path=/"
             await _answer(send, 303, b"", {b"location": b"/", b"set-cookie": cookie.encode()})
         elif self.token is not None and not self._is_token(_cookie(headers.get(b"cookie", ""))):
@@ -164,6 +168,7 @@ class Gate:
             await self.app(scope, receive, send)
 
     def _is_token(self, token: str) -> bool:
+        # Takes equally long for every guess, so that time does not reveal a part of the token.
         return hmac.compare_digest(token.encode(), str(self.token).encode())
 
 
@@ -221,6 +226,7 @@ def listen(host: str, port: int, token: str | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.socket(family)
     try:
+        # Otherwise a port stays taken for a while after its server stopped.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
         opened.listen()
@@ -266,7 +272,9 @@ def serve_command(store: Path, port: int, host: str, token: str | None) -> None:
         say(f"http://{name}:{opened.getsockname()[1]}/ (stop with Ctrl-C)")
         try:
             uvicorn = import_module("uvicorn")
+            # An access log would contain the token of the first visit.
             config = uvicorn.Config(app, log_level="error", lifespan="off", access_log=False)
             uvicorn.Server(config).run(sockets=[opened])
         except KeyboardInterrupt:
+            # Ctrl-C is the way to stop the server, and no failure.
             ending.forget()

@@ -88,6 +88,7 @@ def _print_grouped(store: Path, number: int, knows: Mapping[str, str | None], co
     with closing(connect_readonly(store)) as connection:
         figures = results.pooled_figures(connection, number)
         measured = results.measured_families(connection, number)
+    # Controls must fail: beside attacks they would look like weak ones.
     if not controls:
         figures = {key: figure for key, figure in figures.items() if knows.get(key[1]) != "control"}
     for table in family_tables(figures, measured, knows):
@@ -143,6 +144,7 @@ def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
         none: list[str | None] = [None] * len(attacks)
         bare = ways.get("")
         if bare is not None and bare.of_release:
+            # What the release alone has is no figure after an attack.
             of["_release"] = of.pop("")
         alone = [next(filter(None, of.get(ending, ())), None) for ending in ("_original", "_release", "_control")]
         done = zip(attacks, of.get("", none), of.get("_baseline", none), strict=True)
@@ -176,6 +178,7 @@ def _rows(family: Family, shown: list[Metric], attacks: Sequence[str], figures: 
             values[attack] = {metric.key: _value(figures.get((metric.key, attack)), metric) for metric in shown}
     shown[:] = [metric for metric in shown if any(of_attack[metric.key] is not None for of_attack in values.values())]
     rows = [[attack, *(of_attack[metric.key] for metric in shown)] for attack, of_attack in values.items()]
+    # A figure of the release is the same below every attack.
     if len(rows) > 1 and all(row[1:] == rows[0][1:] for row in rows) and family.of_release:
         return [[ALL, *rows[0][1:]]]
     return rows if shown else []

@@ -30,6 +30,7 @@ def validate_command(scenarios: tuple[Path, ...], overrides: tuple[str, ...], ke
     for scenario in scenarios:
         document = load(scenario, overrides)
         planned = plans(document)
+        # The key of a run covers those of all its stages, with their files and code.
         runs += [plan.run for plan in planned]
         for warning in identical_repetitions(document):
             say(f"{WARNING}{quote(warning, 300)[1:-1]}", err=True)
