@@ -94,6 +94,7 @@ def advise(
     by = accepted([accept] if isinstance(accept, str) else list(accept))
     if readers not in READERS:
         raise DecloakError(f"readers is {quote(readers)}", hint=f"give {', '.join(READERS[:-1])} or {READERS[-1]}")
+    # The scenario of the trials is in another folder, where relative paths would lead elsewhere.
     trees, sets = tuple(map(_absolute, hierarchies)), None if constraints is None else _absolute(constraints)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         base, original = _base(data, Path(folder))
@@ -116,6 +117,7 @@ def advise(
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
         lead, passes = session.settle(counts=readers == "counts")
+        # Readers who only count have an answer of their own, also where a release of records leads.
         counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
         if not isinstance(data, str | Path):  # a copy that goes with the folder
             base = {**base, "data": {**base["data"], "file": "data.jsonl"}}
@@ -256,7 +258,7 @@ class Bench:
         """Publish a candidate and measure it, with the attack of least cost or with every one that can run."""
         begun = time.process_time()
         sections = self.sections(candidate, every=every)
-        overrides = [f"{key}={json.dumps(value)}" for key, value in {**sections, "expect": []}.items()]
+        overrides = [f"{key}={json.dumps(value)}" for key, value in sections.items()]
         document = load(self.scenario, overrides)
         self.inputs = self.inputs or RunInputs(document.folder)
         done = run(document, inputs=self.inputs, store=self.store, jobs=self.jobs, controls=False)
@@ -304,7 +306,8 @@ class _Session:
     def search(self, candidates: Sequence[Candidate]) -> None:
         """Try candidates in their order until the budget ends or the user stops the search."""
         for number, candidate in enumerate(candidates):
-            if self.ended != INTERRUPTED and not self._affords(candidate):
+            # The rest is listed as not tried, so that nobody takes the search for complete.
+            if self.ended is None and not self._affords(candidate):
                 self.ended = NO_BUDGET
             if self.ended is not None:
                 self.left.append(Untried(candidate.name, self.ended))
@@ -337,6 +340,7 @@ class _Session:
         try:
             self.tried.append(self.bench.run(candidate))
         except DecloakError as error:
+            # A method that cannot treat these data, such as too few records for its k, is no reason to stop.
             self.refused.append(Untried(candidate.name, error.message))
 
     def settle(self, *, counts: bool) -> tuple[Tried | None, bool]:

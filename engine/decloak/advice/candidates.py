@@ -73,6 +73,7 @@ def candidates_for(records: int, inputs: Inputs) -> list[Candidate]:
     of_records = (
         _disassociated(records), _cut(inputs), _in_parts(), _coat(inputs), _suppressed(), _diverse(inputs),
     )  # fmt: skip
+    # A search that the budget ends has then seen every method once.
     lanes = [*(of_records if inputs.readers != "counts" else ()), *([_counts()] if inputs.readers != "records" else [])]
     return [candidate for candidate in chain.from_iterable(zip_longest(*lanes)) if candidate is not None]
 
@@ -80,6 +81,7 @@ def candidates_for(records: int, inputs: Inputs) -> list[Candidate]:
 def _disassociated(records: int) -> Iterator[Candidate]:
     for size in SIZES:
         for k in KS:
+            # A quarter of the records leaves several clusters.
             if k <= size <= records // 4:
                 settings = {
                     "method": "disassociation", "k": k, "m": 2, "max_cluster": size, "cover": "cure", "totals": True,

@@ -89,6 +89,7 @@ def _head(advice: Advice) -> Iterator[str]:
     others = f"{advice.control:,} further records serve as control group." if advice.control else (
         "A file of yours has the control group."
     )  # fmt: skip
+    # All candidates share the people who are looked up, and so the figures of the originals.
     today = advice.tried[0].figures if advice.tried else {}
     counted = max((figure.of or 0 for key, figure in today.items() if key.startswith("exposed")), default=0)
     drawn = f" {counted:,.0f} people are looked up." if 0 < counted < advice.records else ""

@@ -58,6 +58,7 @@ class Advised:
     @property
     def written(self) -> Tried | None:
         """The candidate to write a scenario of: the lead, or that for counts if it alone passes."""
+        # A scenario of a release that passes is of more use than one of the nearest.
         return self.counts if self.counts_pass and not self.passes else self.lead
 
     @property
@@ -164,6 +165,7 @@ def _expected(advice: Advised, lead: Tried) -> Iterator[str]:
     lines, missed = [], []
     for criterion in advice.criteria:
         for line in criterion.expectations(lead.figures):
+            # A line that fails at once would guard nothing.
             if states[criterion.figure] != "met":
                 missed.append(f"# not met: {line}  ({escape_control(criterion.source)})")
             # A synthetic release has no guarantee of this kind to check.

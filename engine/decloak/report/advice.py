@@ -47,6 +47,7 @@ def advice(cards: Sequence[ExposureCard]) -> str:
 
 def _people(card: ExposureCard) -> tuple[float | None, ...]:
     """Return what must be equal for two cards to be about the same people."""
+    # Equal counts may be of other people. Where all were counted, the originals must be equal too.
     original = [card.cells[row.key].original for row in ROWS] if card.people == card.records else []
     return (card.people, card.records, *original)
 
@@ -165,6 +166,7 @@ def dominating(card: ExposureCard, other: ExposureCard) -> bool:
     if card.uniform or card.hidden is None or other.hidden is None or card.hidden > other.hidden:
         return False
     figures = [figure for figure in RANKED if _both(card, other, figure)]
+    # A release that lacks a figure may be worse in it.
     if len(figures) < len(RANKED) or any(card.worst(figure) > other.worst(figure) for figure in figures):
         return False
     fewer = any(_exposes_fewer(card.cells[figure], other.cells[figure]) for figure in figures)
@@ -208,6 +210,7 @@ def _exposes_fewer(fewer: Cell, more: Cell) -> bool:
     assert more.worst is not None
     assert fewer.worst.mean is not None
     assert more.worst.mean is not None
+    # A figure without an interval is exact, so that it is its own bound.
     highest = fewer.worst.mean if fewer.worst.high is None else fewer.worst.high
     lowest = more.worst.mean if more.worst.low is None else more.worst.low
     return highest < lowest and more.worst.mean - fewer.worst.mean > LEAST * fewer.of

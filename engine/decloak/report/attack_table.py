@@ -45,7 +45,9 @@ def _beyond_baseline(cells: _Cells, variant: str, attack: str) -> float:
     for key in WITH_BASELINE:
         share, baseline = (cells.get((variant, attack, name)) for name in (key, "baseline"))
         if share is not None and baseline is not None and None not in (share.value, share.of, baseline.value):
+            # By claims and not by shares, so that a few lucky claims count little.
             return (share.value - baseline.value) * share.of  # type: ignore[operator]
+    # Below 0, the value of an attack that is no better than random.
     return -1.0
 
 
@@ -111,8 +113,10 @@ def _strongest(cells: _Cells, attacks: Sequence[Row]) -> list[Row]:
     # Attackers who know nothing come last: the others are why the scenario was run.
     for row in sorted(attacks, key=lambda row: (row[2] == "nothing", -_beyond_baseline(cells, *row[:2]))):
         ranked.setdefault(row[0], []).append(row)
+    # Each variant keeps a row, or one variant with many attacks would hide the others.
     each = max(1, MOST_ROWS // len(ranked))
     chosen = [row for rows in ranked.values() for row in rows[:each]][:MOST_ROWS]
+    # In the order of the scenario, in which people look for their attacks.
     return [row for row in attacks if row in chosen]
 
 

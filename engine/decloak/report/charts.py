@@ -26,6 +26,7 @@ WIDE = 50
 """The ratio of the largest to the smallest value from which an axis is logarithmic."""
 WIDTH, HEIGHT = 210, 140
 _INK = "currentColor"
+# They are a sixth of the bytes of a small picture.
 _UNSEEN = re.compile(r'<path [^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>| (?:class|pointer-events|fill-opacity)="[^"]*"')
 """Invisible parts of the SVG that Vega writes."""
 _CONFIG: dict[str, object] = {
@@ -83,6 +84,7 @@ def panel(series: Series, x: str, y: str, top: float, about: str = "") -> dict[s
         axis: dict[str, object] = {"values": _ticks(series.points), "labelExpr": "toString(datum.value)"}
         across |= {"scale": {"zero": False, "nice": False, "padding": 6, "type": _scale(series.points)}, "axis": axis}
     else:
+        # Vega would sort names by the alphabet, and not as the scenario has them.
         across |= {"sort": None, "axis": {"labelAngle": 0, "labelLimit": 90}}
     up = {"field": "y", "type": "quantitative", "title": y, "scale": {"domainMax": top, "zero": True, "nice": True}}
     low, high = {"field": "low", "type": "quantitative", "title": y}, {"field": "high"}
@@ -194,6 +196,7 @@ def _datum(point: Point, numeric: bool) -> dict[str, object]:
 def _ticks(points: Sequence[Point]) -> list[object]:
     """Return the varied values, or a part of them if they are many."""
     values = sorted(point.x for point in points)
+    # About eight labels fit below a panel.
     return values[:: 1 + len(values) // 8]
 
 
@@ -204,6 +207,7 @@ def _scale(points: Sequence[Point]) -> str:
 
 
 def _is_number(value: object) -> bool:
+    # To Python, true is the number 1.
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

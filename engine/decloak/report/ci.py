@@ -55,6 +55,7 @@ def junit(suite: str, judged: Sequence[Expected]) -> str:
             kind = "failure" if entry.holds is False else "error"
             ElementTree.SubElement(case, kind, message=_text(entry.said))
     ElementTree.indent(root)
+    # Marks that change the direction of text could make a failure look like a pass.
     text = MARKS.sub(lambda match: f"&#x{ord(match[0]):x};", ElementTree.tostring(root, encoding="unicode"))
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 

@@ -161,6 +161,7 @@ def _place_names(
     named: Sequence[ReleasePoint], points: Sequence[ReleasePoint], across: float, up: float, width: float = WIDE
 ) -> Iterator[tuple[ReleasePoint, dict[str, object]]]:
     """Yield a place for each name: the first of four sides without a point or another name."""
+    # Dots have a radius of about 5 pixels, and a name needs a little air.
     taken = [(one.cost * across - 6, one.people * up - 6, one.cost * across + 6, one.people * up + 6) for one in points]
     for one in named:
         # A letter of a label is about 6.2 pixels wide.
@@ -251,6 +252,7 @@ def _exposed(card: ExposureCard, study: Study) -> Cell:
         idle = card.cells["singled_out_2"]
         return Cell(of, original, release, reason="not measured on disassociated data" if idle.after else idle.reason)
     attack = max(after, key=lambda one: after[one])
+    # An attacker can leave the attack out, and use the release as it is.
     if after[attack] <= release.mean:
         return Cell(of, original, release, release, source=RELEASE)
     return Cell(of, original, release, Interval(after[attack], None, None, 1), attack=attack, source=attack)

@@ -109,6 +109,7 @@ def real_files(folder: Path) -> dict[str, dict[str, object]]:
     plain = {path: re.sub(r"[^a-z0-9]", "", path.name.lower()) for path in present}
     digests: dict[Path, str] = {}
     for path in present:
+        # A packed copy has the digest of its content.
         with unpacked(path) as lines:
             digests[path] = file_digest(lines, "sha256").hexdigest()
     found: dict[str, dict[str, object]] = {}
@@ -132,6 +133,7 @@ class FigureOutcome:
 
     def verdict(self, figure: Figure) -> str:
         """Return whether all trends of `figure` agree, some or none, or those that do not were checked."""
+        # Real data may lack the variants of a trend, which then decides nothing.
         compared = [pair for pair in zip(figure.trends, self.trends, strict=False) if pair[1].lines]
         failing = [trend for trend, judged in compared if judged.holds is not True]
         if not failing:

@@ -111,6 +111,7 @@ def _recovered(judged: Judged) -> str:
 
 def _not_measured(judged: Judged) -> str:
     people = {criterion for criterion in CRITERIA if criterion.outcome in (Outcome.SINGLED_OUT, Outcome.EXPOSED)}
+    # "No figure exceeds its limit" would reassure where no person was counted.
     nobody_counted = people.issubset(judged.decision.unknown)
     first = "It is not known how many people this release exposes" if nobody_counted else WITHIN_LIMITS
     missing, uncertain = unknown_figures(judged)
@@ -174,6 +175,7 @@ def advantage_text(advantage: Advantage) -> str:
     said = percent(advantage.mean or 0.0)
     if advantage.low is None or advantage.high is None:
         return said
+    # The interval of a normalised advantage has no lower bound, and "-340%" reads like an error.
     low = "below -100%" if advantage.low < -1 else percent(advantage.low)
     return f"{said} (95% interval {low} to {percent(advantage.high)})"
 

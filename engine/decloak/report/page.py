@@ -40,6 +40,7 @@ GLOSSARY = {
     "suppressed": "Left out of the release.",
 }
 """Each term with its definition, in alphabetical order."""
+# Longest first, so that "normalised advantage" is not found as "advantage".
 _TERM = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})(?![\w-])")
 
 
@@ -176,6 +177,7 @@ def rendered(page: Page) -> str:
 
 def strip(share: float, baseline: bool = False) -> str:
     """Draw 1,000 people as ten lines of dots, a `share` of them filled; one person is always visible."""
+    # Rounded up, because a strip without a dot would say that nobody is exposed.
     filled, kind = ceil(min(1.0, share) * 10 * DOTS), "base" if baseline else "exposed"
     lines = []
     for row in range(10):
@@ -213,6 +215,7 @@ def _templates() -> tuple[Any, Any, Any]:
         raise DecloakError("a report needs jinja2", hint=install("report")) from None
     folder = files("decloak.report") / "templates"
     environment = jinja2.Environment(
+        # A misspelt variable is an error, and no empty place on a page about people.
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         loader=jinja2.DictLoader({"page.html": (folder / "page.html").read_text("utf-8")}),
     )  # fmt: skip

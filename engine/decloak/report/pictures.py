@@ -61,8 +61,8 @@ PICTURES = {
 FEW = 30
 """Findings below which the share that is right says little."""
 ABOUT = (
-    "An attack that is as right as it says lies on the dashed line; below it it is too sure. The probabilities were "
-    f"worked out without the originals. Hollow points are of fewer than {FEW} findings."
+    "On the dashed line an attack is right as often as it states. Below the line it states more than it is right. The "
+    f"probabilities were computed without the originals. Hollow points are of fewer than {FEW} findings."
 )
 Curve = Sequence[Sureness]
 
@@ -97,6 +97,7 @@ def _curves(connection: sqlite3.Connection, study: Study, by: Sequence[str] = ()
     for run in study.runs:
         controls = {attack.label for attack in attacks_of(connection, run.run) if attack.control}
         for one in sureness_of(connection, run.run):
+            # Controls are wrong on purpose, so that their curve says nothing of sureness.
             if one.attack not in controls:
                 tenths = sums.setdefault((one.attack, *study.panel(run, one.attack, by)), {})
                 before = tenths.get(one.tenth, Sureness(one.attack, one.tenth, 0, 0, 0))

@@ -70,6 +70,7 @@ def _titled(variant: str) -> str:
     'k=20, repetition 2'
     """
     name, sign, repetition = variant.partition(" #")
+    # Titles are shortened only among several, so that the name gets company.
     short, _ = short_titles([name, "another=variant"])
     return f"{short}, repetition {repetition}" if sign else short
 
@@ -91,6 +92,7 @@ class ProgressLines(Progress):
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock, self._begun = clock, clock()
+        # Lines of the first seconds wait here: a short run prints none of them.
         self._waiting: list[str] = []
         self._compiles = False
         self._spoken = self._begun
@@ -193,6 +195,7 @@ class Screen(Progress):
 
     def lines(self) -> list[str]:
         spent = self._clock() - self._begun
+        # Stored variants take no time, so that they are no measure of the others.
         left = time_left(spent, self._fresh, self._of - self._done)
         head = [f"{self._done} of {self._of} done", *([left] if left else []), f"{spent:.0f} s"]
         at_work = [f"  {number} {title}: {name}" for number, (title, name) in sorted(self._at_work.items())]

@@ -188,6 +188,7 @@ def _exposed(study: Study, runs: Numbers) -> float | None:
 
 
 def _cell(study: Study, runs: Numbers, figure: str, of: int, known: bool) -> Cell:
+    # The release alone gives no probabilities, and the links are counted over all records.
     if figure == CERTAIN_LINKS:
         of = max(study.sizes.get(run) or 0 for run in flat(runs))
         attack, links = _strongest(study, runs, figure, of) or (None, None)
@@ -195,8 +196,10 @@ def _cell(study: Study, runs: Numbers, figure: str, of: int, known: bool) -> Cel
     original = study.mean(runs, f"{figure}_original")
     release = people_interval(study.values(runs, f"{figure}_release"), of)
     if release.mean is None:
+        # If people were counted at all, the form lacks this figure, and not the originals.
         measured = known and study.mean(runs, "singled_out_1_release") is not None
         return Cell(of, original, reason=NO_RECORD if measured else UNKNOWN)
+    # The release implies these items with certainty, so that no attack can add one.
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     strongest = _strongest(study, runs, figure, of)

@@ -83,14 +83,14 @@ def _drawn(card: ExposureCard, *, brackets: bool) -> str:
 
 
 def unpooled(study: Study, cards: Sequence[ExposureCard], pooled: Sequence[ExposureCard]) -> str | None:
-    """Why there is no card over data sets where one is missed."""
+    """Return the reason why there is no card over data sets, if one is missing."""
     if not cards or len(pooled) == len(study.pools):
         return None
     return "The data sets have different numbers of people, so there is no mean over data sets."
 
 
 def called_shortly(cards: Sequence[ExposureCard]) -> list[ExposureCard]:
-    """Cards by their short titles."""
+    """Return `cards` with their short titles."""
     titles = short_titles([card.name for card in cards])
     return [replace(card, name=title) for card, title in zip(cards, titles, strict=True)]
 
@@ -110,6 +110,7 @@ def short_titles(names: Sequence[str]) -> list[str]:
     # A method says its own name: "coat" is as clear as "method=coat".
     inner |= {key: "" for key in inner if key == "anonymise" or key.endswith(".method")}
     short = [", ".join(_setting(inner[key], value) for key, _, value in of_name) for of_name in parts]
+    # Two variants must never have one name.
     return short if len(set(short)) == len(set(names)) else list(names)
 
 
@@ -153,6 +154,7 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
     head = ["variant", *(["people"] if counted else []), *(row.title for row in shown), "hidden", *titles]
     rows: list[list[str | None]] = []
     raw = [{card.cells[row.key].original for card in cards} for row in shown]
+    # Releases of several data sets have no original line in common.
     if all(len(values) == 1 for values in raw) and any(values != {None} for values in raw):
         rows.append(
             [

@@ -21,6 +21,7 @@ from decloak.scenario.plots import ATTACK, Plot, Plots
 from decloak.scenario.sweep import compact
 from decloak.version import __version__
 
+# No note can have this character, so that it stands for a name without doubt.
 _ITEM = "\0"
 _MANY = re.compile(f"{_ITEM}(?:(?:, | with ){_ITEM})*(?: and (?P<more>[0-9]+) more)?")
 _NAMING = ("privacy", "quasi_identifiers", "sensitive", "sets", "utility")
@@ -95,6 +96,7 @@ def attacker_section(study: Study) -> Section:
     config = study.runs[-1].config
     tried = {level: _attacks(study, level) for level in KnowledgeLevel}
     here = {knows for (run, _), knows in study.knows.items() if run == study.runs[-1].run and knows != "control"}
+    # The attacker with most knowledge comes last, and the sentence is about that one.
     steps = sorted(filter(None, here), key=lambda step: (step.count("+"), step != KnowledgeLevel.NOTHING, step))
     lines = [f"{attacker_phrase(config, steps[-1])}." if steps else "No attack was run."]
     if tried[KnowledgeLevel.PERSON]:

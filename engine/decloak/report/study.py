@@ -245,7 +245,8 @@ def setting(config: Config, key: str) -> Any:
     value: Any = config
     for name in key.split("."):
         if isinstance(value, list):
-            place = "0" if name == "*" else name  # of what is put into every entry any one tells
+            # A key with * sets every entry of the list, so that the first one shows it.
+            place = "0" if name == "*" else name
             value = value[int(place)] if place.isdecimal() and int(place) < len(value) else None
         else:
             value = value.get(name) if isinstance(value, Mapping) else None

@@ -109,6 +109,7 @@ def _spread(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = escape_control(value) if sys.stdout.isatty() else value
+    # Spreadsheets would run it, and names of items come from others.
     return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text
 
 
@@ -220,6 +221,7 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[str]:
         cells = [_folded(text.rstrip(), width) for text, width in zip(row, widths, strict=True)]
         height = max(map(len, cells))
         for line in zip(*([""] * (height - len(cell)) + cell for cell in cells), strict=True):
+            # `len` counts characters and a terminal counts cells.
             padded = (
                 text.rjust(width - cell_len(text) + len(text))
                 if column.figures
@@ -233,6 +235,7 @@ def _drawn(columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[str]:
 
 def _folded(text: str, width: int) -> list[str]:
     """Return the lines of a text that is folded between words, and inside words that are longer than `width`."""
+    # `textwrap` counts characters, and a wide one takes two cells of a terminal.
     lines, line = list[str](), ""
     for word in re.findall(r"\s*\S+\s*", text):
         if cell_len(line) + cell_len(word.rstrip()) <= width:

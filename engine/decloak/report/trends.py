@@ -122,6 +122,7 @@ def _rises(values: Sequence[Values]) -> Holds:
     if not half:
         return None
     ends = _above([*_differences(values[-1], values[0])])
+    # The ends alone would take one high last value for a trend.
     halves = _above([fmean(later) - fmean(earlier) for earlier, later in _halves(values, half)])
     return None if None in (ends, halves) else bool(ends and halves)
 
@@ -146,6 +147,7 @@ def _peaking(points: _Points) -> Holds:
     present = [-math.inf if mean is None else mean for mean in points.means]
     values = points.values
     top = present.index(max(present)) if present else 0
+    # A top at an end is no peak.
     if not 0 < top < len(present) - 1:
         return False if len(present) > 2 else None
     ends = [_above([*_differences(values[top], values[end])]) for end in (0, -1)]
@@ -183,6 +185,7 @@ def _compare_sides(study: Study, trend: Trend) -> Iterator[_Line]:
     than = trend.than
     where = {key: value for key, value in {**trend.where, **than.where}.items() if value is not None}
     other = _cells(study, than.of or trend.of, than.attacks or trend.attacks, where, trend)
+    # The same attacks on both sides are compared with themselves, and others all with all.
     paired = not than.attacks or set(than.attacks) == set(trend.attacks)
     for one, values in first.items():
         for two, others in other.items():

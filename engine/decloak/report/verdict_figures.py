@@ -248,6 +248,7 @@ class _Reader:
         parameters = _parameters(text)
         violations = [value for value in self.study.values(runs, "guarantee_violations") if value is not None]
         if violations:
+            # One repetition that violates the guarantee is enough.
             yield Guarantee(_stated(method, parameters), max(violations) == 0)
         for run in runs:
             for attack in attacks_of(self.connection, run):
@@ -261,6 +262,7 @@ class _Reader:
 
 def at_place(count: float | None, records: int) -> float | None:
     """Return zero if as few rows are at their original places as in a random order."""
+    # A random order leaves one row at its place on average, and this is no leak.
     return 0.0 if count is not None and count < min(FEW_AT_PLACE, records) else count
 
 

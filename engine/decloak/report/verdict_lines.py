@@ -38,14 +38,13 @@ from decloak.report.verdict import (
     People,
 )
 from decloak.report.verdict_figures import Judged, judged_variants, levels_not_tried
-from decloak.report.wording import count, listed, percent
+from decloak.report.wording import WIDTH, count, listed, percent
 from decloak.scenario.criteria import JudgedCriteria
 from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs
 
-WIDTH = 110
 LABEL = 15
-"""Characters of a line, and of its label."""
+"""Characters of the label of a line."""
 REMEDY = "Remedy: decloak publish {run} FILE writes the rows sorted and without ids."
 KNOWLEDGE = {
     KnowledgeLevel.LANGUAGE: "know how items are related in language",
@@ -154,6 +153,7 @@ def _identifier_lines(judged: Judged) -> Iterator[VerdictLine]:
     if by_order:
         rows = f"re-identifies {of_people(judged, figures.row_order)} (1 expected in a random order)"
         said.append(f"The rows are not sorted by content. Anyone who has the original row order {rows}.")
+    # Without originals nobody can compare the order, so that the line says "if".
     if by_order is None and judged.settings.form == FormName.SET_GENERALISED and not judged.settings.originals:
         said.append(
             "The rows are not sorted by content. If they are in the original order, anyone who has that order "
@@ -278,18 +278,11 @@ def _untested_lines(judged: Judged) -> Iterator[VerdictLine]:
             said.append(f"{name} has scores for {known} of the pairs that it needs; it needs at least {least}.")
         else:
             said.append(f"{name} had no input that it can use.")
-    if missing:
-        said.append(f"Attackers who {_join_alternatives(missing)}.")
-    if elsewhere:
-        said.append(f"Only other variants have attackers who {_join_alternatives(elsewhere)}.")
+    for levels, whose in ((missing, "Attackers"), (elsewhere, "Only other variants have attackers")):
+        if levels:
+            said.append(f"{whose} who {listed([KNOWLEDGE[level] for level in levels], 'or')}.")
     if said:
         yield VerdictLine("Not tested", " ".join(said))
-
-
-def _join_alternatives(levels: Sequence[KnowledgeLevel]) -> str:
-    """Join the phrases of knowledge levels by commas, the last two by "or"."""
-    phrases = [KNOWLEDGE[level] for level in levels]
-    return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 
 
 def _unmeasured_lines(judged: Judged) -> Iterator[VerdictLine]:
@@ -298,11 +291,13 @@ def _unmeasured_lines(judged: Judged) -> Iterator[VerdictLine]:
         said.insert(0, "These figures need the original data, which was not given.")
     if missing:
         said.insert(0, f"{capitalise(listed(missing))}.")
+    # Else the headline has said it.
     if said and judged.decision.outcome != Outcome.NOT_MEASURED:
         yield VerdictLine("Not measured", " ".join(said))
 
 
 def _limit_lines(judged: Judged) -> Iterator[VerdictLine]:
+    # Only a verdict that could reassure needs all of its limits.
     if judged.decision.outcome == Outcome.LOWER_RISK:
         yield VerdictLine("Limits", LIMITS)
 

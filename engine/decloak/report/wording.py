@@ -63,6 +63,7 @@ def probability(p: float) -> str:
     >>> probability(0.0432), probability(2.3e-23), probability(0.0), probability(1.0)
     ('0.04', '2.3e-23', 'below 1e-300', '1.00')
     """
+    # Below it floats lose digits, down to a probability of 0 that no attack has.
     if p < 1e-300:
         return "below 1e-300"
     return f"{p:.1e}" if p < 0.001 else f"{p:.3f}" if p < 0.01 else f"{p:.2f}"
@@ -126,10 +127,10 @@ def language_of(config: Config) -> list[str]:
     return list(dict.fromkeys(phrases))
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Return `words` as a sentence lists them, with `last` before the last one.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'
     """
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

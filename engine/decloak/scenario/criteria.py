@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from decloak.data.forms import FormName
 from decloak.digest import Config
@@ -92,6 +92,7 @@ class Criterion:
     def ratio(self, figures: Figures) -> float:
         """Return the upper end of its figure among `figures` in limits, at most 1 if it is met; 0 counts as 0.1%."""
         figure = figures.get(self.key(figures))
+        # A limit of 0 would make every ratio infinite, so that no release was nearer than another.
         return math.inf if figure is None else max(0.0, figure.high) / (self.limit or NOBODY)
 
     def expectations(self, figures: Figures) -> tuple[str, ...]:
@@ -103,6 +104,7 @@ class Criterion:
         key = self.key(figures)
         if key not in figures:
             return ()
+        # The advantage is no figure of the store, so that the line is a difference of two that are.
         if self.figure == IMPLIED:
             return (f"implied_release - implied_control <= {self.limit * 100:g}%",)
         return (self._text(key),)
@@ -258,15 +260,14 @@ class Limit(ConfigSection):
 
 
 Accept = (
+    # The name is looked up late: `accepted` needs this type to read files.
     Annotated[str, checked_by(lambda text: accepted(text))]
     | Annotated[tuple[Annotated[str, checked_by(_of_expression)] | Limit, ...], Field(min_length=1)]
 )
 
 
 class _Judging(ConfigSection):
-    """The keys of a scenario that decide what a run accepts."""
-
-    model_config = ConfigDict(extra="ignore")
+    """The key of a scenario that decides what a run accepts."""
 
     accept: Accept | None = None
 
@@ -319,6 +320,7 @@ def worst_figures(
             continue
         if titles[key].count and figure.whole:
             share = figure.value / figure.whole
+            # Where the data have fewer people than targets, all were looked up and nothing is estimated.
             drawn = targets is not None and figure.whole >= targets and key.startswith(LOOKED_UP)
             high = wilson(share, Z * Z / figure.whole)[1] if drawn else share
             ranged = Ranged(share, high, figure.value, figure.whole)
@@ -350,8 +352,10 @@ def _beyond_control(worst: Figures) -> Figures:
                 max(one.value for one in of_level), max(one.high for one in of_level)
             )
     implied, control = worst.get("implied_release"), worst.get("implied_control")
+    # A share of 0 exceeds no control, so that it needs none.
     if implied is not None and (not implied.value or control is not None):
         share = 0.0 if control is None else control.value
+        # The largest advantage compares with the lowest share that the control may have.
         least = 0.0 if control is None or not control.of else wilson(share, Z * Z / control.of)[0]
         beyond[IMPLIED] = Ranged(max(0.0, implied.value - share), max(0.0, implied.value - least))
     return beyond

@@ -77,6 +77,7 @@ def load(
     path = Path("scenario") if isinstance(given, Mapping) else _path(given)
     read = source_of(given, "scenario") if isinstance(given, Mapping) else read_source(path)
     source, places = _overridden(read if data is None else _with_data(read), overrides)
+    # After --set, which may name another file of criteria.
     source = with_criteria(source, path.parent)
     try:
         plan = check(source, Varying)
@@ -117,6 +118,7 @@ def _with_data(source: Source) -> Source:
     keys = written.children if written is not None else {}
     own = next((key for key in OWN_DATA if key in keys), None)
     varied = source.root.children.get("vary")
+    # A varied file would replace the data that the program gave.
     own = own or next((str(key) for key in (varied.children if varied else {}) if key in ("data", "data.file")), None)
     if own is not None:
         raise source.error(("data", own), f"{quote(own)} names other data than those given", "delete it, or data=")

@@ -69,6 +69,7 @@ class Expectation:
             # To the parser % is an operator, so that a percentage is written as a call.
             root = parse(_PERCENT.sub(r"percent(\1)", plain), logic=True)
         except DecloakError as error:
+            # An error with a remedy is about one term, and says more than the sentence below.
             if error.hint is not None:
                 raise
             hint = "write == for equal" if _ASSIGNS.search(plain) else "write such as precision(rba) <= 50%"
@@ -97,6 +98,7 @@ class Expectation:
         `measures` and `attacks` are known; the first measure is an example. Figures in `released` need no attack.
         """
         measures, attacks = tuple(measures), tuple(dict.fromkeys(attacks))
+        # No expression can name an attack whose label is not a word.
         plain = [attack for attack in attacks if attack.isidentifier() and not iskeyword(attack)]
         advice = "" if len(plain) == len(attacks) else "; name others by {rule: ..., as: word}"
         for name in (name for name in self.alone() if name not in released):
@@ -164,6 +166,7 @@ class Expectation:
         of_attacks = {key: value for key, value in means.items() if key[1] not in controls}
         keys = {(name, ""): _of_release(name, of_attacks) for name in self.alone()}
         keys |= {key: key for key in self.measures()}
+        # A mean over some of the repetitions would leave out those where the attack found nothing.
         whole = {asked: key for asked, key in keys.items() if counts.get(key) == times}
         values = {asked: means.get(key) for asked, key in whole.items()}
         values |= {(f"{name}%", attack): shares.get(key, means.get(key)) for (name, attack), key in whole.items()}

@@ -145,6 +145,7 @@ def number_text(number: float | None) -> str:
     """Write a `number` with six digits at most."""
     if number is None:
         return "undefined"
+    # Floats hold every whole number up to 2^53, about 9e15.
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.6g}"
 
 
@@ -210,6 +211,7 @@ def range_of(node: Term, bounds: Mapping[str, tuple[float | None, float | None]]
             return value / 100, value / 100
         case Share((figure,)):
             low, high = range_of(figure, bounds)
+            # A count has no upper bound. Divided by what it is counted of, it has one.
             return (0.0, 1.0) if (low, high) == (0.0, math.inf) else (low, high)
         case Name(name) | Call(name, (Name(),)) if name not in FOLDS:
             lowest, highest = bounds.get(name, (None, None))
@@ -227,6 +229,7 @@ def range_of(node: Term, bounds: Mapping[str, tuple[float | None, float | None]]
 
 
 def _combined(sign: str, a: Range, b: Range) -> Range:
+    # A divisor near 0 makes a quotient as large as one likes, of either sign.
     if sign == "/" and b[0] <= 0 <= b[1]:
         return EVERY
     # Of 0 and an infinite bound floats make no number, though the product of figures is 0.

@@ -29,6 +29,7 @@ class _Stated(ConfigSection):
     sensitive: Annotated[tuple[Item, ...], Field(min_length=1)]
 
 
+# No bounds stand here: the guarantee itself refuses numbers outside them.
 class _UncertaintyStated(_Stated):
     rho: float
     known: int

@@ -45,6 +45,7 @@ def knowledge_errors(relate: Relatedness | None, attacker: Attacker, *, made_her
     ):
         message = "the scenario does not state the attacker's knowledge of language"
         yield ("attacker", "knows"), DecloakError(message, hint="add relate to the scenario, or leave language out")
+    # Scores that are larger for closer items would cancel out distances in a mean.
     if relate is not None and relate.closer != "smaller" and len(knowledge_levels) > 1:
         message = "only distances can be combined with other knowledge"
         yield ("relate", "closer"), DecloakError(message, hint="give distances")

@@ -52,6 +52,7 @@ def _variable(vary: dict[str, tuple[object, ...]]) -> dict[str, tuple[object, ..
     for key, values in vary.items():
         mistakes.extend(((key,), error) for error in _not_variable(key, vary))
         seen: set[str] = set()
+        # Compared as texts: to Python 1 equals true, and lists have no hash.
         for number, value in enumerate(map(compact, values)):
             if value in seen:
                 mistakes.append(((key, number), DecloakError(f"{quote(value)} is written twice", hint="delete one")))
@@ -145,6 +146,7 @@ class Scenario(Varying):
         for entry in () if folder is None or self.attack == "all" else self.attack:
             rule = entry if isinstance(entry, str) else entry.rule
             if folder is not None and is_path(rule):
+                # The plan of the run reports the fault with its place in the rule file.
                 with suppress(DecloakError, OSError):  # what is wrong with a rule file is said where it is planned
                     head = Source.parse(folder.text(rule), rule).value
                     if isinstance(head, dict) and isinstance(head.get("rule"), str):
@@ -238,6 +240,7 @@ class Scenario(Varying):
         """The families to measure."""
         default = tuple(name for name in families_for(self.form.name) if family_named(name).by_default)
         if self.data.in_parts:
+            # Of the default families, only accuracy measures data in parts.
             default = tuple(family for family in default if family == "accuracy")
         return tuple(map(family_of, self.measure or default))
 
@@ -311,6 +314,7 @@ class Scenario(Varying):
 
     def _expected(self, attacks: Sequence[str], *, all_named: bool = True) -> ConfigErrors:
         """Yield an error for each unknown name in expectations, once. If a rule is unknown, it may have any name."""
+        # Measured figures come first, because remedies take the first one as their example.
         measures = tuple(dict.fromkeys([*self._measured, *metrics_by_key()]))
         clocked = [key for key, metric in metrics_by_key().items() if metric.clock]
         released = [
@@ -322,6 +326,7 @@ class Scenario(Varying):
             # Controls run without being named, so that they are known but not listed.
             meant = [each for _, each in expectation.measures() if not all_named or each in with_controls(attacks)]
             faults = (*expectation.faults(measures, (*attacks, *meant), released), *expectation.absolute(clocked))
+            # Bounds say nothing of an expectation that names an unknown or unmeasured figure.
             faults = (*faults, *self._missing_measures(expectation)) or tuple(expectation.decided(bounds))
             for error in faults:
                 if str(error) not in reported:

@@ -103,6 +103,7 @@ class Cleaning(ConfigSection):
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
         """Return the key of these settings in the store; a list of items is no file."""
+        # The model's own key replaces each name under FILES by a digest of that file.
         listed = {} if isinstance(self.drop, str) else {"drop": list(self.drop)}
         return super().identity(digest_of) | listed
 
@@ -267,6 +268,7 @@ class Generated(_Sampled):
 class _TextData(DataPart):
     has_original: ClassVar = True
     is_published: ClassVar = False
+    # Items are extracted from text during the run: this takes long and needs an extra package.
     reads_early: ClassVar = False
 
 

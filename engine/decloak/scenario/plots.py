@@ -206,6 +206,7 @@ class Figure(ConfigSection):
     def variation_errors(self, varied: Collection[str]) -> ConfigErrors:
         """Yield errors for keys that are not among `varied`."""
         for loc, key in self._keys():
+            # A section may vary as a whole, and the figure then names a key inside it.
             if not any(overlapping(key.split("."), other.split(".")) for other in varied):
                 hint = suggest(key, varied) or f"what varies: {', '.join(varied) or 'nothing'}"
                 yield loc, DecloakError(f"{quote(key)} does not vary", hint=hint)

@@ -125,6 +125,7 @@ class _WithRelease(DataPart):
         suppressed.
         """
         published = self.published_file.read(folder, attacker)
+        # The bounds are no fact: another publisher states them, and `guarantee` checks them.
         bounds = _bounds(self.read_header(folder))
         notes = [] if self.marked else [_taken_for_generalised(published, attacker)]
         if not self.published_file.repeats and (copies := find_copies(published.rows, ordered=True)) is not None:
@@ -298,6 +299,7 @@ class EvaluatedData(ReleaseData):
         assert original is not None
         truth = read_rows(path, new.release.ids, original)
         if isinstance(new.release, Published):
+            # Alignment compares by id, and the ids of the release are not those of the originals.
             named = new.release.with_ids([original.labels[place] for place in truth.tolist()])
             with at_location(location(path)):
                 suppressed = check_alignment(original, named)
@@ -312,6 +314,7 @@ def _shape(data: object) -> str | None:
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
     kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
     options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release
+    # A misspelt key decides the kind too, so that its error names that key alone.
     words = {word for key in keys if key not in options for word in get_close_matches(str(key), kinds, 1)}
     if "release" in words and {"original", "rows"} & set(keys):
         return "evaluated"

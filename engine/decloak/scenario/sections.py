@@ -71,6 +71,7 @@ def _measure() -> object:
         Literal[plain],
         *(_with_settings(family) for family in selectable_families() if family.settings is not None),
     )
+    # Users confuse figures with families. Each figure has the remedy of its family.
     remedies = {"certain": "write calibration"} | {key: _instead(key) for key in metrics_by_key()}
     return Annotated[Union[choices], Remedies(remedies)]  # noqa: UP007
 

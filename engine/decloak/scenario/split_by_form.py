@@ -93,6 +93,7 @@ class _FormFilter:
         return _filtered(variant, "measure", lambda entry: self._applies(self._measure(entry), form))
 
     def _applies(self, fitting: Collection[FormName], form: FormName) -> bool:
+        # What applies to no form stays everywhere, so that its error is reported.
         return form in fitting or not any(other in fitting for other in self.forms)
 
     def _attack(self, entry: object) -> Collection[FormName]:

@@ -38,6 +38,7 @@ def short_names(values: Sequence[Any]) -> list[str]:
         for key in dict.fromkeys(key for value in values for key in value)
         if len({compact(value[key]) if key in value else None for value in values}) > 1
     ]
+    # One key that all mappings have, with different values, is name enough.
     telling = [[compact(value[key]) if key in value else "" for value in values] for key in NAMING if key in differing]
     subsets = [compact({key: value[key] for key in differing if key in value}) for value in values]
     return next((texts for texts in (*telling, subsets) if "" not in texts and len({*texts}) == len(names)), names)
@@ -90,6 +91,7 @@ def overlapping(key: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _chosen(key: str, variants: Sequence[Source]) -> set[int]:
+    # By identity: the product repeats the node of each value, and nodes have no hash.
     return {id(variant.settings[key]) for variant in variants}
 
 

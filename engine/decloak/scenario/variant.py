@@ -98,6 +98,7 @@ def _drop_keys(name: str, keys: Sequence[str], left_out: Sequence[str]) -> str:
     """Return the name of a variant, made of the values of these keys in this order, without some of them."""
     parts = []
     for key, following in zip_longest(keys, keys[1:]):
+        # A value may have commas of its own, so that only the next key ends it.
         end = name.find(f", {following}=") if following else len(name)
         if key not in left_out:
             parts.append(name[:end])
@@ -144,6 +145,7 @@ def is_random(config: Config) -> bool:
     attacker = config.get("attacker") or {}
     steps = attacker.get("knows")
     steps = steps if isinstance(steps, list) else [steps]
+    # A share holds other records out in each repetition. A file is the same in all of them.
     known = any(isinstance(step, Mapping) and isinstance(step.get("sample"), float) for step in steps)
     exposed = (entry.get("exposure") for entry in config.get("measure") or () if isinstance(entry, Mapping))
     control = any(isinstance(settings, Mapping) and settings.get("control") == "held_out" for settings in exposed)

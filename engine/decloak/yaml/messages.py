@@ -76,6 +76,7 @@ class Wording:
             remedies = self.unwrap(schema).get("metadata", {}).get("remedies", {})
             words = [str(word) for choice in choices for word in choice.get("expected", ())]
             return remedies.get(value) or suggest(value, words) or _in_brackets(value, choices)
+        # true and false are integers to Python, and a list or a mapping has no obvious remedy.
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
         return "put it in quotes" if "str" in kinds else _in_brackets(value, choices)
@@ -85,6 +86,7 @@ def _in_brackets(value: str | float, choices: list[Schema]) -> str | None:
     """Return how to write a text or number as the list or the mapping that `choices` accept."""
     keys = [key for choice in choices for key in fields(choice)]
     if any(choice["type"] in ("list", "tuple") for choice in choices):
+        # `quote` escapes hostile characters. Its quotation marks are no part of the remedy.
         return f"write [{quote(value)[1:-1]}]"
     return f"write {{{keys[0]}: ...}}; the keys are {', '.join(keys)}" if keys else None
 
@@ -93,6 +95,7 @@ def branches(schema: Schema) -> list[Schema]:
     """Return the alternatives of a union `schema`, else the schema itself."""
     choices = schema["choices"]
     each = choices.values() if isinstance(choices, dict) else choices
+    # pydantic gives a choice with a label of its own as (schema, label).
     return [choice[0] if isinstance(choice, tuple) else choice for choice in each]
 
 
@@ -131,6 +134,7 @@ def _words(schema: Schema) -> str | None:
         case "dict":
             return "a mapping"
         case "model-fields" | "typed-dict":
+            # pydantic wraps the schema of an optional key in one of the type "default".
             needed = [key for key, field in fields(schema).items() if field["schema"]["type"] != "default"]
             return "a mapping" + (f" with {' and '.join(needed)}" if needed else "")
     return None
@@ -160,6 +164,7 @@ def _reads_as_number(text: str) -> bool:
 
 
 def _join_alternatives(words: list[str]) -> str:
+    # A comma inside a choice, as in "a whole number, at least 3", would blur a bare "or".
     last = ", or " if any("," in word for word in words) else " or "
     return last.join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 

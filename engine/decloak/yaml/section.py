@@ -59,6 +59,7 @@ class ConfigSection(BaseModel):
         """Return the key in the store, in which `digest_of` replaces files by their content. It does not depend on
         paths or on explicit defaults.
         """
+        # A default that is written out must not compute a stage again.
         values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         for key in type(self).model_fields:
             value = getattr(self, key)
@@ -68,6 +69,7 @@ class ConfigSection(BaseModel):
                 values[key] = [
                     inner.identity(digest_of) if isinstance(inner, ConfigSection) else inner for inner in value
                 ]
+            # The same file under another path, or moved with its scenario, keeps its stored results.
             elif key in self.FILES and value is not None:
                 values[key] = [digest_of(name) for name in self.files_of(key)]
         return values
@@ -96,6 +98,7 @@ class ConfigSection(BaseModel):
 def _texts(part: type[ConfigSection]) -> dict[str, str]:
     """Return the text under each field, read from the source on demand: pydantic would read all at every start."""
     under: dict[str, str] = {}
+    # From the base down, so that a field declared again has its own text.
     for parent in reversed(part.__mro__):
         if issubclass(parent, ConfigSection):
             under |= _own_texts(parent)
@@ -111,10 +114,12 @@ def _own_texts(part: type[ConfigSection]) -> dict[str, str]:
         return {}
     assert isinstance(definition, ast.ClassDef)
     under: dict[str, str] = {}
+    # A text stands below its field, so that the last statement needs a successor.
     for statement, text in pairwise([*definition.body, ast.Pass()]):
         match statement, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(line))):
                 under[name] = inspect.cleandoc(line)
+            # A field that is declared again without a text hides the text of its parent.
             case ast.AnnAssign(target=ast.Name(id=name)), _:
                 under[name] = ""
     return under

@@ -104,6 +104,7 @@ def source_text(path: str | Path) -> str:
     name = quote(path, 300)[1:-1]
     try:
         with file_to_read(path) as file, BufferedReader(file) as buffered:
+            # One byte more shows a file that is too large, without reading the rest.
             data = buffered.read(LARGEST_YAML + 1)
     except IsADirectoryError:
         raise DecloakError("this is a folder, not a file", name, "name a .yaml file") from None
@@ -119,6 +120,7 @@ def source_text(path: str | Path) -> str:
 
 def _decoded(data: bytes, name: str) -> str:
     try:
+        # Editors of Windows begin a file with a mark that would belong to the first key.
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
@@ -142,6 +144,7 @@ def check(source: Source, model: type[Model], loc: Loc = ()) -> Model:
     """
     value, faults = validated(source, model, loc)
     if value is None:
+        # The name is left out: locations of --set have the line 0, and so come first.
         raise Faults(fault for _, fault in sorted(faults, key=lambda fault: fault[0][1:]))
     return value
 
@@ -232,9 +235,11 @@ class _ErrorReader:
         entered = [
             (group, choice)
             for group, choice in zip(groups.values(), choices, strict=True)
+            # An error inside the value, or with a message of its own, shows which choice was meant.
             if any(loc or problem["type"] not in _BY_SCHEMA for loc, problem in group)
         ]
         if entered:
+            # pydantic tries all choices. The one with the fewest errors is the most likely one.
             group, choice = min(entered, key=lambda pair: len(pair[0]))
             yield from self.faults(group, choice, path)
         elif problems:
@@ -278,6 +283,7 @@ class _ErrorReader:
 def _suggest_key(key: str, keys: Sequence[str], given: Collection[str] = ()) -> str:
     """Return the remedy for an unknown `key`: a similar one of `keys` that is not `given`, or all of them."""
     open_keys = [name for name in keys if name not in given]
+    # difflib finds no key by its beginning alone, such as "trans" for "transactions".
     longer = [name for name in open_keys if name.startswith(key)]
     twice = get_close_matches(key, keys, n=1, cutoff=0.75)  # a key that is given already must be very similar
     near = suggest(key, open_keys) or (suggest(key, twice) if twice else None)

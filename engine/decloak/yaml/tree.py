@@ -30,6 +30,7 @@ WIDEST = 2**63 - 1
 
 # PyYAML may be built without libyaml, which is faster.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The characters that YAML 1.2 allows. The parser's own error for others may have no line.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # in quoted text, where an escape can write any character
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -112,6 +113,7 @@ class Node:
 
     def _index(self, text: str, place: Location) -> int:
         last = len(self.value) - 1
+        # `isdigit` accepts characters such as "²", and "01" is not how an entry is counted.
         if text.isascii() and text.isdigit() and len(text) < 10 and str(int(text)) == text and int(text) <= last:
             return int(text)
         hint = f"count from 0 to {last}" if last >= 0 else "the list is empty"
@@ -136,6 +138,7 @@ def number_or_text(text: str) -> str | int | float | bool | None:
 def _whole(match: re.Match[str]) -> int:
     base = str(match.lastgroup)
     digits = match[base]
+    # Python refuses to read thousands of digits, with an error that has no remedy.
     number = int(digits, _BASES[base]) if len(digits) <= 64 else WIDEST + 1
     if abs(number) > WIDEST:
         raise DecloakError(f"{quote(match[0])} is too large", hint=f"write a whole number up to {WIDEST}")
@@ -253,6 +256,7 @@ class _Composer:
         if UNUSABLE.search(event.value):
             raise self._fault(event, f"{quote(event.value)} holds a character no text may hold", "delete it")
         try:
+            # The parser sets implicit[0] only for a scalar without quotes.
             return number_or_text(event.value) if event.implicit[0] else event.value
         except DecloakError as error:
             raise self._fault(event, error.message, f"{error.hint}, or quote it to make it text") from None
@@ -273,6 +277,7 @@ class _Composer:
         return Node.mapping(self._location(start.start_mark), keys, children)
 
     def _key(self, event: yaml.Event, depth: int, earlier: Mapping[str, Location]) -> str:
+        # Merge keys belong to YAML 1.1: in 1.2 this key would be ordinary text.
         if getattr(event, "value", None) == "<<" and getattr(event, "implicit", (False,))[0]:
             raise self._fault(event, "merge keys '<<' are not read", "write the keys out")
         key = self._node(event, depth + 1).value

@@ -91,6 +91,7 @@ def advantages_of(
     variants: dict[str, list[StudyRun]] = {}
     for run in runs:
         variants.setdefault(run.variant, []).append(run)
+    # Bonferroni: of many intervals one excludes 0 by chance.
     level = 1 - 0.05 / max(1, len(attacks) * len(variants))
     every = (_advantages(connection, name, repeated, attacks, level) for name, repeated in variants.items())
     return [advantage for advantages in every for advantage in advantages]
@@ -139,6 +140,7 @@ def _survives(claims: Sequence[Mapping[str, Claims]], attack: str, label: str, c
 
 def _beyond(attack: Claims, control: Claims) -> dict[int, ClaimCounts]:
     """Return the claims of an attack, with the precision of its control in place of the baseline."""
+    # In a scope where the control claims nothing, its precision over all scopes stands for it.
     usual = _precision(control[POOLED]) or 0.0
     expected = {scope: _precision(control.get(scope)) for scope in attack}
     return {
@@ -184,6 +186,7 @@ def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPai
     }
     pooled = {name for name, _ in study.pools}
     ranked = {name: list(combinations(_ranked(group, attacks), 2)) for name, group in groups.items()}
+    # Pairs of all variants are compared at once, and corrected together.
     level = 1 - 0.05 / max(1, sum(map(len, ranked.values())))
     pairs = [_pair(name, groups[name], *two, level, name in pooled) for name, twos in ranked.items() for two in twos]
     # A difference without an interval may be chance alone.

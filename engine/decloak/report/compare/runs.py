@@ -41,6 +41,7 @@ def compared_runs(connection: sqlite3.Connection, named: Sequence[tuple[str, str
     for title, name, number in named:
         (run,) = read_runs(connection, [number])
         repeated = [run]
+        # A run that is named by its number is meant alone.
         if name == run.variant:
             repeated = [other for other in sweep_of(connection, number) if other.variant == name]
         runs += [other._replace(variant=title) for other in repeated]
@@ -137,6 +138,7 @@ class RunComparison:
                 for metric in (metric for metric in metrics if not metric.clock):
                     key = (metric.key, attack)
                     values = tuple(_rounded(figures.get(key), metric) for figures in self.figures)
+                    # A figure that only one run has was not measured in the other, and did not change.
                     if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
                         yield FigureChange(family.name, attack, metric.title, values, self.change(key), key)
 
@@ -217,6 +219,7 @@ def figures_text(measures: Iterable[Measure]) -> str:
 
 def earlier_figures(name: str, store: Path) -> list[Measure]:
     """Return the figures in the file `name`, or of the run `name` in `store` with its variants and repetitions."""
+    # A file of this kind that is missing gets an error about the file, and not about a run.
     if name.endswith(".jsonl") or Path(name).is_file():
         return list(_read(Path(name)))
     with closing(connect_readonly(store)) as connection:
@@ -305,6 +308,7 @@ def _metric(measure: Measure) -> Metric | None:
 
 def _change(metric: Metric, old: Measure, new: Measure) -> float:
     was, now = _amount(metric, old), _amount(metric, new)
+    # Shares differ by points. Other figures have no common scale but their own size.
     scale = 1.0 if _is_share(metric, old, new) else max(abs(was), abs(now)) or 1.0
     return (now - was) / scale
 
