@@ -1,6 +1,8 @@
 """A run from Python needs no file: mappings and data go in; verdict, tables, frames and pages come out."""
 
+import copy
 import inspect
+import pickle
 import re
 
 import pandas as pd
@@ -185,6 +187,19 @@ def test_a_release_is_attacked_without_a_file():
         decloak.attack(sets, "mda")
     with pytest.raises(DecloakError, match=r"a list is no release; make one by decloak.anonymise"):
         decloak.attack([["a"]])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda scenario: pickle.loads(pickle.dumps(scenario))])
+def test_a_copy_of_a_scenario_is_independent(copied):
+    scenario = decloak.Scenario("s", anonymise=DISASSOCIATED, attack=["random"])
+    other, before = copied(scenario), scenario.value
+    assert other.value == before
+    assert copied(scenario.anonymise).k == scenario.anonymise.k
+    other.anonymise.k, other.scenario = 99, "another"
+    other.attack.append("aba")
+    assert (other.anonymise.k, other.value["scenario"], other.attack) == (99, "another", ["random", "aba"])
+    assert scenario.value == before != other.value
+    assert repr(other) != repr(scenario)
 
 
 def test_a_scenario_completes_its_keys():

@@ -19,6 +19,7 @@ class _Section:
     """The keys of one section as attributes. `dir` lists the keys that the section may have."""
 
     def __init__(self, values: dict[str, Any], schema: Schema, place: str) -> None:
+        # Past our own `__setattr__`, which accepts keys of a scenario only.
         object.__setattr__(self, "_values", values)
         object.__setattr__(self, "_schema", schema)
         object.__setattr__(self, "_place", place)
@@ -29,6 +30,7 @@ class _Section:
 
     def _keys(self) -> dict[str, Schema]:
         """Return the schema of each key, of all kinds of the section that its values allow."""
+        # Where values contradict each other no kind is left: then all keys are completed.
         kinds = [kind for kind in _kinds(self._schema) if _allows(kind, self._values)] or list(_kinds(self._schema))
         return {key: part for kind in kinds for key, part in kind.get("properties", {}).items()}
 
@@ -37,11 +39,15 @@ class _Section:
         return [*self._keys(), *methods]
 
     def __getattr__(self, name: str) -> Any:
+        # A copy is asked for methods such as __setstate__ before it has values.
+        if name.startswith("_"):
+            raise AttributeError(name)
         keys = self._keys()
-        if name.startswith("_") or name not in keys:
+        if name not in keys:
             raise self._unknown(name, keys)
         value = self._values.get(name)
         if any(kind.get("properties") for kind in _kinds(keys[name])) and (value is None or isinstance(value, dict)):
+            # The section is stored, so that `scenario.anonymise.k = 3` works; `value` drops empty ones.
             return _Section(self._values.setdefault(name, {}), keys[name], f"{self._place}.{name}")
         return value
 
@@ -103,10 +109,19 @@ class Scenario(_Section):
         value = read_source(path).value
         if not isinstance(value, dict):
             raise DecloakError("expected keys and values", str(path), "begin with `scenario: title`")
+        return cls._of(value)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, object]) -> "Scenario":
+        # A new scenario has a title. Values without one stay without, so that `check` complains.
         made = cls()
         made._values.clear()
-        made._values.update(value)
+        made._values.update({key: _copied(value) for key, value in values.items()})
         return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Copies would share the values otherwise, and a change of one would change the other.
+        return Scenario._of, (self._values,)
 
     @property
     def value(self) -> dict[str, object]:
