@@ -161,6 +161,7 @@ class PartedData(Dataset):
     def of_blocks(cls, blocks: Blocks, origin: str) -> "PartedData":
         """Return the records in `blocks`, which are named `origin`."""
         data = cls(CodedRows(np.zeros(1, np.int64), np.zeros(0, np.int32), ()), RowLabels(0), origin)
+        # Past `__setattr__`, because the dataclass is frozen.
         data.__dict__.update(blocks=blocks, scanned=None)
         return data
 
@@ -261,10 +262,16 @@ def _read_group(block: Block, column: str) -> CodedRows[str]:
 
 def write_part(path: Path, rows: CodedRows[str]) -> None:
     """Write `rows` to `path` as Parquet with a list of names for each record, complete or not at all."""
-    arrow, parquet = arrow_and_parquet()
+    arrow, _ = arrow_and_parquet()
     names = arrow.DictionaryArray.from_arrays(arrow.array(rows.codes), arrow.array(rows.names, arrow.string()))
     lists = arrow.ListArray.from_arrays(arrow.array(rows.start.astype(np.int32)), names)
-    # A name of its own: another process may write the same part.
+    write_table(arrow.table({ITEMS: lists}), path)
+
+
+def write_table(table: object, path: Path) -> None:
+    """Write `table` to the Parquet file at `path` as one row group, completely or not at all."""
+    _, parquet = arrow_and_parquet()
+    # A name of its own: another process may write the same file.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parquet.write_table(arrow.table({ITEMS: lists}), beside, compression="zstd", row_group_size=max(1, len(rows)))
+    parquet.write_table(table, beside, compression="zstd", row_group_size=max(1, len(table)))  # type: ignore[arg-type]
     beside.replace(path)

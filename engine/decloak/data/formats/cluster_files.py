@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decloak.arrays import Ints
 from decloak.data.assignment import AssignmentArrays, RowLists
 from decloak.data.content import Chunk, Cluster
-from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet
+from decloak.data.formats.blocks import CHUNKS, Block, arrow_and_parquet, write_table
 from decloak.data.formats.lines import FilePath, check_name, location
 from decloak.data.formats.tables_extra import import_extra
 from decloak.data.rows import CodedRows
@@ -152,6 +152,7 @@ def gather_pieces(
         with arrow.memory_map(os.fspath(piece)) as file:
             batches.append(arrow.ipc.open_file(file).get_batch(part))
     table = arrow.Table.from_batches(batches)
+    # In the order of pieces, neighbours would show which node of the partition they are from.
     table = table.take(arrow.array(random.permutation(len(table)))).combine_chunks()
     # A part without clusters has no file.
     if not len(table):
@@ -181,16 +182,8 @@ def gather_pieces(
     held = named(records.values, records.values.values.to_numpy())
     behind = {PLACES: table[PLACES], RECORDS: arrow.ListArray.from_arrays(records.offsets, held)}
     for file, lists in ((path, columns), (truth, behind)):
-        _write_table(arrow.table(lists), file)
+        write_table(arrow.table(lists), file)
     return int(table[SIZE].to_numpy().sum()), len(codes[1]) + len(codes[2])
-
-
-def _write_table(table: object, path: Path) -> None:
-    """Write `table` to the Parquet file at `path` as one row group, completely or not at all."""
-    _, parquet = arrow_and_parquet()
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parquet.write_table(table, beside, compression="zstd", row_group_size=max(1, len(table)))  # type: ignore[arg-type]
-    beside.replace(path)
 
 
 def write_assignments(path: Path, assigned: AssignmentArrays) -> None:
@@ -198,7 +191,7 @@ def write_assignments(path: Path, assigned: AssignmentArrays) -> None:
     arrow, _ = arrow_and_parquet()
     names, rows = arrow.array(assigned.names, arrow.string()), assigned.given
     units = arrow.DictionaryArray.from_arrays(arrow.array(assigned.items.rows.astype(np.int32)), names)
-    _write_table(arrow.table({
+    write_table(arrow.table({
         "cluster": assigned.cluster.astype(np.int32), "chunk": assigned.chunk.astype(np.int32),
         "items": arrow.ListArray.from_arrays(assigned.items.start.astype(np.int32), units),
         "rows": arrow.ListArray.from_arrays(rows.start.astype(np.int32), rows.rows.astype(np.int32)),
