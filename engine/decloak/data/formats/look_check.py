@@ -2,9 +2,9 @@
 
 Unusual content alone is no error, and `as_said` overrides every check. The criteria:
 
-- nothing was split: two lines or more, and nearly all have one name at most behind the id, where another separator
-  finds at least twice as many values in nearly all lines (SPLITS);
-- the first name of nearly every line holds another separator, which stands nowhere else: an id and a list (LISTS);
+- nothing was split: two lines or more, and nearly all have one name, where another separator finds at least twice as
+  many values in nearly all lines;
+- the first name of nearly every line holds another separator, which stands nowhere else: an id and a list;
 - the first line is a header, by `header_of_rows`;
 - the first names of all lines are ids, by `ids_of_rows`, and were read as items; or they were read as ids, and most
   of them are items elsewhere;
@@ -109,7 +109,7 @@ def _are_ids(values: Sequence[str]) -> bool:
 def _are_runs(values: Sequence[str]) -> bool:
     """Return True if nearly all equal values are neighbours, as the rows of a record are."""
     again = len(values) - len(set(values))
-    return again > 0 and sum(value == after for value, after in pairwise(values)) >= 0.9 * again
+    return again > 0 and sum(value == after for value, after in pairwise(values)) >= NEARLY * again
 
 
 OVERRIDE = "to keep this reading, add as_said: true (--as-said)"
@@ -150,6 +150,7 @@ def read_fitting(
         long_sheet = format == "xlsx" and not data.labels[0].isdecimal()
         if format in ("basket", "xlsx") and not (long_sheet or as_said):
             for error in _of_rows(data, options):
+                # The type stays, because `look` catches repeated records by theirs.
                 raise type(error)(error.message, location(path), f"{error.hint}; {OVERRIDE}")
         return with_warnings(data, format, options, file)
 
@@ -164,6 +165,7 @@ def check_ids(path: FilePath, rows: Sequence[Sequence[Element]], ids: bool) -> N
     they were read as ids.
     """
     plain = [[item if isinstance(item, str) else f"({', '.join(item)})" for item in row] for row in rows[:LINES] if row]
+    # A line that begins with a bracket cannot begin with an id.
     if not ids and plain and all(isinstance(row[0], str) for row in rows if row) and ids_of_rows(plain) == (True, True):
         error = _unread_ids(plain)
         raise type(error)(error.message, location(path), f"{error.hint}; {OVERRIDE}")
@@ -203,7 +205,7 @@ def _of_lines(lines: Sequence[Line], options: Options) -> Iterator[tuple[str, st
     if not rows:
         return
     yield from _lists(rows, options, separator)
-    yield from _splits(lines[int(options.header) :], rows, options, separator)
+    yield from _splits(lines[int(options.header) :], rows, separator)
 
 
 def _is_json(line: Line) -> bool:
@@ -239,9 +241,7 @@ def _lists(rows: Sequence[Sequence[str]], options: Options, separator: str) -> I
         )
 
 
-def _splits(
-    lines: Sequence[Line], rows: Sequence[Sequence[str]], options: Options, separator: str
-) -> Iterator[tuple[str, str]]:
+def _splits(lines: Sequence[Line], rows: Sequence[Sequence[str]], separator: str) -> Iterator[tuple[str, str]]:
     """Yield errors for separators: few names by the given one, many by another."""
     if len(rows) < 2 or sum(len(row) == 1 for row in rows) < NEARLY * len(rows):
         return
@@ -294,4 +294,5 @@ def _pairs(rows: Sequence[Sequence[str]]) -> bool:
         return False
     one_each = [[name, item] for name, item in {row[0]: row[1] for row in rows}.items()]
     follows = sum(row[0] == after[0] for row, after in pairwise(rows))
+    # Every repeated id has to follow itself: rows of a record are neighbours.
     return 0 < len(rows) - len(one_each) <= follows and ids_of_rows(one_each) == (True, True)
