@@ -131,6 +131,7 @@ def _levels(chunk: Chunk) -> list[_Level]:
     by_support: dict[int, list[str]] = {}
     for item in sorted(holders):
         by_support.setdefault(holders[item].bit_count(), []).append(item)
+    # The bits of -1 are all set: before the first item, every sub-record has all of them.
     levels, together, size = [], -1, 0
     for support, items in sorted(by_support.items(), reverse=True):
         for item in items:

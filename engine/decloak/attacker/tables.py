@@ -81,6 +81,7 @@ def _nearest_plain(rows: CodedRows[Element], plain: Mask, where: Ints, n: int | 
     sizes = np.minimum(high - low, n)
     right = np.searchsorted(place, where)
     left, chosen = right - 1, np.empty((len(where), int(sizes.max(initial=0))), np.int64)
+    # Farther than any distance, so a side without items left is never nearer.
     beyond = 2 * len(plain) + 1
     places = np.concatenate((place, [beyond]))
     for step in range(chosen.shape[1]):

@@ -177,6 +177,7 @@ def _p_moved(fitting: Orders, place: int) -> float:
         most = counts.total()
         kept, brackets = kept + usual, brackets + most
         # The order that most pairs have is chosen among all w!; which brackets are in another order among all of these.
+        # The bound adds up all orders and may exceed 1, which no probability does.
         logs += min(0.0, log(factorial(len(members))) - usual * log(factorial(len(members) - 1)))
         logs += (most - usual) * log(most + 1)
     return exp(min(0.0, logs)) if brackets and kept >= MOVED_SHARE * brackets else 1.0

@@ -86,6 +86,7 @@ def scan(data: PartedData) -> Scanned:
                 scanned.supports[name] = scanned.supports.get(name, 0) + count
 
         merge_blocks(_scan, blocks, (), merge)
+        # Past `__setattr__`, because the dataclass is frozen.
         data.__dict__["scanned"] = scanned
     assert isinstance(data.scanned, Scanned)
     return data.scanned

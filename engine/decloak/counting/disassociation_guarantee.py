@@ -166,6 +166,7 @@ def check_release(release: Disassociated, *, k: int | None = None, m: int | None
     """
     k, m = _stated("k", k, release.k), _stated("m", m, release.m)
     check_km(k, m)
+    # Supports in a faulty structure mean nothing, so its faults are listed alone.
     faults = list(structure(release)) or [
         *_sizes(release, k),
         *_supports(release, k, m),

@@ -120,6 +120,7 @@ def _doubtful(
         there = distinct(published.row_of_code * len(number) + published.codes)
         entries, occurrence = runs(start[held.codes], start[held.codes + 1])
         over_each = held.row_of_code[occurrence] * len(number) + labels[entries]
+        # A key behind the last one is compared with -1, which no key is.
         justified = np.append(there, -1)[np.searchsorted(there, over_each)] == over_each
         once = np.bincount(occurrence[justified], minlength=len(held.codes)) == 1
         if not once.all() or not np.array_equal(distinct(over_each[justified]), there):

@@ -181,6 +181,7 @@ class AssignmentArrays(NamedTuple):
     def of(cls, batches: "Iterable[tuple[int, AssignmentList]]") -> "AssignmentArrays":
         """Return the assignments of `batches` of clusters, each with the number of its first cluster."""
         code, cluster, chunk = Coding[str](), list[Ints](), list[Ints]()
+        # An empty start, because a file may have no assignments to join.
         items, given = [RowLists.of(())], [RowLists.of(())]
         for first, listed in batches:
             kinds = RowLists.of([[code[name] for name in names] for _, names in listed.kinds])
@@ -195,6 +196,7 @@ class AssignmentArrays(NamedTuple):
 
     def in_clusters(self, first: int, last: int, only: Ints | None = None) -> AssignmentList:
         """Return the assignments in the clusters from `first` to `last`, or in `only` some of them, numbered from 0."""
+        # Clusters ascend, so the assignments of a range of them are neighbours.
         some = np.arange(*np.searchsorted(self.cluster, (first, last)))
         if only is not None:
             some = some[np.isin(self.cluster[some] - first, only)]

@@ -89,6 +89,7 @@ class Elements:
         self.size = np.array(list(map(len, sets)), np.int64)
         self.plain = self.size == 1  # a label with one member hides nothing
         self.start = np.cumsum(self.size) - self.size
+        # Never 0, because cells of rows × items are divided by it.
         self.items = max(1, len(self.number))
 
     @cached_property

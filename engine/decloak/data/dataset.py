@@ -114,7 +114,7 @@ def rows_of(transactions: Iterable[Iterable[str]]) -> list[Collection[str]]:
         hint = "give its .transactions" if hasattr(transactions, "transactions") else _SHAPE
         raise DecloakError(f"the data are {quote(transactions)}, not a list of records", hint=hint)
     rows = [_row(number, transaction) for number, transaction in enumerate(transactions, 1)]
-    try:  # each item once: rows repeat them a thousand times
+    try:
         # The set has each item once: checking every occurrence would take a thousand times as long.
         valid = all(isinstance(item, str) for item in set[str]().union(*rows))
     except TypeError:  # an item that is a list

@@ -63,6 +63,7 @@ def _column(name: str, chunk: Chunk) -> list[str]:
 
 
 def _set(items: Iterable[str]) -> str:
+    # Quoting escapes what would control a terminal; the quotes themselves are left out.
     return "{" + ", ".join(quote(item, LONGEST_NAME)[1:-1] for item in items) + "}"
 
 

@@ -76,6 +76,7 @@ def rows_of_columns(columns: Columns, transaction: str = "tid", item: str = "ite
     if lists:
         raise DecloakError(f"the columns {quote_some(lists, 6)} all hold lists", hint="leave one of them")
     flags = [name for name, column in values.items() if _holds_flags(column)]
+    # One more column may have the ids; the agreed names mean a row for each item.
     if flags and len(values) - len(flags) <= 1 and not {transaction, item} <= values.keys():
         ids = _ids({name: column for name, column in values.items() if name not in flags}, columns.labels, transaction)
         return _rows_of_flags({name: values[name] for name in flags}, ids)
@@ -133,12 +134,14 @@ def make_frame(columns: Sequence[str], rows: Iterable[Sequence[object]], library
             frames = import_module(name)
         except ImportError:
             continue
+        # Without rows, `zip` gives no columns either.
         values = list(zip(*rows, strict=True)) or [()] * len(columns)
         return frames.DataFrame({column: list(cells) for column, cells in zip(columns, values, strict=True)})
     raise DecloakError(f"a frame needs {' or '.join(names)}", hint=install("frames"))
 
 
 def _holds_lists(column: Sequence[object]) -> bool:
+    # A missing list is an empty record, so it says nothing about the column.
     there = (value for value in column if not _is_missing(value))
     first = next(there, None)
     return first is not None and _is_list(first) and all(map(_is_list, there))
@@ -183,6 +186,7 @@ def _rows_of_lists(column: Sequence[Any], ids: Sequence[Any] | None) -> Iterator
     """Yield the records of a column of lists. A missing list is an empty record."""
     for number, value in enumerate(column):
         items = () if _is_missing(value) else value.tolist() if hasattr(value, "tolist") else value
+        # The order of a set differs between processes, and records keep their order.
         names = sorted(items) if isinstance(items, set | frozenset) else items
         yield _id(ids, number), [cell_name(name, number) for name in names]
 

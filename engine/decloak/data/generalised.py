@@ -61,6 +61,7 @@ class Generalised(Represented, LabelContent):
         """The release as set-generalised transactions, which the elimination attacks read."""
         plain = {label for label, members in self.members.items() if members == (label,)}
         rows: CodedRows[Element] = self.rows.with_names(lambda label: label if label in plain else self.members[label])
+        # Sorted, because two labels may have the same members, and the order of a file must not decide.
         names = {members: label for label, members in sorted(self.members.items()) if label not in plain}
         return Published(rows, self.ids, self.origin, names, self.method, self.parameters)
 

@@ -74,6 +74,7 @@ def _cycles(parents: Mapping[str, str]) -> Iterator[list[str]]:
         if node in path:
             above = list(path)
             cycle = above[above.index(node) :]
+            # One cycle is reported in one way, wherever the search entered it.
             first = cycle.index(min(cycle))
             yield [*cycle[first:], *cycle[: first + 1]]
 
@@ -158,6 +159,7 @@ class Hierarchy(Represented):
             level = above
         root = level[0][0]
         if not children:
+            # A single item needs a node above it: the root is never an item.
             root = label(0, 1)
             children[root] = list(names)
         return cls._numbered(children, root, {name: number for number, name in enumerate(names)}, origin)

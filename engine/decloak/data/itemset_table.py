@@ -92,6 +92,7 @@ class ItemsetTable(Represented):
         rows = [tuple(sorted(items)) for items in self.itemsets]
         order = sorted(range(len(rows)), key=lambda row: (len(rows[row]), rows[row]))
         itemsets, supports = tuple(rows[row] for row in order), tuple(self.supports[row] for row in order)
+        # Itemsets are distinct, so every row has a number of its own.
         arranged = replace(self, itemsets=itemsets, supports=supports)
         return SortedRelease(arranged, np.array(order, np.int64), np.arange(len(order)))
 
@@ -118,6 +119,7 @@ class ItemsetTable(Represented):
                 raise line.error(message, "correct the support")
             supports[key] = support
             rows.append(items)
+        # The first row is the empty itemset.
         if len(rows) < 2:
             raise lines[-1].error("a table without itemsets", SHAPE)
         records, *counts = supports.values()
@@ -150,6 +152,7 @@ def _itemset(line: Line, value: object, names: dict[str, str]) -> tuple[tuple[st
 
 def _objects(table: ItemsetTable) -> Iterator[dict[str, object]]:
     yield Header(ITEMSETS, table.k, table.m).value
+    # Readers compare every later support with this one.
     yield {"items": [], "support": table.records}
     for items, support in zip(table.itemsets, table.supports, strict=True):
         yield {"items": list(items), "support": support}

@@ -119,11 +119,13 @@ class Pairs(Sequence[Pair]):
     @once
     def keys(self) -> Ints:
         """Return the key of each pair."""
+        # With 46,341 items or more, keys exceed four bytes.
         return self.a.astype(np.int64) * len(self.items) + self.b
 
     @once
     def ascending(self) -> tuple[Ints, Ints]:
         """Return the keys in ascending order, and the position of each among the pairs."""
+        # Pairs of tables come in order: a sort of millions would need as much memory again.
         if (np.diff(self.keys) > 0).all():
             return self.keys, np.arange(len(self))
         order: Ints = np.argsort(self.keys)
@@ -142,6 +144,7 @@ class Pairs(Sequence[Pair]):
             return np.full(wanted.shape, -1)
         # A key beyond the last one is compared with the last, and differs from it.
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        # With a code of -1, the key may be that of another pair.
         return np.where((keys[place] == wanted) & (a >= 0) & (b >= 0), order[place], -1)
 
     def codes_of(self, names: Iterable[str]) -> Ints:
@@ -186,6 +189,7 @@ class ScoredPairs(Mapping[Pair, float | None]):
 
     def of_pairs(self, pairs: Pairs) -> Floats:
         """Return the score of each of `pairs`, NaN for none."""
+        # The usual question is about these very pairs, which need no search.
         if pairs is self.pairs or pairs == self.pairs:
             return self.numbers
         code = self.pairs.codes_of(pairs.items)
@@ -197,6 +201,7 @@ class ScoredPairs(Mapping[Pair, float | None]):
 
     def _scores_of_codes(self, a: Ints, b: Ints) -> Floats:
         place = self.pairs.places(a, b)
+        # Without scores no position exists, and `np.where` would look up -1.
         if not len(self.numbers):
             return np.full(place.shape, np.nan)
         return np.where(place >= 0, self.numbers[place], np.nan)

@@ -112,6 +112,7 @@ class Published(Represented):
         Generalised items sort by their names where they have one, else by their text.
         """
         rows, source_rows, equal_rows = sort_rows(self.rows.with_names(self._key))
+        # Sorted, because two orders of the same members may differ in name.
         names = {tuple(sorted(members)): name for members, name in sorted(self.names.items())}
         shown: CodedRows[Element] = rows.with_names(lambda key: key[2])
         return SortedRelease(

@@ -96,6 +96,7 @@ def _limited(count: int) -> Iterator[None]:
     # RLIMIT_DATA also bounds allocations of C libraries, which charge nothing.
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     reserved = RESERVED if "pyarrow" in sys.modules and os.environ.get(ARROW_POOL) != SYSTEM_POOL else 0
+    # No limit is the number -1, which would be the least of all.
     bounds = [bound for bound in (data_bytes() + count + reserved, soft, hard) if bound != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), hard))
     try:

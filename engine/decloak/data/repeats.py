@@ -85,12 +85,14 @@ def _marks(rows: CodedRows[Hashable]) -> Marks:
     coding: Coding[Hashable] = Coding()
     number = np.fromiter((coding[name] for name in rows.names), np.uint64, len(rows.names))
     # The finaliser of SplitMix64: sums of its results practically never collide.
+    # From 1, because the finaliser makes 0 of 0, which adds nothing to a sum.
     mixed = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     marks = [np.zeros(0, np.uint64)]
     for block in rows.blocks():
+        # Sums overflow, and their differences are right all the same.
         sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed[block.codes], dtype=np.uint64)))
         marks.append(sums[block.start[1:]] - sums[block.start[:-1]])
     return np.concatenate(marks)

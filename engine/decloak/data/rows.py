@@ -130,6 +130,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
             return False if isinstance(other, CodedRows | tuple) else NotImplemented
         return all(row == another for row, another in zip(self, other, strict=True))
 
+    # Slow, but equal to the hash of a tuple of tuples, which such rows equal.
     def __hash__(self) -> int:
         return hash(tuple(self))
 
@@ -155,6 +156,7 @@ class CodedRows(Sequence[tuple[T_co, ...]], Generic[T_co]):
         index = np.zeros(len(self.names), np.int32)
         index[order] = np.arange(len(order))
         compact = CodedRows(self.start, index[self.codes], [self.names[code] for code in order.tolist()])
+        # The same dictionary: what is counted for one of the two is known for both.
         compact.verified_supports = self.verified_supports
         return compact
 
@@ -276,6 +278,7 @@ class RowLabels(Sequence[str]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, RowLabels):
+            # Every range begins at 1, so those of one length are equal.
             alike = isinstance(self._numbers, range) and isinstance(other._numbers, range)
             return len(self) == len(other) and (alike or np.array_equal(self._numbers, other._numbers))
         if not isinstance(other, tuple):

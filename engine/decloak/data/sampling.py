@@ -42,9 +42,11 @@ def draw_sample(data: Dataset, lines: int | None, density: float | None, seed: i
         message = f"a sample of {lines:,} lines of {count:,}"
         raise DecloakError(message, "data.sample", f"write at most {count:,}")
     if density is None:
+        # Sorted, because the order of records may matter: `anonymise.order` can keep it.
         chosen = np.sort(rng.choice(count, lines or count, replace=False))
         return Dataset(rows.select(chosen), select_labels(data.labels, chosen), data.origin)
     x = rows.matrix(np.arange(len(rows.names)), len(rows.names))
+    # A line without items can keep none, so it belongs to no core.
     there = np.flatnonzero(np.diff(x.indptr))
     core = _of_density(sparse.csr_array(x[there]), min(lines or len(there), len(there)), density, rng)
     rows_chosen = there[core.lines]
@@ -64,6 +66,7 @@ def _with_items(data: Dataset, rows: CodedRows[str], rows_chosen: Ints, items: I
 
 def _of_density(x: sparse.csr_array, lines: int, density: float, rng: np.random.Generator) -> _Core:
     """Return the core of `lines` lines whose density is nearest to `density`."""
+    # Drawn once, so that all trials break ties alike and differ in the number of items only.
     chance = rng.random(x.shape[0]), rng.random(x.shape[1])
     few, many = 1, x.shape[1]
     best = _core(x, lines, many, *chance)
@@ -121,6 +124,7 @@ def split_records(data: Dataset, share: float, seed: int) -> RecordSplit:
     >>> len(left.transactions), len(out.transactions)
     (2, 2)
     """
+    # Drawn among sorted records: the same people are held out in any order of the file.
     _, rows_chosen = sort_records(data)
     count = round(share * len(rows_chosen))
     drawn = rows_chosen[np.random.default_rng(seed).permutation(len(rows_chosen))]

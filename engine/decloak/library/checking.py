@@ -73,6 +73,7 @@ class Check:
     @cached_property
     def number(self) -> int | None:
         """The number of all violations, None if there are too many to count."""
+        # On demand and once, because raw data have millions of violations.
         return self._first.total() if self._first.rows else 0
 
     @property
@@ -161,6 +162,7 @@ def _stated(release: Release, k: int | None, m: int | None) -> AnyGuarantee | No
     from decloak.anonymisers.registry import guarantee_of
 
     given = {name: bound for name, bound in (("k", k), ("m", m)) if bound is not None}
+    # An unknown method, or one whose protected items are not stated: k and m decide then.
     with suppress(DecloakError, KeyError):
         return guarantee_of(release.method, {**release.parameters, **given})
     return None
@@ -208,6 +210,7 @@ def _guarantee(
     if release.form == FormName.ITEMSETS and kind is None:
         return _of_table(release, file, stated["k"], zeros, flag)
     manifest = None
+    # Stated bounds come first, so that the manifest is read for missing ones only.
     if file is not None and kind is None and None in stated.values():
         manifest = read_manifest(file)
     if file is not None and manifest is not None:

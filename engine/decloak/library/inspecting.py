@@ -108,6 +108,7 @@ def explain(
     if (record is None) != (item is None):
         raise DecloakError("a record and an item belong together", hint="give both, or neither")
     with _found(run, variant) as (connection, number):
+        # Records in files have no rows in the store: the result would be empty.
         require_records(connection, results.release_of(connection, number))
         if record is None or item is None:
             rows = [tuple(found) for found in list_findings(connection, number, attack, most)]
@@ -138,6 +139,7 @@ def graph(
 
     Without a part, the graph has everything that is published. With `originals` it also has the original data.
     """
+    # networkx is slow to import, and nothing else here needs it.
     from decloak.store import graph as graphs
 
     parts = [part for part in (cluster, finding, knows) if part is not None]

@@ -196,6 +196,7 @@ class Run(pipeline.Run):
         from decloak.report.page import rendered
 
         path = Path(path)
+        # Before the work: a page of a large store takes long.
         check_new(path)
         with closing(connect_readonly(self.store)) as connection:
             runs = read_runs(connection, [variant.run for variant in self.variants])
@@ -223,6 +224,7 @@ class Run(pipeline.Run):
 
     def _repr_html_(self) -> str:
         """Return the verdict, the people exposed and the expectations; nothing is fetched."""
+        # The store may be gone by now, and a notebook still needs a line to show.
         if not self.store.exists():
             return f"<p>{html_text(repr(self))}</p>"
         judged = "".join(f"<li>{html_text(one.text, 500)}</li>" for one in self.verdicts)
@@ -232,6 +234,7 @@ class Run(pipeline.Run):
 
 def _baseline_key(figure: str) -> str | None:
     """Return the key of the figure of random guessing."""
+    # Both are compared with one baseline; other figures have a key of their own for it.
     if figure in ("precision", "accuracy"):
         return "baseline"
     metric = metrics_by_key()[figure]

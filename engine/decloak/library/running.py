@@ -71,6 +71,7 @@ def run(
                 allow_send=allow_send, only=only, jobs=jobs, memory=memory, dask=dask,
             )
         )  # fmt: skip
+    # Also on Ctrl-C: the folder has the original data.
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -157,9 +158,11 @@ def evaluate(
         release.write(home / "release.jsonl")
         # Records are called by their places, because `rows.csv` names them so.
         write(Dataset(data.transactions, tuple(map(str, range(1, len(data.labels) + 1)))), home / "data.jsonl", "jsonl")
+        # The release file is written without ids, so its rows are numbered when it is read.
         written = ids if isinstance(release, Disassociated) else range(1, len(ids) + 1)
         pairs = (join([str(row), str(place + 1)]) for row, place in zip(written, rows, strict=True))
         write_lines(["row,record", *pairs], home / "rows.csv")
+        # decloak wrote this file, so its format needs no check, and equal records are different people.
         named = {"file": str(home / "data.jsonl"), "format": "jsonl", "as_said": True, "repeats": True}
         scenario = {
             "scenario": "a release with its ground truth",
@@ -186,6 +189,7 @@ class _NotebookScreen(Screen):
     """The lines of a terminal, of which the last ones stay in the notebook."""
 
     def done(self, variant: str, number: int, of: int, ran: RunVariant) -> None:
+        # Zero lifts the limit on redrawing, so that the last line of a variant always stays.
         self._drawn = 0.0
         super().done(variant, number, of, ran)
 

@@ -186,7 +186,7 @@ class CachedCounts:
         if not new:
             return
         # An unknown N is an error before the first of many questions, not after the last.
-        _ = self.n  # a service without N is reported before the first of many questions, not after the last
+        _ = self.n
         phrases = self._single(Query(term) for term in new)
         # A single word that is not found as a phrase is not found by its words either: it is not asked for again.
         absent = {term for term in new if phrases.get(Query(term)) == 0 and len(_WORD.findall(term)) > 1}

@@ -84,6 +84,7 @@ class ModelSource(ServiceSource):
         absent = [pair for pair in queries if pair not in kept and pair[0] != pair[1]]
         if absent and not self.offline:
             for answers in self._model_answers(absent, supplies.progress):
+                # The store keeps a pair beside counts of both terms; a model has none, so 1 stands for them.
                 cache.keep_counts(self.origin, dict.fromkeys((query for pair in answers for query in pair), 1))
                 cache.keep_pairs(self.origin, answers)
                 kept |= answers

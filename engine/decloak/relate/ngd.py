@@ -115,6 +115,7 @@ def _apply_bounds(d: Floats, unseen: Unseen, cap: float | Literal["none"]) -> Fl
 
 
 def _term_warnings(terms: Sequence[str], f: Floats, n: float) -> Iterator[str]:
+    # A missing count is NaN, for which `f < 0` would be false.
     yield from _warning("no score, because the count is missing or negative, for", ~(f >= 0), terms)
     yield from _warning("no score, because the count is 0, for", f == 0, terms)
     everywhere = f"a count of all N = {n:g} documents or more, which shows of nothing that it is near, for"

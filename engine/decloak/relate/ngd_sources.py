@@ -161,6 +161,7 @@ class ObservedCounts:
         self._place = {item: code for code, item in enumerate(rows.names)}
         held = rows.matrix(np.arange(len(rows.names)), len(rows.names))
         # Transposed, because pairs are counted by rows of terms. An item that a document repeats counts once.
+        # Sums of products would overflow the single byte of the matrix.
         self._held = held.T.tocsr().astype(np.int32)
         self._held.data[:] = 1
 

@@ -25,6 +25,7 @@ from decloak.relate.relatedness import CountedSource, ServiceSource, Supplies
 from decloak.relate.sending import CLOCK, Clock, TemporaryFailure, check_url
 from decloak.yaml.section import ConfigErrors, checked_by
 
+# The store keeps counts in eight bytes, which hold any number of 18 digits.
 DIGITS = 18
 
 LONGEST = 300
@@ -149,6 +150,7 @@ class Json(Kind):
     """Any service that answers a GET with JSON; the url contains {query}, and the path leads to the count."""
 
     def question(self, terms: Sequence[Query]) -> Question:
+        # Slashes too are encoded: a term must not lead to another path.
         return Question(self.url.replace("{query}", parse.quote(_wording(terms, " AND "), safe="")), self.where)
 
 

@@ -49,9 +49,11 @@ def _to_tuples(value: object) -> object:
     return tuple(map(_to_tuples, value)) if isinstance(value, list | tuple) else value
 
 
+# The unions are made at run time, because plugins add to them: no type checker can follow.
 if TYPE_CHECKING:
     Relate = Relatedness
 else:
+    # All sources of NGD have the measure ngd, so `source` tells them apart inside of it.
     Single = Annotated[
         Union[(Annotated[Union[NGD], Discriminator("source")], *SIMILARITIES)],  # noqa: UP007
         Discriminator("measure"),

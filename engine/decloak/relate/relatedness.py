@@ -82,6 +82,7 @@ class Relatedness(ConfigSection):
     unrelated: ClassVar[float | None] = None
     """Score of items with nothing in common; None if the mean of the scores replaces it."""
 
+    # Declared for type checkers alone: pydantic would add a field, and each source has its own.
     if TYPE_CHECKING:
         measure: str
 
@@ -164,6 +165,7 @@ class PseudoCount(ConfigSection):
 
     def config_errors(self) -> ConfigErrors:
         """Yield an error for a count above one, which cannot replace zero."""
+        # Above 1, terms that are never together would look closer than some that are.
         if self.pseudo_count > 1:
             message = f"{self.pseudo_count:g} is not a pseudo-count"
             yield ("pseudo_count",), DecloakError(message, hint="write a number above 0, at most 1")
@@ -181,6 +183,7 @@ class NgdSource(Relatedness):
     """Larger distances are cut to this one."""
 
     def config_errors(self) -> ConfigErrors:
+        # Some sources have no such key, and others a pseudo-count in its place.
         unseen = getattr(self, "unseen", None)
         if isinstance(unseen, float) and isinstance(self.cap, float) and unseen > self.cap:
             written = "unseen" in self.model_fields_set

@@ -7,7 +7,6 @@ text a word may contain blanks. Words are bytes here: a word outside UTF-8 is ac
 
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ MOST_NUMBERS = 20_000
 """Numbers of a vector, at most: a header with more is no header."""
 
 LONGEST_WORD = 10_000
+# A larger number would become infinite in four bytes.
 LARGEST = float(np.finfo(np.float32).max)
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
@@ -87,6 +87,7 @@ def is_vectors_file(path: FilePath) -> bool:
 
 def _header(line: bytes) -> _Header | None:
     fields = line.split()
+    # Python may refuse to read longer numbers, and no file has as many words.
     if len(fields) != 2 or not all(field.isdigit() and len(field) < 20 for field in fields):
         return None
     return _Header(*map(int, fields))
@@ -226,4 +227,4 @@ def _truncated(path: FilePath, header: _Header, count: int) -> DecloakError:
 
 
 def _file_error(path: FilePath, line: int, message: str, hint: str) -> DecloakError:
-    return DecloakError(message, location(os.fspath(path), line), hint)
+    return DecloakError(message, location(path, line), hint)

@@ -234,6 +234,7 @@ class FileVectors(NamedTuple):
         folder = folder or cache_folder()
         if folder is not None:
             with suppress(OSError):
+                # By the real path, so that links to a file share its table.
                 cache = folder / f"{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.vectors"
                 cached = _map_cache(cache, source) or _write_cache(cache, path, source)
                 if cached:

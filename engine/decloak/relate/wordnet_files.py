@@ -78,8 +78,10 @@ def _hypernyms(data: Sequence[Line]) -> dict[int, tuple[int, ...]]:
 
 def _synset(line: Line) -> tuple[int, tuple[int, ...]]:
     """Return the number of a synset and its hypernyms; a pointer has four fields: kind, synset, n, 0000."""
+    # Behind the bar is a definition, in any words.
     fields = line.text.partition("|")[0].split()
     try:
+        # The number of words is hexadecimal, and all other numbers are decimal.
         position = 4 + 2 * int(fields[3], 16)
         pointers = fields[position + 1 :]
         if len(pointers) != 4 * int(fields[position]):

@@ -51,7 +51,9 @@ def cleaned(
     other = {key(name): to for name, to in (synonyms or {}).items()}
     gone = {key(name) for name in drop}
     named = {name: other.get(key(name), spelling[key(name)]) for name in supports}
+    # A name to drop may be written as in the file, or as the synonyms call it.
     dropped = {name for name, to in named.items() if key(to) in gone or key(name) in gone}
+    # Two spellings in one record become one item, which counts once.
     clean = [dict.fromkeys(named[name] for name in row if name not in dropped) for row in rows]
     left = Counter(name for row in clean for name in row)
     rare = {name for name, support in left.items() if support < min_support}
@@ -83,6 +85,7 @@ def read_synonyms(path: FilePath) -> dict[str, str]:
             raise line.error("an empty name", "write an item, and the name that replaces it")
         if names.setdefault(item, name) != name:
             raise line.error(f"{quote(item)} has two names", "give every item one name")
+    # Names are replaced once, so a chain of synonyms would stop halfway.
     twice = next((name for name in names.values() if names.get(name, name) != name), None)
     if twice is not None:
         message = f"{quote(twice)} is a name, and has another name itself"

@@ -30,6 +30,7 @@ def _cell_pattern(separator: str) -> re.Pattern[str]:
     error.
     """
     mark = re.escape(separator)
+    # Two commas have an empty value between them, and two blanks have none.
     run = mark + "++" if separator == " " else mark
     blank = rf"[^\S{mark}]*+"
     # Possessive quantifiers: a hostile line must not cause exponential backtracking.

@@ -75,6 +75,7 @@ def _indented(path: FilePath) -> Iterator[_Edge]:
     for line in read_lines(path):
         if not line.text.strip():
             continue
+        # Lines with tabs and lines with blanks must have comparable depths.
         text = line.text.expandtabs(8)
         depth, name = len(text) - len(text.lstrip(" ")), line.name(line.text.strip())
         root = not above
@@ -107,6 +108,7 @@ def _paths(path: FilePath) -> Iterator[_Edge]:
                 message = f"{quote(name)} is an item in line {items[name]} and a group in line {groups[name]}"
                 raise line.error(message, "call one of them otherwise")
         for height, (child, parent) in enumerate(pairwise(steps)):
+            # Groups come again in the line of each of their items; an item does not.
             yield _Edge(child, parent, location(line.path, line.number), height > 0)
 
 

@@ -41,6 +41,7 @@ def location(path: FilePath, line: int | None = None, column: int | None = None)
     >>> location("visits.csv", 3, 7)
     'visits.csv:3:7'
     """
+    # A path is hostile too: quoting escapes what would control a terminal.
     file = quote(os.fspath(path), 4096)[1:-1]
     return ":".join([file, *(str(number) for number in (line, column) if number is not None)])
 

@@ -144,6 +144,7 @@ def _look(path: FilePath, contents: bool) -> Look:
     reading = Reading(best.format, best.options)
     problem = best.problem or _unreadable(sample, reading.format)
     dataset, repeated = None, list[str]()
+    # A part of a binary file cannot be read.
     if contents and best.problem is None and (sample.whole or sample.binary is None):
         try:
             try:

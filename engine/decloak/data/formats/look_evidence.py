@@ -283,6 +283,7 @@ class FileSample(NamedTuple):
 
 def sample_of(path: FilePath) -> FileSample:
     """Read the first part of the file at `path` and return it. It is read once, because it may be a pipe."""
+    # One byte more than is read whole shows that the file goes on.
     content, packing = start_of(path, WHOLE + 1)
     whole = len(content) <= WHOLE
     if not content.strip():
@@ -327,6 +328,7 @@ def _decoded(data: bytes, path: FilePath) -> tuple[str, str]:
     if b"\0" in data:
         raise DecloakError("not text, and no known format", location(path), "see `decloak import --help`")
     try:
+        # The sample may end inside a character, which this decoder leaves out.
         return "UTF-8", codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:
         return "Latin-1", data.decode("latin-1")

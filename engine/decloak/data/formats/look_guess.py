@@ -15,7 +15,6 @@ from decloak.data.formats.look_evidence import (
     INNER,
     ITEM_WORDS,
     LINES,
-    NEARLY,
     SEPARATORS,
     Rows,
     header_of_rows,
@@ -111,6 +110,7 @@ def _list_column(rows: Rows, name: str) -> Guess | None:
     if name != "basket" or len(head) < 3 or not (matches(ID_WORDS, head[0]) and nearly_unique([r[0] for r in below])):
         return None
     marks = {at: _inner_separators([row[at] for row in below]) for at in range(1, len(head))}
+    # Blanks are tried last, so they come first only alone: then they are parts of names.
     lists = [at for at, found in marks.items() if found and found[0] != " "]
     if len(lists) != 1 or not matches(ITEM_WORDS, head[lists[0]]):
         return None
@@ -238,10 +238,11 @@ def _headless(rows: Rows) -> Guess | None:
     """Return a guess for two columns without a header, the first with ids that repeat in consecutive rows."""
     one_each = list({row[0]: list(row) for row in rows}.values())
     follows = sum(row[0] == after[0] for row, after in itertools.pairwise(rows))
+    # Every repeated id has to follow itself: rows of a record are neighbours.
     if not 0 < len(rows) - len(one_each) <= follows:
         return None
     ids = ids_of_rows(one_each)
-    if ids.there and ids.sure and len(rows) >= NEARLY * FEWEST:
+    if ids.there and ids.sure and len(rows) >= FEWEST:
         return Guess("long", problem="a row an item without a header: write the line tid,item above it")
     return Guess("basket").with_doubt("each line may be an id and one item", ("long", Options()))
 
@@ -263,6 +264,7 @@ def guess(lines: Sequence[Line]) -> Guess:
     if [name.strip().lower() for name in first.split("\t")[:2]] == ["anonid", "query"]:
         return Guess("searchlog")
     brackets = sum("(" in line.text and _opens(line) for line in lines)
+    # A few brackets may be parts of names, unless the whole file reads as published.
     if 2 * brackets >= len(lines) or (brackets and _parses(lines)):
         return _published(lines)
     return _separated(lines)

@@ -107,6 +107,7 @@ def read(
     chosen = find_format(format, options)
     with reading_file(path):
         file = unpacked_file(path)
+        # A fast reader gives up on what only the other can read, or name as a fault.
         rows = None if chosen.rows is None else chosen.rows(file.content)
         if rows is not None:
             return Dataset(rows, RowLabels(len(rows)), location(path))
@@ -143,6 +144,7 @@ def _records(entry: Format, file: ReadFile, options: Options) -> Iterator[Record
         return entry.load(file.content, os.fspath(file), options)
     assert entry.parse is not None
     lines = (line for line in stream_lines(file) if line.number >= options.header_row)
+    # Parsers expect a first line, and there may be none from `header_row` on.
     first = next(lines, None)
     if first is None:
         raise DecloakError(f"there is no line {options.header_row}", os.fspath(file), "correct header_row")
@@ -172,6 +174,7 @@ def write(
     with at_location(location(path)):
         _check_writable(dataset)
         check_labels(dataset.labels, kept=ids or chosen.keeps_ids)
+        # All lines first, so that a record that the format cannot carry leaves no file.
         lines = list(chosen.render(dataset, options))
     write_lines(lines, path)
 

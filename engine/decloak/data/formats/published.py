@@ -86,6 +86,7 @@ def _is_empty(tokens: list[_Token]) -> bool:
 
 def _check_shape(line: Line, tokens: list[_Token], ids: bool) -> None:
     """Raise an error unless names and brackets alternate with commas, and brackets close before others open."""
+    # With ids, the id and its comma come before the bracket.
     if _is_empty(tokens[2 * ids :]):
         tokens = tokens[: 2 * ids - 1] if ids else []
     before, inside = "^", False

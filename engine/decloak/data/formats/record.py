@@ -189,6 +189,7 @@ class LineLabels:
         except DecloakError as error:
             raise line.error(f"the id of the record: {error.message}", error.hint) from None
         if name in self._lines:
+            # Without its text, which would stay in memory for every repeated id.
             self._again.append((number, line._replace(text=""), name))
         else:
             self._lines[name] = line.number

@@ -22,6 +22,7 @@ from decloak.extras import install
 
 def import_extra(module: str, what: str) -> ModuleType:
     """Import `module` of the extra and return it. The error for a missing one names `what` needs it and the remedy."""
+    # Arrow's own pool reserves a gigabyte at import, which the limit on memory would count.
     os.environ.setdefault(ARROW_POOL, SYSTEM_POOL)
     try:
         return import_module(module)
@@ -102,6 +103,7 @@ def _runs(column: Any) -> list[Any]:
         if chunk.offset:
             raise DecloakError("runs of which a part is cut off", hint="write the file again")
         ends = np.minimum(chunk.run_ends.to_numpy(), len(chunk))
+        # Filled afterwards, because numpy makes a table of lists of equal lengths.
         each = np.empty(len(ends), object)
         each[:] = _values(chunk.values)
         values += np.repeat(each, np.diff(ends, prepend=0)).tolist()
@@ -124,6 +126,7 @@ def _scalars(column: Any) -> list[Any]:
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         encoded = chunk if hasattr(chunk, "dictionary") else _compute().dictionary_encode(_plain(chunk))
         different = _different(encoded.dictionary)
+        # A missing value has the number after the last, where None is.
         codes = encoded.indices.fill_null(len(different)).to_numpy(zero_copy_only=False)
         names = np.empty(len(different) + 1, object)
         names[: len(different)] = different

@@ -90,6 +90,7 @@ def start_of(path: FilePath, most: int = -1) -> tuple[bytes, str | None]:
     with open_file(path) as file:
         packed = _Packed(file)
         stream = io.BufferedReader(packed, BUFFER)
+        # Looked at and not read, because a pipe cannot go back.
         suffix = packing_of(stream.peek(BUFFER))
         if suffix is None:
             return stream.read(most), None

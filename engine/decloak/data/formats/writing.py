@@ -36,6 +36,7 @@ def atomic_paths(*paths: FilePath, private: bool = False) -> Iterator[tuple[Path
         for part, goal in pairs:
             _flush_to_disk(part)
             if goal.is_file() and not private:
+                # A replaced file keeps its permissions; a private one has stricter ones.
                 shutil.copymode(goal, part)
         _rename_all(pairs)
     finally:
@@ -65,6 +66,7 @@ def _rename_all(pairs: Sequence[tuple[Path, Path]]) -> None:
     placed: list[Path] = []
     try:
         for part, goal in pairs:
+            # After a failure only files that were not there before are removed.
             placed += [] if os.path.lexists(goal) else [goal]
             part.replace(goal)
     # Also on Ctrl-C: either all files get their names, or none.

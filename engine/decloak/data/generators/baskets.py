@@ -75,6 +75,7 @@ def shaped(
             high = np.where(by_habit, ends[own[record] + 1], summed[-1])
         rank = np.searchsorted(summed, low + rng.random(len(record)) * (high - low))
         entries = _united(entries, record * items + item[np.minimum(rank, items - 1)])
+    # Weights are by rank, and `item` has the item of each rank: this sorts them by item.
     entries = _united(entries, _completed(entries, lengths, weights[np.argsort(item)], rng))
     start = np.concatenate(([0], np.cumsum(lengths)))
     return sparse.csr_array(
@@ -115,5 +116,6 @@ def _completed(entries: Ints, lengths: Ints, weights: Floats, rng: np.random.Gen
 
 def _lengths(records: int, mean: float, longest: int, rng: np.random.Generator) -> Ints:
     """Return integers from 1 to the longest. Rounding and truncation shift the mean of the log-normal slightly."""
+    # A log-normal has the mean exp(mu + sigma² / 2), so this mu gives the wanted mean.
     drawn = rng.lognormal(np.log(mean) - SPREAD**2 / 2, SPREAD, records)
     return np.clip(np.rint(drawn), 1, longest).astype(np.int64)

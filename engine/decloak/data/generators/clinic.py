@@ -55,6 +55,7 @@ class Clinic:
     def vocabulary(self) -> tuple[str, ...]:
         """Every item that a record may have, in code point order."""
         items = {item for condition in self.conditions.values() for item, _ in condition.items + condition.further}
+        # Noise is drawn by position, and the order of a set differs between processes.
         return tuple(sorted({*self.conditions, *dict(self.general), *items}))
 
     @cached_property

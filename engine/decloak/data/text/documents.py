@@ -97,6 +97,7 @@ class Documents:
     def _fields(self, rows: Iterable[tuple[Line, Values]]) -> Iterator[str]:
         name = self.reading.field or ""
         for line, values in rows:
+            # A value in JSON may be a number, and the option is always text.
             reasons = (pair for pair in self.reading.without if pair[0] in values and str(values[pair[0]]) == pair[1])
             reason = next(reasons, None)
             if reason is None:
@@ -126,6 +127,7 @@ def files_of(path: Path) -> Iterator[Path]:
         yield path
         return
     for folder, below, names in os.walk(path, onerror=_refuse):
+        # Changed in place, because `os.walk` enters the folders left in this list, in its order.
         below[:] = sorted(name for name in below if not name.startswith("."))
         files = (Path(folder, name) for name in sorted(names) if not name.startswith("."))
         yield from (file for file in files if file.is_file())
@@ -153,6 +155,7 @@ def whole_text(stream: IO[bytes], path: Path) -> str:
 def text_lines(stream: IO[bytes], path: Path) -> Iterator[Line]:
     """Yield the lines of `stream`, the content of `path`, that are not blank."""
     name, number = os.fspath(path), 0
+    # One byte more than allowed shows a line that is too long, however long it is.
     while data := stream.readline(LONGEST + 1):
         number += 1
         if len(data) > LONGEST:

@@ -147,6 +147,7 @@ def _headers(texts: Sequence[str], patterns: Sequence[str], seconds: float) -> s
             check=True,
         )
     except subprocess.TimeoutExpired as error:
+        # After a timeout the output is bytes, in spite of `text=True`, or None.
         slow = quote(patterns[int((error.stderr or b"0").split()[-1])])
         message = f"too slow for {len(lines):,} lines: {slow}"
         raise DecloakError(message, hint="leave out repeats inside repeats, such as (a+)+") from None

@@ -26,6 +26,7 @@ def _table(content: bytes) -> Any:
         if column.physical_type == "BYTE_ARRAY"
         and not any("DELTA" in encoding for part in parts for encoding in part.column(at).encodings)  # Arrow cannot
     ]
+    # A hostile file may state negative sizes, which would give budget back.
     charge(sum(max(0, part.total_byte_size) for part in parts))
     charge(NUMBER * max(0, metadata.num_rows) * len(columns))
     file = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=texts)

@@ -16,6 +16,7 @@ from decloak.data.read_budget import charge
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
 
+# Numbers of 18 digits always fit into eight bytes.
 DIGITS = 18
 
 

@@ -31,6 +31,7 @@ OTHERS = 150
 def _load(content: bytes, path: str, options: Options) -> Iterator[Record]:
     """Read an Excel file."""
     rows = [row for row in sheet_rows(content, path) if any(cell is not None for cell in row[1])]
+    # Rows keep their numbers in the sheet, where empty ones count.
     rows = [row for row in rows if row[0] >= options.header_row]
     if not rows:
         raise DecloakError("a sheet without cells", location(path), "expected a record a row")
@@ -86,6 +87,7 @@ def sheet_rows(content: bytes, path: str) -> list[tuple[int, Cells]]:
             charge(sum(map(_cost, packed.infolist())))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and validations that openpyxl leaves out
+            # Row by row, because a whole book takes far more memory. Formulas come as their values.
             book = openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=True)
             sheets = [_sheet(sheet) for sheet in book.worksheets]
     except (DecloakError, MemoryError):
