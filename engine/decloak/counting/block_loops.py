@@ -72,6 +72,7 @@ def search(
         for entry in range(start[record], start[record + 1]):
             before, query = -1, head[codes[entry]]
             while query >= 0:
+                # Only records that a query asks about are marked.
                 if not marked:
                     for other in range(start[record], start[record + 1]):
                         seen[codes[other]] = first + record

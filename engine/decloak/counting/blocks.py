@@ -138,6 +138,7 @@ def pair_table(nodes: int) -> PairTable:
 def merge_pairs(table: PairTable, counts: PairTable) -> None:
     """Add `counts` to `table`, up to the largest number of its type."""
     most = np.iinfo(table.dtype).max
+    # Row by row: the whole would need two more tables of this size.
     for row, more in zip(table, counts, strict=True):
         row += np.minimum(more, most - row)
 
@@ -253,6 +254,7 @@ class Queries:
         if (loops := _loops()) is not None:
             arrays = (self.sets, self.lacks, self.left, self._head, self._following, self._seen)
             loops.search(block.start, block.codes, *arrays, self._records)
+            # Record numbers go on over all blocks, so that marks of earlier records need no reset.
             self._records += len(block)
             return
         held = block.matrix(self.codes).tocsc()

@@ -172,6 +172,7 @@ def check_release(release: Disassociated, *, k: int | None = None, m: int | None
         *_supports(release, k, m),
         *_rare_shared_subrecords(release, k),
     ]
+    # The bound on empty records assumes chunks that meet the guarantee.
     return faults or list(_empty_records(release, k, m))
 
 

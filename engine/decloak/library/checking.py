@@ -144,6 +144,7 @@ def release_of(release: object, warn: Warn = lambda line: None) -> ReleaseOfFile
     if isinstance(release, str | Path):
         if is_store(release):
             return read_any_release(release, STORE_KIND, Options(), warn, as_said=False)
+        # Without the contents, which are read once, below.
         reading = look(release, contents=False).sure_reading("decloak.read(path, format=...)")
         return read_any_release(release, reading.format, reading.options, warn, as_said=False)
     if isinstance(release, Disassociated | Generalised | ItemsetTable):

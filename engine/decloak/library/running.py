@@ -196,6 +196,7 @@ class _NotebookScreen(Screen):
 
 def notebook_progress() -> Progress:
     """Return a progress for the running notebook, or one that shows nothing elsewhere."""
+    # Never imported here: in a notebook it is loaded already.
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):

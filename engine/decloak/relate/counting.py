@@ -152,6 +152,7 @@ class CachedCounts:
         self._look_up(dict.fromkeys(term for pair in pairs for term in pair))
         queries = {
             pair: unordered_pair(self._lookups[pair[0]].query, self._lookups[pair[1]].query)
+            # A term in no document has no score, so its pairs need no question.
             for pair in self._countable_pairs(pairs)
         }
         answers = self._answers(
@@ -169,6 +170,7 @@ class CachedCounts:
             present.count(False),
             present.count(True),
             tuple(term for term, lookup in lookups if lookup.documents == 0),
+            # Some sources say -1 where they do not know a count.
             tuple(term for term, lookup in lookups if lookup.documents is None or lookup.documents < 0),
         )
 
@@ -209,7 +211,7 @@ class CachedCounts:
         questions: Iterable[Question],
         cached: Callable[[str, Sequence[Question]], dict[Question, int | None]],
         ask: Callable[[Sequence[Question]], Iterator[Mapping[Question, int | None]]],
-        keep_counts: Callable[[str, Mapping[Question, int | None]], None],
+        keep: Callable[[str, Mapping[Question, int | None]], None],
     ) -> dict[Question, int | None]:
         """Return the stored answers and the answers to other questions; each batch is stored before the next is asked
         for.
@@ -219,7 +221,7 @@ class CachedCounts:
         missing = [question for question in questions if question not in answers]
         answered = 0
         for batch in ask(missing) if missing else ():
-            keep_counts(origin, batch)
+            keep(origin, batch)
             answers.update(batch)
             answered += len(batch)
             self._progress(answered, len(missing))

@@ -56,6 +56,7 @@ class CountsFile:
         n = read.pop(("", ""), None)
         if n is None or n < 1:
             raise DecloakError("N, the number of pages, is missing or below 1", location(path), "add a line ,,50000")
+        # Pairs are in order, where the blank comes first: a single term is the second.
         single = {x: count for (blank, x), count in read.items() if not blank}
         return cls(n, single, {pair: count for pair, count in read.items() if pair[0]})
 

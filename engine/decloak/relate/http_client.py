@@ -150,6 +150,7 @@ class Client:
             # A count is short. A long answer is a wrong address or an attack on memory.
             if len(body) > LARGEST_ANSWER:
                 raise DecloakError(f"answered more than {LARGEST_ANSWER:,} bytes", hint="ask it for the count alone")
+        # `read1` does not notice that a body is cut short.
         length = response.headers.get("Content-Length", "")
         if length.isdecimal() and len(body) < float(length) and not response.chunked:
             raise IncompleteRead(bytes(body))

@@ -128,6 +128,7 @@ def _read(body: bytes, count: int) -> Sequence[Floats]:
     hint = "use the url of the embeddings, such as http://host/v1/embeddings"
     try:
         answer = json.loads(body)
+        # A service may answer in any order; without an index it keeps the order of the question.
         data: list[Any] = sorted(answer["data"], key=lambda entry: entry.get("index", 0))
         vectors = [np.array(entry["embedding"], np.float64) for entry in data]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):

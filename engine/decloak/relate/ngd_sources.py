@@ -67,6 +67,7 @@ class SampleSource(CountedSource):
     """Records of other people of the same population. The published records would contain the answers."""
     file: File | None = None
     """The path of the records; by default the records that the attacker `knows`."""
+    # Plugins add formats, so that their names are known at run time only.
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
     """How they are written; `decloak import --help` describes the formats."""
 

@@ -62,6 +62,7 @@ class Kind(ABC):
         value = _value_at(answer, path)
         if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= DIGITS:
             return int(value)
+        # `true` is an integer in Python, and no count.
         if value is not None and (type(value) is not int or abs(value) >= 10**DIGITS):
             raise DecloakError(f"{quote(path)} of the answer is no count", hint="check service, url and path")
         return value
@@ -258,6 +259,7 @@ class ProviderSource(ServiceSource, CountedSource):
             if self.service != service and value is not None:
                 raise DecloakError(f"{self.service} has no {name}", name, "delete it")
         parts = parse.urlsplit(self.url)
+        # A term in the host would decide where requests go.
         if self.service == "json" and "{query}" in parts.netloc:
             raise DecloakError("a {query} in the host of the url", "url", "write it in the path or after a ?")
         if self.service == "elasticsearch" and not parts.path.endswith("/_count"):
@@ -334,6 +336,7 @@ class Provider:
     def single(self, queries: Sequence[Query]) -> Iterator[Mapping[Query, int | None]]:
         """Yield f(x) of each of `queries`; nothing when offline."""
         for query in () if self._source.offline else queries:
+            # One answer in a batch: what was asked is stored, even if the run is interrupted.
             yield {query: self._count((query,))}
 
     def joint(self, pairs: Sequence[QueryPair]) -> Iterator[Mapping[QueryPair, int | None]]:

@@ -166,6 +166,7 @@ def check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         port = parts.port
+        # A host that cannot be encoded would fail only when it is asked.
         (parts.hostname or "").encode("idna")
     except ValueError:
         raise DecloakError("not a url", "url", hint) from None

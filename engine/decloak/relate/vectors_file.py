@@ -158,6 +158,7 @@ def _numbers(texts: list[bytes], dim: int) -> Floats | None:
         return None  # loadtxt skips empty lines
     try:
         # One call reads all lines: parsing each in Python would be slow.
+        # Without `comments=None`, all that follows a # would be left out unnoticed.
         vectors = np.loadtxt(texts, dtype=np.float32, delimiter=" ", comments=None, ndmin=2)
     except ValueError:
         return None

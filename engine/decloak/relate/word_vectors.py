@@ -114,6 +114,7 @@ def _write_cache(cache: Path, path: FilePath, source: bytes) -> "FileVectors | N
 def _write_table(file: BinaryIO, path: FilePath, source: bytes) -> None:
     words: list[bytes] = []
     dim = 0
+    # Room for the header, whose counts are known at the end.
     file.write(bytes(HEADER.size))
     for block in blocks(path):
         file.write(np.ascontiguousarray(block.vectors, dtype="<f4").tobytes())
@@ -149,6 +150,7 @@ def _table(data: memoryview, source: bytes) -> "FileVectors | None":
     if magic != MAGIC or made_of != source or min(count, dim, words, size) < 0:
         return None
     begin = HEADER.size + 4 * count * dim
+    # The sum leaves out the vectors: with them, each start would read the whole file.
     if len(data) != begin + 16 * words + size or zlib.crc32(data[begin:]) != check:
         return None
     return FileVectors(

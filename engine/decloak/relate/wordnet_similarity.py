@@ -72,6 +72,7 @@ def taxonomy(synsets: Sequence[int], hypernyms: Hypernyms) -> Taxonomy:
 def _ancestors(synset: int, hypernyms: Hypernyms) -> dict[int, int]:
     """Return everything above a synset, with the length of the shortest way."""
     steps, queue = {synset: 0}, [synset]
+    # The queue grows meanwhile: breadth first, so that the first way found is the shortest.
     for current in queue:
         for higher in hypernyms[current]:
             if higher not in steps:
@@ -164,6 +165,7 @@ class WordNet:
 def _singulars(word: str) -> Iterator[str]:
     """Yield the singulars of a word by the rules; for boxesful, boxful."""
     stem, ful = (word[:-3], "ful") if word.endswith("ful") else (word, "")
+    # WordNet's own look-up leaves these words as they are.
     if not ful and (word.endswith("ss") or len(word) <= 2):
         return
     for end, start in RULES:
@@ -178,6 +180,7 @@ def _underscored(term: str) -> str:
 def _closest(numbers: Sequence[int], senses: Sequence[Ints], compare: Taxonomy) -> Floats:
     """Return the similarity of some terms with all terms, by their closest meanings."""
     mine = [senses[number] for number in numbers]
+    # Terms share meanings: each is compared once.
     rows, place = np.unique(np.concatenate(mine), return_inverse=True)
     similarity = wu_palmer(rows, compare)[place]
     similarity = np.maximum.reduceat(similarity, _starts(mine), axis=0)[:, np.concatenate(senses)]
