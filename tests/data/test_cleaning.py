@@ -40,6 +40,18 @@ def test_every_step_changes_what_it_says():
     assert cleaned(data) == data
 
 
+def test_a_synonym_leaves_one_spelling_of_its_name():
+    data = Dataset.of([["Bread", "milk"], ["Bread", "loaf"], ["BREAD", "loaf"]])
+    done = cleaned(data, fold_case=True, synonyms={"loaf": "bread"})
+    assert rows(done) == [("bread", "milk"), ("bread",), ("bread",)]
+    assert done.warnings == ("cleaned: 2 names merged",)
+    assert rows(cleaned(data, synonyms={"loaf": "bread"})) == [
+        ("Bread", "milk"),
+        ("Bread", "bread"),
+        ("BREAD", "bread"),
+    ]
+
+
 NAMES = st.sampled_from(["a", "A", "a ", "b", "B", "c", "d"])
 
 

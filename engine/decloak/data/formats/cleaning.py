@@ -38,19 +38,21 @@ def cleaned(
     """Return `data` with clean items, and a warning that counts what changed.
 
     - `fold_case`: spellings that differ in case or blanks become the most frequent one.
-    - `synonyms`: another name for an item. With `fold_case` any spelling of the item matches, also in `drop`.
+    - `synonyms`: another name for an item. With `fold_case` any spelling of the item matches, also in `drop`, and all
+      spellings of the other name become that name.
     - `drop`: items to leave out.
     - `min_support`: items in fewer records are left out, counted after the other steps.
     """
     rows = data.rows
     supports = rows.supports()
     key = folded if fold_case else str
-    spelling: dict[str, str] = {}
-    for name in sorted(supports, key=lambda name: (-supports[name], name)):
-        spelling.setdefault(key(name), name)
     other = {key(name): to for name, to in (synonyms or {}).items()}
+    spelling: dict[str, str] = {}
+    # A name of the file is a spelling too, so that no other one of it stays beside.
+    for name in (*other.values(), *sorted(supports, key=lambda name: (-supports[name], name))):
+        spelling.setdefault(key(name), name)
     gone = {key(name) for name in drop}
-    named = {name: other.get(key(name), spelling[key(name)]) for name in supports}
+    named = {name: spelling[key(other.get(key(name), name))] for name in supports}
     # A name to drop may be written as in the file, or as the synonyms call it.
     dropped = {name for name, to in named.items() if key(to) in gone or key(name) in gone}
     # Two spellings in one record become one item, which counts once.
