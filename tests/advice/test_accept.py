@@ -160,6 +160,14 @@ def test_criteria_of_a_file_have_its_name(tmp_path):
     assert accepted(["exposed_3 <= 3%"]).name == "as given"
 
 
+@pytest.mark.parametrize("limit", ["0.00001", "1e-5", "0.001%"])
+def test_a_small_limit_is_read_in_any_notation(tmp_path, limit):
+    (tmp_path / "ours.yaml").write_text(f"- {{figure: exposed_3, limit: {limit}, reason: ours}}\n")
+    (criterion,) = accepted(str(tmp_path / "ours.yaml")).criteria
+    assert criterion.limit == pytest.approx(1e-5)
+    assert accepted(f"exposed_3 <= {limit}").criteria[0].limit == pytest.approx(1e-5)
+
+
 def test_a_file_of_criteria_cannot_name_a_file(tmp_path, run):
     (tmp_path / "loop.yaml").write_text(str(tmp_path / "loop.yaml"))
     with pytest.raises(DecloakError, match=r"the file names another file, .*; write the criteria here"):

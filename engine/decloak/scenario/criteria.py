@@ -29,7 +29,8 @@ INFERENCE = "inference_advantage"
 IMPLIED = "implied_advantage"
 """The share of the people with an implied third item, minus this share of the control."""
 LEVELS = (1, 2, 3)
-EXPRESSION = re.compile(r"\s*([a-z]\w*)\s*(?:<=|≤)\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+# Python writes small limits of YAML such as 0.00001 with an exponent.
+EXPRESSION = re.compile(r"\s*([a-z]\w*)\s*(?:<=|≤)\s*((?:\d+(?:\.\d*)?|\.\d+)(?:[eE]-?\d{1,2})?)\s*(%?)\s*")
 OF_CONTROL = (INFERENCE, IMPLIED, "membership")
 """The beginnings of the figures that need people who are not in the data."""
 LOOKED_UP = ("exposed", "inferred")
@@ -292,7 +293,8 @@ def accepted(given: str | Sequence[str | Limit]) -> Accepted:
 def _with_file(source: Source, path: str | Path) -> Source:
     """Return the document `source` with the criteria in the file at `path` under `accept`."""
     root = read_source(path).root
-    if isinstance(root.value, str) and root.value.endswith(FILES):  # it may name itself
+    # A file of criteria could name itself without an end.
+    if isinstance(root.value, str) and root.value.endswith(FILES):
         raise DecloakError(f"the file names another file, {quote(root.value)}", str(path), "write the criteria here")
     return source.put(("accept",), root, root.place)
 
@@ -316,6 +318,7 @@ def worst_figures(
     titles = metrics_by_key()
     worst: dict[str, Ranged] = {}
     for (key, _), figure in figures.items():
+        # The ends of an interval belong to their figure, and are no figures of their own.
         if figure.value is None or key.endswith(("_low", "_high")):
             continue
         if titles[key].count and figure.whole:
