@@ -48,11 +48,11 @@ class FrequentSets(ConfigSection):
     """The share of the records that hold them, at least."""
     # As many as the attacker with foreign words knows: the pairs of ten items and ten words.
     count: int = Field(190, ge=1)
-    """How many are known: drawn at random, or all if there are fewer."""
+    """The number of known itemsets: drawn at random, or all if there are fewer."""
     file: File | None = None
     """Transactions of other people, in which to look; without it the originals."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
-    """How the file is written."""
+    """The format of the file."""
 
     def config_errors(self) -> ConfigErrors:
         """Yield an error for a format without a file."""
@@ -69,7 +69,7 @@ class Sample(ConfigSection):
     """The file of the records; or which share of the original records is held out, known to the attacker and never
     published."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
-    """How the file is written; `decloak import --help` describes the formats."""
+    """The format of the file; `decloak import --help` describes the formats."""
     published: bool = False
     """If true, the file may contain the published records, so the attacker may know the answers."""
 
@@ -86,6 +86,7 @@ class Sample(ConfigSection):
         return self.sample if isinstance(self.sample, float) else None
 
     def files_of(self, key: str) -> Sequence[str]:
+        # A share of the originals is no file, whose content would be part of the key.
         return () if self.share is not None else super().files_of(key)
 
     def identity(self, digest_of: Callable[[str], str]) -> dict[str, object]:
@@ -119,7 +120,7 @@ class Auxiliary(ConfigSection):
     file: File
     """The path of the file."""
     format: Literal[tuple(FORMATS)] = "basket"  # type: ignore[valid-type]
-    """How it is written; `decloak import --help` describes the formats."""
+    """The format of the file; `decloak import --help` describes the formats."""
     ids: bool = False
     """If true, the first name of a line is the id of the record."""
     separator: str | None = None
