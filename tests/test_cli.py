@@ -435,6 +435,7 @@ def test_two_runs_are_compared(call, example, tmp_path):
     assert rows["recall"]["change"] < 0
     assert rows["density"]["change"] == 0
     assert call("compare", "last", "last", "--store", tmp_path / "s.db", "--json").code == 0
+    assert call("compare", "last", "last", "last", "--store", tmp_path / "s.db", "--json").code == 0
 
 
 CONTRADICTIONS = {

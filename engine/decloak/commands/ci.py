@@ -38,7 +38,8 @@ def ci_options(command: Callable[..., int]) -> Callable[..., int]:
                 return command(*arguments, junit=junit, sarif=sarif, **further)
             except (Exception, KeyboardInterrupt) as error:
                 subject = Path(further.get("scenario") or further["file"])
-                with suppress(DecloakError, OSError):  # the error itself matters more
+                # The error of the command matters more than one of writing about it.
+                with suppress(DecloakError, OSError):
                     write_ci(subject.name, [], [_failure(subject, error)], junit, sarif)
                 raise
 
@@ -70,7 +71,7 @@ def _annotated() -> Iterator[None]:
 
 
 def _failure(subject: Path, error: BaseException) -> Expected:
-    """Why a command failed, at the place that the error names."""
+    """Return the failure of a command as an expectation, at the place that the error names."""
     said = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__
     found = _PLACE.fullmatch(getattr(error, "place", None) or "")
     file, line, column = (found[1], int(found[2]), int(found[3] or 1)) if found else (subject.as_posix(), 1, 1)

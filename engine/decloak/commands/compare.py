@@ -35,7 +35,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     if len(runs) < 2:
         raise DecloakError("one run is nothing to compare", hint="name two or more; `decloak runs` lists them")
     # Two columns of one name could not be told from each other, and JSON refuses them.
-    names = [f"{run} again" if run in runs[:place] else run for place, run in enumerate(runs)]
+    names = [f"{run}{' again' * runs[:place].count(run)}" for place, run in enumerate(runs)]
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:
         from decloak.commands.risk_card import print_comparison

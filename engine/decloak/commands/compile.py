@@ -6,8 +6,6 @@ from decloak.compiled import compile_seconds, is_kept
 from decloak.errors import DecloakError
 from decloak.report.terminal import say
 
-__all__ = ["compile_command", "compile_loops"]
-
 
 @click.command("compile")
 def compile_command() -> None:
@@ -18,7 +16,8 @@ def compile_command() -> None:
     """
     try:
         from decloak.rules.eliminate import loops  # noqa: F401 (the import fails without a numba that works here)
-    except Exception:  # numba follows new Pythons late; everything works without it
+    except Exception:
+        # numba supports new Pythons late, and everything works without it.
         say("nothing to compile: numba cannot be used here; results are the same, and large work takes longer")
         return
     compile_loops()
@@ -52,7 +51,8 @@ def compile_loops() -> None:
     rows = CodedRows.of([("b", "a")])
     block = sets_of(rows, np.array([1, 0], np.int32))
     as_read = rows.codes.view()
-    as_read.flags.writeable = False  # codes from a Parquet file cannot be written to, which is another type
+    # Codes from a Parquet file are read-only, which is another type to numba.
+    as_read.flags.writeable = False
     sets_of(CodedRows(rows.start, as_read, rows.names), np.array([1, 0], np.int32))
     leaves, roots, seen = np.arange(2), np.full(2, -1), np.zeros(2, np.int64)
     add_pairs(block, leaves, roots, np.zeros((2, 2), np.int32), seen)

@@ -110,7 +110,7 @@ def count_command(index: Path, terms: tuple[str, ...], form: str) -> None:
 
 
 def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[object, ...]]:
-    """Yield a row for every term and for every pair, as a run would count them."""
+    """Return a row for every term and for every pair, as a run would count them."""
     from decloak.data.document_counter import Query
     from decloak.relate.counting import CachedCounts
     from decloak.relate.ngd import ngd
@@ -121,6 +121,7 @@ def _counted(corpus: "Corpus", terms: Sequence[str]) -> list[tuple[object, ...]]
         query.text for batch in corpus.single([Query(term) for term in terms]) for query in batch if batch[query]
     }
     form = {term: "none" if not f[term] else "phrase" if term in phrases else "words" for term in terms}
+    # The formula works on arrays, in which an absent count is not a number.
     x, y, xy = (
         [math.nan if count is None else count for count in column]
         for column in ([f[a] for a, _ in pairs], [f[b] for _, b in pairs], [joint[pair] for pair in pairs])

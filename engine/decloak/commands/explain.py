@@ -85,6 +85,7 @@ def _explain_item(
     from decloak.rules.explain import explain
 
     explanations = explain(connection, run, transaction, item, label)
+    # An item that an attack kept is explained too, and has no finding.
     findings = [explained.finding for explained in explanations if explained.finding is not None]
     if graph:
         _print_graph(connection, run, findings)

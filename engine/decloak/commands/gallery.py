@@ -68,11 +68,13 @@ def gallery_command(
     if folder:
         real |= _run(chosen, store, jobs, _settings_on_real_data(chosen, folder, overrides), folder)
     outcomes = [(entry, generated.get(entry.name), real.get(entry.name)) for entry in chosen]
+    # Programs get rows of one shape, also about a figure that is named.
     if names and form == "table":
         for entry, on_generated, on_real in outcomes:
             _print_figure(entry, on_generated, on_real)
         return
-    columns = _COLUMNS[:4] if form == "table" else _COLUMNS  # those that fit a terminal, or all
+    # Four columns fit a terminal.
+    columns = _COLUMNS[:4] if form == "table" else _COLUMNS
     emit(columns, [_row(*outcome)[: len(columns)] for outcome in outcomes], form)
 
 
@@ -126,6 +128,7 @@ def _print_figure(entry: "Entry", generated: "FigureOutcome | None", real: "Figu
     say(f"  the paper saw: {' '.join(entry.figure.saw)}")
     for title, outcome, is_real in (("generated data", generated, False), ("real data", real, True)):
         say(f"  {title}: {entry.verdict(outcome, real=is_real)}")
+        # Real data may lack the variants of a trend.
         for judged in filter(lambda judged: judged.lines, outcome.trends if outcome else ()):
             share = "" if judged.lines == 1 else f", in {judged.holding} of {judged.lines}"
             say(f"    {SIGNS[judged.holds]} {judged.says}{share}")

@@ -72,7 +72,8 @@ def graph_command(
             if connection.execute(in_files).fetchone():
                 say("note: releases in files are left out; `decloak sql --parts` queries them", err=True)
     if around is None:
-        variant = None if run == "last" else run  # everything published needs no run
+        # The graph of all that is published belongs to no run.
+        variant = None if run == "last" else run
         graph = inspecting.graph(
             store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=variant
         )

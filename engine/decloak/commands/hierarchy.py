@@ -78,7 +78,8 @@ def _candidates(
         raise DecloakError("a hierarchy and its format go together", hint="give --tree and --tree-format, or neither")
     if tree is not None:
         user_tree = Hierarchy.read(tree, str(tree_format))
-        user_tree.code(data)  # a missing input is reported before other hierarchies are made
+        # An item that the user's tree lacks is reported before other hierarchies are made.
+        user_tree.code(data)
         yield user_tree
     for order in GROUPINGS:
         yield ordered(data, order, fanout, seed)
@@ -92,6 +93,7 @@ def _row(data: "Dataset", tree: "Hierarchy", k: int, m: int) -> tuple[str, int, 
     from decloak.anonymisers.registry import anonymise
     from decloak.measure.loss import labels_left
 
+    # One method for all rows, so that only their hierarchies differ.
     release = anonymise(data, "cut", k=k, m=m, hierarchy=tree)
     labels = labels_left(release, tree.items)
     assert release.ncp is not None

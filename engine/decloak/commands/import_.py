@@ -68,7 +68,8 @@ _HELP = f"Read a data file into the store, for queries with SQL or as a graph.\n
 @store_option
 def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: object) -> None:
     """Read a data file into the store."""
-    said = {name: value for name, value in options.items() if value or type(value) is int}  # --short 0
+    # Options that were not given are empty or false, and --short 0 is neither.
+    said = {name: value for name, value in options.items() if value or type(value) is int}
     source: FilePath = file
     if form is None:
         source, reading = look_reading(file, plain_options(said), "--format")

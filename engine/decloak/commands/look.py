@@ -36,6 +36,7 @@ def look_command(file: Path, as_json: bool) -> None:
     from decloak.data.formats.look import look
 
     seen = look(file)
+    # A file of an uncertain format cannot be read as a whole.
     if seen.is_certain and seen.format in ORDERED:
         seen = replace(seen, warnings=(*seen.warnings, *_of_orders(file, seen)))
     if as_json:
@@ -53,7 +54,8 @@ def _of_orders(file: Path, seen: "Look") -> Iterator[str]:
     from decloak.data.published import read_published
     from decloak.releases.file_formats import read_release
 
-    with suppress(DecloakError):  # what cannot be read is said by who reads it
+    # A file that cannot be read has its error from `look`.
+    with suppress(DecloakError):
         whole = (
             read_release(file) if seen.format in HEADED else read_published(file, ids="ids" in seen.reading.settings)
         )

@@ -60,6 +60,7 @@ send_option = click.option(
 
 
 def _form(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    # Commands have one parameter for the output, and --json is only another name for a value of it.
     return "json" if context.params.pop("as_json", False) else value
 
 
@@ -79,7 +80,7 @@ def form_option(command: click.decorators.FC) -> click.decorators.FC:
 
 
 def listed_choices(names: Iterable[str]) -> str:
-    """Names as a help text lists them.
+    """Return `names` as a help text lists them.
 
     >>> listed_choices(["basket", "long", "onehot"])
     'basket, long or onehot'

@@ -85,6 +85,7 @@ def benchmark_command(
     for name, scores in data.others.items():
         rows.append(_row(name, agreement(data.human, scores), PRINTED.get(name) if pairs is None else None))
     columns = ["measure", "pairs", "Pearson", "Pearson 95%", "Spearman", "Spearman 95%"]
+    # Only of the thirty pairs the thesis printed values.
     columns += ["printed"] if pairs is None else []
     emit(columns, [row[: len(columns)] for row in rows], form)
 

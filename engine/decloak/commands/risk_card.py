@@ -64,6 +64,7 @@ def print_comparison(
     Variants without a release, named in `missing`, have a line of dashes, and the reason below.
     """
     missing = missing or {}
+    # Shortened together, because a title must also differ from those without a release.
     titles, _ = pooled_titles(short_titles([*(card.name for card in cards), *missing]))
     cards = [replace(card, name=title) for card, title in zip(cards, titles, strict=False)]
     columns, rows = comparison_rows(cards, costs_of(study) if costs else {})

@@ -128,7 +128,8 @@ def _pack(folder: Path | None) -> int:
 
     if folder is None or not folder.is_dir():
         raise DecloakError("a pack is a folder of rules", None if folder is None else str(folder), "name a folder")
-    (folder / MANIFEST).unlink(missing_ok=True)  # the new one replaces it
+    # Rules of a pack are refused if they differ from its manifest, so that the old one goes first.
+    (folder / MANIFEST).unlink(missing_ok=True)
     # The manifest vouches for its files, so that no rule with a fault gets one.
     code = _lint(folder) or _test(folder, "table")
     if not code:

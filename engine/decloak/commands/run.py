@@ -187,6 +187,7 @@ def run_command(
                 dask=dask,
             )
         account = account_of(done.store, [variant.run for variant in done.variants])
+        # With -k the other variants did not run, and have not become worse.
         comparison = None if earlier is None else not_worse(earlier, done.measures, tolerance, some=only is not None)
         # The verdict goes to standard output before any talk, so that the worst news is first.
         _print(done, account, comparison, form, brief)

@@ -93,7 +93,8 @@ def published_copy(store: Path, target: Path) -> None:
         copy.commit()
         # Datasette opens the file as immutable, without the log beside it.
         copy.execute("pragma journal_mode = delete")
-        copy.execute("vacuum")  # deleted rows would stay readable in free pages
+        # Deleted rows would stay readable in free pages.
+        copy.execute("vacuum")
 
 
 def _counted(config: Any) -> Any:
@@ -249,7 +250,8 @@ def _page_of_last_run(store: Path) -> str | None:
             return rendered(
                 page_of(connection, store, chosen_runs(connection, ["last"]), evidence=False, originals=False)
             )
-        except DecloakError:  # the extra report is not installed
+        except DecloakError:
+            # The extra report is not installed, and the store can be served without the page.
             return None
 
 

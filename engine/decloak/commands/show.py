@@ -152,6 +152,7 @@ def _lines(family: Family, figures: Figures) -> list[list[str | None]]:
         if any(alone) or attacked:
             ending, metric = next(iter(ways.items()))
             title = metric.title.removesuffix(f", {WAYS[ending]}")
+            # A figure that no attack has keeps its line.
             lines += [[title, *alone, *after] for after in attacked or [[None] * 3]]
     return lines
 
