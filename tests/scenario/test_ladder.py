@@ -257,13 +257,20 @@ def test_the_step_stands_in_every_table(held_out, call):
     assert who.count('"v">not tested<') == 2
 
 
-@pytest.mark.parametrize(("model", "target"), [("strong", "a prosecutor"), ("moderate", "a journalist")])
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        ("strong", "a chosen person who is known to be in the data (prosecutor model). The attacker knows any items"),
+        ("moderate", "any person with known items (journalist model). The attacker knows items of some people"),
+    ],
+)
 def test_a_page_says_after_whom_somebody_is_who_knows_persons(tmp_path, call, model, target):
     path = written(tmp_path, CLINIC, CHUNKS, f"attacker: {{model: {model}}}\nattack: [random, cover]\n")
     assert call("run", path, "--store", tmp_path / "s.db").code == 0
     assert call("report", "1", "--store", tmp_path / "s.db", "-o", tmp_path / "page.html").code == 0
     page = (tmp_path / "page.html").read_text()
-    assert f"Attacker goal: {target}: knows" in page
+    page_text = re.sub(r"</?abbr[^>]*>", "", page)
+    assert f"Attacker goal: {target}" in page_text
     assert page.count('"v">not tested<') == 3
 
 

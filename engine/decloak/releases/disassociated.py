@@ -47,7 +47,8 @@ class DisassociatedForm(Form[StoredDisassociation, Disassociated]):
             connection, digest, prepared.release, prepared.method, prepared.parameters, notes, prepared.loss, parts
         )
         if original is not None and parts:
-            link_original(connection, release, original)  # no row is linked: parts keep no order of the records
+            # No row is linked, because parts keep no order of the records.
+            link_original(connection, release, original)
         elif original is not None:
             link_origins(connection, release, original, prepared.truth)
             write_cut(connection, release, prepared.cut)

@@ -41,7 +41,7 @@ ORIGINAL_IDS = (
     "WARNING: the file contains the original ids. Anyone who knows the id of a person re-identifies that person"
 )
 LEFT_OUT = (
-    "the original records, and which of them a row is of",
+    "the original records, and the links between them and the rows",
     "items that were suppressed, and how many there are",
     "the hierarchy without its published labels, and the items of constraints",
     "names of files, times, attacks and figures",
@@ -94,7 +94,8 @@ def publish_release(connection: sqlite3.Connection, number: int, file: Path, wis
         digests = {name: digest_of_file(part) for name, part in written.items()}
         manifest = replace(manifest, warnings=tuple(warnings), sha256=digests)
         parts[-1].write_text(manifest.text, encoding="utf-8")
-        shutil.copymode(parts[-1], parts[0])  # a store is private, and this one is public
+        # Stores are made private, and this one is to be shared.
+        shutil.copymode(parts[-1], parts[0])
         # Before the block ends: an error here removes all files, so that none is ever seen.
         for leak in _leaks(file_format, release, HiddenFacts.of(held), manifest, written):
             raise DecloakError(f"not published: {leak.message}", hint=leak.remedy)
@@ -162,7 +163,8 @@ def _choose_format(form: AnyForm, file: Path, wish: Publishing) -> ReleaseFileFo
         return file_format
     if wish.text or wish.cut is not None:
         raise DecloakError("a store has no text, and the labels in it", hint="leave --text and --cut out")
-    form.file_format(file, wish)  # refuses ids that there are not
+    # Asked only for its errors: a form without ids refuses them.
+    form.file_format(file, wish)
     return STORE
 
 

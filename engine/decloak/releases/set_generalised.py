@@ -62,7 +62,8 @@ class SetGeneralisedForm(Form[StoredSetRelease, Published]):
             prepared.release.parts if isinstance(prepared.release, PartedRelease) else (),
         )
         if original is not None and isinstance(prepared.release, PartedRelease):
-            link_original(connection, release, original)  # no row is linked: parts keep no order of the records
+            # No row is linked, because parts keep no order of the records.
+            link_original(connection, release, original)
         elif original is not None:
             link_origins(connection, release, original, prepared.truth)
         releases.mark_originals(connection, release, prepared.marked)

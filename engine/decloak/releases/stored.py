@@ -1,6 +1,6 @@
-"""A release in the store, read once however many ask: what is published, and apart from it what only we know.
+"""A release in the store, read once for all who ask: its published part, and its ground truth apart from it.
 
-Attacks are given what is published. The evaluator is given `truth` as well, None where the originals are not known.
+Attacks receive the published part. The evaluator also receives the truth, None where the originals are not known.
 """
 
 import json
@@ -50,14 +50,14 @@ class Making(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What is behind a disassociated release: the records, and the number of the one behind every row."""
+    """The ground truth of a disassociated release: the records, and the number of the record behind every row."""
 
     records: Records
     of_row: list[list[int]]
 
 
 class StoredRelease(ABC):
-    """What releases of every form have in common."""
+    """A release of any form in the store."""
 
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self.connection = connection
@@ -65,7 +65,7 @@ class StoredRelease(ABC):
         self._cached: dict[object, object] = {}
 
     published: Any
-    """What is published, in the shape of its form."""
+    """The published part, in the type of its form."""
     rows: Rows | None = None
     """Truth: the record behind every row of a cluster, None where there are none or they are not known."""
 
@@ -77,12 +77,12 @@ class StoredRelease(ABC):
 
     @property
     def shown(self) -> Dataset | None:
-        """What its records show, by name, as rules read it in the relation `shown`; None where that has none."""
+        """The items that each record shows, as rules read them in the relation `shown`; None without records."""
         return None
 
     @cached_property
     def making(self) -> Making:
-        """How it was made."""
+        """The method, its settings and its notes."""
         method, parameters, loss = self.connection.execute(
             "select method, parameters, loss from release where id = ?", (self.number,)
         ).fetchone()
@@ -124,7 +124,7 @@ class StoredSetRelease(StoredRelease):
 
     @cached_property
     def published(self) -> Published:
-        """What is published."""
+        """The published part."""
         release = read_set_generalised(self.connection, self.number)
         return replace(release, method=self.making.method, parameters=self.making.parameters)
 
@@ -134,7 +134,7 @@ class StoredSetRelease(StoredRelease):
 
     @cached_property
     def labels(self) -> Generalised:
-        """The same, with a label for every generalised item."""
+        """The published part, with a label for every generalised item."""
         return Generalised.of(self.published)
 
     @cached_property
@@ -241,7 +241,7 @@ class StoredDisassociation(StoredRelease):
 
     @cached_property
     def published(self) -> Disassociated:
-        """What is published."""
+        """The published part."""
         return read_clusters(self.connection, self.number)
 
     @cached_property
@@ -283,6 +283,7 @@ class PartedDisassociation(PartedStored, StoredDisassociation):
 
     def truth(self, path: str) -> Path:
         """Truth: return the file with the records behind the rows of the clusters in the file at `path`."""
+        # The two folders have names that differ in their beginning alone.
         file = Path(path)
         return file.parent.with_name(file.parent.name.replace("release-", "truth-", 1)) / file.name
 

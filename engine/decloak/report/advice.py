@@ -35,7 +35,8 @@ FEW = 4
 def advice(cards: Sequence[ExposureCard]) -> str:
     """Compare releases of the same people: which exposes the fewest of them, at what cost, and which is dominated."""
     if len({card.releases for card in cards}) < max(2, len(cards)):
-        return ""  # one release, attacked by several attackers, is no choice
+        # One release that several attackers attack is no choice.
+        return ""
     if len(set(map(_people, cards))) > 1:
         return "These releases are about different people, so their numbers cannot be compared."
     saying = [card for card in cards if not card.uniform]
@@ -165,11 +166,13 @@ def dominating(card: ExposureCard, other: ExposureCard) -> bool:
     """Return whether one release dominates the other: it exposes and hides at most as much, and less of one."""
     if card.uniform or card.hidden is None or other.hidden is None or card.hidden > other.hidden:
         return False
-    figures = [figure for figure in RANKED if _both(card, other, figure)]
+    cells = [(card.cells[figure], other.cells[figure]) for figure in RANKED]
     # A release that lacks a figure may be worse in it.
-    if len(figures) < len(RANKED) or any(card.worst(figure) > other.worst(figure) for figure in figures):
+    if any(None in (mine.worst, theirs.worst) for mine, theirs in cells):
         return False
-    fewer = any(_exposes_fewer(card.cells[figure], other.cells[figure]) for figure in figures)
+    if any(card.worst(figure) > other.worst(figure) for figure in RANKED):
+        return False
+    fewer = any(_exposes_fewer(mine, theirs) for mine, theirs in cells)
     return fewer or other.hidden - card.hidden > LEAST
 
 
@@ -194,14 +197,11 @@ def _has_single_draw(cards: Sequence[ExposureCard]) -> bool:
 def _fewest(cards: Sequence[ExposureCard], figure: str) -> list[ExposureCard]:
     """Return the cards with the fewest people in a row, and the cards that do not differ from the first of them."""
     if any(card.cells[figure].worst is None for card in cards):
-        return []  # a figure that one release lacks compares nothing
+        # A figure that one release lacks compares nothing.
+        return []
     first = min(cards, key=lambda card: card.worst(figure))
     best = [card for card in cards if not _exposes_fewer(first.cells[figure], card.cells[figure])]
     return best if len(best) < len(cards) else []
-
-
-def _both(card: ExposureCard, other: ExposureCard, figure: str) -> bool:
-    return card.cells[figure].worst is not None and other.cells[figure].worst is not None
 
 
 def _exposes_fewer(fewer: Cell, more: Cell) -> bool:

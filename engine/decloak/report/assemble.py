@@ -68,7 +68,8 @@ def findings_of(conclusion: Conclusion, judged: Judged) -> list[Finding]:
     for label, text in conclusion.lines:
         if label or not findings:
             findings.append(Finding(label, text, *_state(label, text, judged)))
-        else:  # a line without a label continues the line above
+        else:
+            # A line without a label continues the line above.
             findings[-1] = findings[-1]._replace(text=f"{findings[-1].text} {text}")
     return findings
 
@@ -226,7 +227,8 @@ def _histogram(spread: Exposure, attack: str) -> Drawn:
     hit = size - spread.records[0]
     said = f"{attack} eliminated at least one added member in {hit:,} of {size:,} records"
     most = max(spread.records)
-    shown = range(most + 1) if most <= MOST_BARS else spread.records  # a gap is seen as one
+    # Without bars for values that are absent, a gap would not be seen.
+    shown = range(most + 1) if most <= MOST_BARS else spread.records
     bars = [(str(items), spread.records.get(items, 0)) for items in shown]
     spec = charts.bars(bars, "correct eliminations", "records", said)
     rows = [[str(items), f"{records:,}"] for items, records in spread.records.items()]
@@ -243,7 +245,7 @@ def _evidence(connection: sqlite3.Connection, run: int) -> Section:
 
 
 def _pictures(connection: sqlite3.Connection, run: int) -> Iterator[tuple[Any, Any]]:
-    """Return the first finding of each attack that can be drawn."""
+    """Yield the first finding of each attack that can be drawn."""
     count = 0
     for attack in attacks_of(connection, run):
         for finding in list_findings(connection, run, attack.label, 1):

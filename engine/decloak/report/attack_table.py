@@ -92,7 +92,8 @@ def _claims(cells: _Cells, row: Row) -> str:
 def _fit_to_line(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], titles: Mapping[str, str]) -> Table:
     """Return a table with the figures of these rows, without the last ones if the line is full."""
     having = [one for one in columns if any(_value(cells, *row[:2], one) is not None for row in rows)]
-    if _claims(cells, rows[0]) != "findings":  # every claim is a finding
+    # Every claim is a finding, so that the column would repeat another one.
+    if _claims(cells, rows[0]) != "findings":
         having = [metric for metric in having if metric.key != "findings"]
     table = _table(cells, rows, having, titles, interval=True)
     # The interval goes first, then the last columns. Precision and its baseline always stay.
@@ -146,7 +147,8 @@ def _value(cells: _Cells, variant: str, attack: str, metric: Metric, interval: b
     if one is None or one.value is None:
         return None
     if interval and one.low is not None and one.high is not None:
-        low, high = floor(100 * one.low) / 100, ceil(100 * one.high) / 100  # rounded outwards
+        # Outwards, so that the printed interval contains the exact one.
+        low, high = floor(100 * one.low) / 100, ceil(100 * one.high) / 100
         return f"{one.value:.3f} ({low:.2f}{'–' if low >= 0 else ' to '}{high:.2f})"
     if not metric.count:
         return one.value

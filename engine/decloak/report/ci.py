@@ -12,6 +12,7 @@ from decloak.errors import MARKS, escape_control
 from decloak.report.table import markdown_text
 from decloak.version import __version__
 
+# XML 1.0 has no escape for these characters.
 _NOT_XML = "[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SEPARATORS = ":,"
 SIGNS = {True: "✓", False: "✗", None: "?"}
@@ -33,7 +34,7 @@ class Expected(NamedTuple):
 
 
 def junit(suite: str, judged: Sequence[Expected]) -> str:
-    """One test case for each expectation; what is undefined is an error of the case."""
+    """Return the expectations as JUnit XML, a test case for each; an undefined one is an error of its case."""
     from xml.etree import ElementTree
 
     # Build servers count errors apart from failures: a missing figure is not one that is too large.
@@ -112,7 +113,7 @@ def markdown(title: str, sentences: Sequence[str], judged: Sequence[Expected]) -
 
 
 def _text(text: str) -> str:
-    """Text as XML can hold it."""
+    """Return `text` with a mark in place of each character that XML cannot hold."""
     return re.sub(_NOT_XML, "\ufffd", text)
 
 

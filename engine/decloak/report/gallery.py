@@ -190,7 +190,8 @@ def _replaced(said: Config, real: object) -> Config:
         section, _, inner = key.partition(".")
         settings[section] = {**settings[section], inner: value} if inner else value
         if section == "vary":
-            settings.pop(inner, None)  # each variant replaces it
+            # Each variant replaces it.
+            settings.pop(inner, None)
     return settings
 
 
@@ -229,7 +230,8 @@ def outcome(
         with closing(connect_readonly(finished.store)) as connection:
             study = Study.of(connection, read_runs(connection, [variant.run for variant in finished.variants]))
     trends = tuple(judged_trend(study, trend, without=data is not None) for trend in entry.figure.trends)
-    if data is not None:  # where the data are is nobody's business
+    # The outcomes are published, and the path of a user's data is private.
+    if data is not None:
         place = f"{data.absolute()}/"
         trends = tuple(judged._replace(seen=judged.seen.replace(place, "")) for judged in trends)
     drawn = [

@@ -132,7 +132,7 @@ STILL = {
     Outcome.CERTAIN_LINKS: "{attack} finds hidden items with near certainty.",
     Outcome.AFTER_ATTACK: "{known} known items single them out {after}{original}.",
 }
-"""How a release that meets its guarantee exposes people."""
+"""The exposure by a release that meets its guarantee, by outcome."""
 
 
 def despite_guarantee(judged: Judged) -> str:

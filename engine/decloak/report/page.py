@@ -230,5 +230,6 @@ def _templates() -> tuple[Any, Any, Any]:
 
 def _island(value: object) -> str:
     """Return JSON that no tag can end."""
+    # NaN is no JSON: the script could not read the island.
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

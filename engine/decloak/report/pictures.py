@@ -101,6 +101,7 @@ def _curves(connection: sqlite3.Connection, study: Study, by: Sequence[str] = ()
             if one.attack not in controls:
                 tenths = sums.setdefault((one.attack, *study.panel(run, one.attack, by)), {})
                 before = tenths.get(one.tenth, Sureness(one.attack, one.tenth, 0, 0, 0))
+                # The first two fields name the attack and the tenth.
                 counts = (mine + more for mine, more in zip(before[2:], one[2:], strict=True))
                 tenths[one.tenth] = Sureness(one.attack, one.tenth, *counts)
     in_order = sorted(sums, key=lambda panel: study.attacks.index(panel[0]))
@@ -113,6 +114,7 @@ def _points(curve: Curve) -> list[tuple[float, float, bool]]:
 
 def _describe_panel(attack: str, curve: Curve) -> str:
     """Describe a panel in words: the tenth with most findings, and the tenth with the highest probability."""
+    # Both may be the same tenth.
     parts = dict.fromkeys([max(curve, key=lambda one: one.findings), curve[-1]])
     told = (f"{one.right / one.findings:.2f} of {one.findings:,.0f} given {one.p / one.findings:.2f}" for one in parts)
     return f"{attack}: right are {', and '.join(told)}"

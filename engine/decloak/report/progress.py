@@ -1,4 +1,4 @@
-"""How far a run is: a few lines at the foot of a terminal, or a line for each variant that is done.
+"""Progress of a run: a few lines at the foot of a terminal, or a line for each variant that is done.
 
 Progress contains no item names, and of the ground truth only the precision of attacks.
 """

@@ -76,7 +76,7 @@ class ExposureCard:
     data_sets: int = 1
     """Over how many data sets of a kind its figures are means, one for each."""
     uniform: bool = False
-    """Whether the labels of the release contain so many items that it reveals almost nothing of its people."""
+    """True if the labels of the release contain so many items that it reveals almost nothing of its people."""
     random: bool = False
     """True if another repetition would draw another release."""
     exposed: float | None = None

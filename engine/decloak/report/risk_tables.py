@@ -66,7 +66,8 @@ def remark(cards: Sequence[ExposureCard]) -> str | None:
     sampled = {(card.people, card.records): card for card in cards if card.sampled}
     parts += [_drawn(card, brackets=card is only) for _, card in sorted(sampled.items())]
     ways = [way for card in cards for cell in card.cells.values() for way in (cell.release, cell.after)]
-    n = max((way.n for way in ways if way is not None and way.low is not None), default=0)  # without those of samples
+    # The interval of a sample has no repetitions.
+    n = max((way.n for way in ways if way is not None and way.low is not None), default=0)
     if n and cards[0].data_sets > 1:
         parts.append(f"95% intervals, all attacks considered, {interval_of(n, data_sets=True)}")
     elif n and only:
@@ -169,7 +170,9 @@ def comparison_rows(cards: Sequence[ExposureCard], costs: Costs) -> Table:
         priced = costs.get(card.variant, {})
         lost = [None if priced.get(title) is None else f"{priced[title]:.3f}" for title in titles]
         hidden = None if card.hidden is None else percent(card.hidden)
-        cells = [_cell(card.cells[row.key], people if card.data_sets > 1 else _mean_of) for row in shown]
+        cells = [
+            _cell(card.cells[row.key], people if card.data_sets > 1 else lambda way: whole(way.mean)) for row in shown
+        ]
         rows.append([card.name, *([f"{card.people:,}"] if counted else []), *cells, hidden, *lost])
     return head, rows
 
@@ -179,10 +182,6 @@ def _cell(cell: Cell, said: Callable[[Interval], str | None]) -> str | None:
     if not ways:
         return None
     return " → ".join(str(said(way)) for way in ways) + ("" if cell.baseline is None else f" ({whole(cell.baseline)})")
-
-
-def _mean_of(count: Interval) -> str | None:
-    return whole(count.mean)
 
 
 def reasons(cards: Sequence[ExposureCard]) -> list[str]:

@@ -82,12 +82,15 @@ KNOWS = {
     KnowledgeLevel.SAMPLE: "the release, and other records of the same population",
     KnowledgeLevel.PERSON: "the release, and items of specific people",
 }
+# The words in brackets are the field's names of these attackers. Alone, readers could take them for professions.
+_CHOSEN = "a chosen person who is known to be in the data (prosecutor model)."
+_ANY_KNOWN = "any person with known items (journalist model)."
 TARGETS = {
-    "strong": "a prosecutor: knows that a person is in the data, and any items of the person",
-    "strong_pairs": "a prosecutor: knows that a person is in the data, and some items of every person",
-    "moderate": "a journalist: knows items of some people",
-    "weak": "a journalist: knows only common items",
-    "explicit": "an attacker who knows listed itemsets",
+    "strong": f"{_CHOSEN} The attacker knows any items of this person",
+    "strong_pairs": f"{_CHOSEN} The attacker knows some items of every person",
+    "moderate": f"{_ANY_KNOWN} The attacker knows items of some people",
+    "weak": f"{_ANY_KNOWN} The attacker knows only common items",
+    "explicit": "people with known items. The attacker knows the itemsets of a list",
 }
 
 
@@ -104,7 +107,7 @@ def attacker_section(study: Study) -> Section:
         model = "explicit" if attacker.get("knowledge") else attacker.get("model", "strong")
         lines.append(f"Attacker goal: {TARGETS[model]}.")
     else:
-        lines.append("Attacker goal: any person, not a chosen one.")
+        lines.append("Attacker goal: any person, not a chosen one (marketer model).")
     rows = [[str(level), _known(config, level), listed(attacks) or "not tested"] for level, attacks in tried.items()]
     table = Table("Knowledge levels and attacks", ("knowledge level", "the attacker knows", "attacks"), rows)
     return Section("who", "What the attacker knows", lines, tables=[table], half=True)
@@ -248,7 +251,8 @@ def sweep_section(study: Study) -> Section | None:
     seen, over = (study, "repetitions") if pooled is None else (pooled, "data sets")
     plots = listed_plots or [Plot(x=x, y=y) for x, y in _default_plots(seen, pooled is not None)]
     figures: list[Drawn] = []
-    for after, plot in zip(range(len(plots) - 1, -1, -1), plots, strict=True):  # each later plot keeps one panel
+    # Each later plot keeps one panel.
+    for after, plot in zip(range(len(plots) - 1, -1, -1), plots, strict=True):
         left = PANELS - after - sum(len(figure.panels) for figure in figures)
         figures.append(_figure(seen, plot.x, plot.y, seen.panel_keys(plot), over, max(0, left)))
     if not figures:
@@ -321,7 +325,8 @@ def _drop_empty(value: object) -> object:
 
 def _default_plots(study: Study, pooled: bool) -> Iterator[tuple[str, str]]:
     headline = next((name for name in HEADLINES if name in study.measures), None)
-    if study.measures >= set(WITH_BASELINE):  # of several published forms: what says the same of all of them
+    # Of several published forms only this figure means the same for all.
+    if study.measures >= set(WITH_BASELINE):
         headline = "normalised_advantage"
     if headline is not None:
         # Where data sets alone differ, attacks are what is left to lie across.
@@ -334,7 +339,8 @@ def _figure(study: Study, x: str, y: str, by: Sequence[str], over: str, most: in
     title = metrics_by_key()[y].title if y in metrics_by_key() else y
     try:
         specs = charts.panels(study, x, y, by)
-    except DecloakError:  # undefined everywhere: the table has the dashes
+    except DecloakError:
+        # The figure is undefined everywhere: the table shows dashes.
         specs = []
     panels = [charts.drawn(spec, "svg").decode() for spec in specs[:most]]
     left_out = f", {len(panels)} of {len(specs)} panels" if len(specs) > most else ""

@@ -52,7 +52,7 @@ class Study:
     runs: tuple[StudyRun, ...]
     figures: Mapping[int, Mapping[tuple[str, str], float | None]]
     sizes: Mapping[int, int]
-    """How many records the release of each run has."""
+    """The number of records in the release of each run."""
     knows: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """The knowledge level of each attack of each run."""
     controls: frozenset[str] = frozenset()
@@ -236,7 +236,7 @@ class Study:
 
 
 def flat(runs: Numbers) -> list[int]:
-    """All the runs."""
+    """Return all the runs, without their data sets."""
     return [run for numbers in runs for run in (numbers if isinstance(numbers, tuple) else (numbers,))]
 
 

@@ -17,7 +17,7 @@ from decloak.report.terminal import say_data
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown and HTML take as text.
+    """Return `text` escaped, so that Markdown and HTML show it as text.
 
     >>> markdown_text("a | b")
     'a \\\\| b'
@@ -85,7 +85,7 @@ def emit(
 
 
 def _json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Yield the JSON text of all rows, each as soon as it exists."""
+    """Print the rows as one JSON list, each as soon as it exists."""
     before = "[\n "
     for row in rows:
         text = json_text(dict(zip(columns, map(_finite, row), strict=True)), indent=1, default=str)
@@ -114,7 +114,7 @@ def _spread(value: object) -> object:
 
 
 def _finite(value: object) -> object:
-    """Infinity as text: JSON has no number for it."""
+    """Return infinity as text: JSON has no number for it."""
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
@@ -161,7 +161,8 @@ def _terminal() -> tuple[int | None, bool]:
     """Return the width of the terminal, None for a pipe, and whether it shows bold text."""
     if not sys.stdout.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
         return None, False
-    from rich.console import Console  # takes time to import, and the output is often a file
+    # It takes time to import, and the output is often a file.
+    from rich.console import Console
 
     console = Console()
     return (console.width, console.color_system is not None) if console.is_terminal else (None, False)

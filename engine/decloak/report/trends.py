@@ -62,7 +62,8 @@ def judged_trend(study: Study, trend: Trend, *, without: bool = False) -> Judged
     verdicts = [line.holds for line in lines]
     # One line against the trend refutes it, and an undecided one leaves it open.
     holds = True if all(verdict is True for verdict in verdicts) else None if False not in verdicts else False
-    telling = sorted(lines, key=lambda line: line.holds is True)[:SHOWN]  # where it does not hold says most
+    # Lines in which the trend does not hold come first, because only some are listed.
+    telling = sorted(lines, key=lambda line: line.holds is True)[:SHOWN]
     seen = [f"{line.name}: {line.seen}" if line.name else line.seen for line in telling]
     rest = [f"and {len(lines) - len(telling)} more"] if len(lines) > len(telling) else []
     return JudgedTrend(trend.says, holds, len(lines), verdicts.count(True), "; ".join([*seen, *rest]))
@@ -196,11 +197,12 @@ def _compare_sides(study: Study, trend: Trend) -> Iterator[_Line]:
 
 
 class _Cell(NamedTuple):
-    """Which attack, and which settings that neither side fixes."""
+    """An attack, and the settings that neither side fixes."""
 
     attack: str
     settings: tuple[tuple[str, str], ...]
-    alone: bool  # whether there is no other attack
+    alone: bool
+    """True if there is no other attack."""
 
     def words(self, rival: str | None = None) -> str:
         attack = [] if self.alone else [self.attack if rival is None else f"{self.attack} vs {rival}"]

@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class Status(StrEnum):
-    """How a figure compares with its limit."""
+    """The comparison of a figure with its limit."""
 
     EXCEEDED = "exceeded"
     UNKNOWN = "unknown"

@@ -14,6 +14,7 @@ WIDTH = 110
 
 def filled(text: str, indent: str = "") -> str:
     """Break a paragraph into lines, all but the first of them indented."""
+    # An option such as --dry-run stays whole, so that it can be copied.
     return fill(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
@@ -37,6 +38,7 @@ def people(value: Interval | None) -> str | None:
     """Write a number of people with its interval, rounded outwards."""
     if value is None or value.low is None or value.high is None:
         return None if value is None else whole(value.mean)
+    # Outwards, so that the printed interval contains the exact one.
     return f"{whole(value.mean)} ({floor(value.low):,}–{ceil(value.high):,})"
 
 

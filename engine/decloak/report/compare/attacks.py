@@ -130,7 +130,8 @@ def _survives(claims: Sequence[Mapping[str, Claims]], attack: str, label: str, c
     both = [(made.get(attack, {}), made.get(label, {})) for made in claims]
     beyond = [_beyond(mine, other) for mine, other in both if _precision(other.get(POOLED)) is not None]
     if not beyond:
-        return False  # the control claimed nothing at all
+        # A control that claims nothing shows nothing.
+        return False
     low = _interval(beyond, 0.95).low
     if control in MUST_FAIL:
         return low is None or low <= 0
@@ -226,7 +227,8 @@ def _pair(
     repeated = [_both_in(*scopes, POOLED) for scopes in both]
     difference = difference_over_repetitions([one for one, _ in repeated], [other for _, other in repeated], level)
     about = interval_of(difference.n, data_sets=pooled)
-    if difference.low is None and not pooled:  # repetitions that do not differ are one release
+    # Repetitions that do not differ are one release, made several times.
+    if difference.low is None and not pooled:
         parts = [_both_in(*both[0], scope) for scope in {**both[0][0], **both[0][1]} if scope != POOLED]
         difference = jackknife_difference([one for one, _ in parts], [other for _, other in parts], level)
         about = f"{difference.n} parts of this release resampled"
@@ -237,7 +239,8 @@ def _both_in(first: Recovered, second: Recovered, scope: int) -> tuple[Advantage
     """Return the recovery of two attacks in one scope: an item that one of them cannot recover counts for both."""
     both = first.get(scope), second.get(scope)
     hidden = max((recovered.hidden for recovered in both if recovered is not None), default=0.0)
-    if scope == POOLED and None in both:  # a repetition without the one attack says nothing about both
+    # A repetition that lacks one of the attacks compares nothing.
+    if scope == POOLED and None in both:
         return Advantage(0.0, 0.0), Advantage(0.0, 0.0)
     mine, other = (Advantage(0.0 if recovered is None else recovered.beyond, hidden) for recovered in both)
     return mine, other
@@ -282,7 +285,8 @@ def comparison_basis(pairs: Sequence[AttackPair], count: int | None = None) -> s
     """Describe the intervals of `pairs`: the number of all comparisons (`count`), and what was repeated."""
     count = len(pairs) if count is None else count
     abouts = dict.fromkeys(pair.about for pair in pairs)
-    if len(abouts) > 1:  # each has its own number of parts
+    # Each release has its own number of parts, and the sentence has room for none of them.
+    if len(abouts) > 1:
         abouts = dict.fromkeys("the parts of a release resampled" if "parts of" in one else one for one in abouts)
     compared = {1: "one pair", 2: "both pairs"}.get(count, f"all {count} pairs")
     return f"recall advantage in points, 95% intervals, {compared} compared, {' or '.join(abouts)}"

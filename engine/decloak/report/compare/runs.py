@@ -97,7 +97,8 @@ class RunComparison:
 
     def change(self, key: FigureKey) -> Interval | None:
         """Return the change of a figure of an attack; None if there are not two runs."""
-        metric = metrics_by_key().get(key[0])  # stores of older versions have figures that are no more
+        # A store of an older version has figures that no longer exist.
+        metric = metrics_by_key().get(key[0])
         shares = metric is not None and not metric.count and metric.bounds == SHARE
         first, second = ([self.study.figures[pair[side]].get(key) for pair in self.pairs] for side in (0, 1))
         return self._change(first, second, [figures.get(key) for figures in self.figures], shares=shares)
