@@ -102,7 +102,8 @@ def advise(
         records = len(original.transactions)
         if records < FEWEST:
             hint = f"add records until there are {FEWEST}, or compare releases by `decloak run`"
-            place = original.origin if isinstance(data, str | Path) else None  # not the copy of data in memory
+            # The copy of data in memory is no place that a user knows.
+            place = original.origin if isinstance(data, str | Path) else None
             raise DecloakError(f"{records} records are too few to advise", place, hint)
         inputs = Inputs(
             trees, sets, sensitive=_listed(sensitive), relate=base.get("relate"),
@@ -119,7 +120,8 @@ def advise(
         lead, passes = session.settle(counts=readers == "counts")
         # Readers who only count have an answer of their own, also where a release of records leads.
         counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
-        if not isinstance(data, str | Path):  # a copy that goes with the folder
+        # The copy goes with the temporary folder.
+        if not isinstance(data, str | Path):
             base = {**base, "data": {**base["data"], "file": "data.jsonl"}}
         held_out = round(control_share(records) * records) if control is None else 0
         untried = (*not_applicable(records, inputs), *session.left, *session.refused)
@@ -268,8 +270,10 @@ class Bench:
         attacks = tuple(done.variants[0].knows)
         number = done.variants[0].run
         del done
-        gc.collect()  # the arrays of one candidate, before those of the next
-        if not every:  # a candidate in the lead is attacked before it passes
+        # The arrays of one candidate go before those of the next are made.
+        gc.collect()
+        # No attack was run that can find links. The candidate in the lead gets one before it passes.
+        if not every:
             figures |= dict.fromkeys(OF_ATTACKS, Ranged(0.0, 0.0))
         return Tried(candidate, figures, sections, attacks if every else (), number)
 
@@ -360,7 +364,8 @@ class _Session:
                 self.tried[self.tried.index(lead)] = self.bench.run(lead.candidate, every=True)
             except KeyboardInterrupt:
                 self._interrupted()
-            except DecloakError as error:  # nothing is advised that was not attacked
+            except DecloakError as error:
+                # Nothing is advised that was not attacked.
                 self.tried.remove(lead)
                 self.refused.append(Untried(lead.candidate.name, f"attacks: {error.message}"))
             lead, passes = self._lead(counts)

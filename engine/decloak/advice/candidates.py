@@ -149,7 +149,8 @@ def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
     if large:
         sizes = ", ".join(f"{size:,}" for size in sorted(large))
         untried.append(Untried(f"clusters of {sizes}", "above a quarter of the records"))
-    lacking = {  # the most important ones first, because a screen has few lines
+    # The most important ones first, because a screen has few lines.
+    lacking = {
         "attackers who know what items mean": inputs.relate is None and "no relate in a scenario",
         "4 known items": "3 are the most",
         "COAT": inputs.constraints is None and "no constraints",

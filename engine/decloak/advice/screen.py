@@ -32,6 +32,7 @@ class Advice(Advised):
         """Return the screen."""
         head = [*_head(self), *_result(self), *_counts(self), ""]
         foot = [*_next(self), *_criteria(self), *_untried(self), *_line("", _end(self))]
+        # One line is the heading of the table.
         return "\n".join([*head, *_table(self, LINES - len(head) - len(foot) - 1), *foot])
 
     def __repr__(self) -> str:
@@ -205,6 +206,7 @@ def _listed(rows: Sequence[Tried], advice: Advice, title: str = "candidate") -> 
             for ending in ("", "_at_1")
         ]
         cells = f"{people:>7}  {shares[0]:>9}  {shares[1]:>9}  {one.error:>6.0%}"
+        # Shorter names leave room for more of them.
         missed = ", ".join(_missed(one, advice)).replace(" guesses", "").replace(" items", "") or "–"
         mark = ">" if one is advice.lead else " "
         line = f"{mark} {one.candidate.name:<{width}}  {cells}  "

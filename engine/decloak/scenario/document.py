@@ -22,6 +22,7 @@ from decloak.yaml.tree import DEEPEST, MOST, UNUSABLE, WIDEST, Location, Node, c
 Keys = tuple[str, ...]
 OWN_DATA = ("generate", "release", "distances", "text", "searchlog")
 """The keys of data that no program can replace."""
+# Repeats are about the records, and matter also where no file is read.
 READING = frozenset(Options._fields) - {"repeats"} | {"file", "format", "as_said"}
 """The keys that say how a file is read."""
 
@@ -84,7 +85,8 @@ def load(
     # If the keys that vary exist elsewhere too, checking the whole scenario reports all errors at once.
     except Faults:
         if _says_what_varies(source):
-            check(source, Scenario)  # finds these mistakes again, among all others
+            # It finds these mistakes again, among all others.
+            check(source, Scenario)
         raise
     _check_effect(source, places, plan.vary)
     variants = tuple(combinations(source, plan.repeat.times))

@@ -114,7 +114,8 @@ def require_logic(node: Term) -> None:
 
 def _require_number(node: Term) -> None:
     match node:
-        case Number() | Name():  # the missing part of a name is known when the measures and attacks are known
+        # A name may lack its attack. This is judged later, when the measures and attacks are known.
+        case Number() | Name():
             return
         case Call(name, arguments) if name in FOLDS:
             if len(arguments) < 2:
@@ -196,7 +197,8 @@ def decided_by_bounds(node: Operation, bounds: Mapping[str, tuple[float | None, 
     compare, gaps = COMPARE[node.sign], (low - most, high - least)
     if any(map(math.isnan, gaps)):
         return None
-    if gaps[0] > EPSILON or gaps[1] < -EPSILON:  # a number that is no value of the figure
+    # The number is no value that the figure can have.
+    if gaps[0] > EPSILON or gaps[1] < -EPSILON:
         return compare(gaps[0])
     # Where the number is the bound itself, `>= 0` asks that there is a figure at all.
     return False if node.sign in ("<", ">") and not any(map(compare, gaps)) else None

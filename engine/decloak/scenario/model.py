@@ -147,7 +147,7 @@ class Scenario(Varying):
             rule = entry if isinstance(entry, str) else entry.rule
             if folder is not None and is_path(rule):
                 # The plan of the run reports the fault with its place in the rule file.
-                with suppress(DecloakError, OSError):  # what is wrong with a rule file is said where it is planned
+                with suppress(DecloakError, OSError):
                     head = Source.parse(folder.text(rule), rule).value
                     if isinstance(head, dict) and isinstance(head.get("rule"), str):
                         self._rule_names[rule] = head["rule"]
@@ -270,7 +270,8 @@ class Scenario(Varying):
 
     def config_errors(self) -> ConfigErrors:
         """Yield the contradictions between the sections."""
-        if self.vary:  # a variant has nothing left that varies
+        # A variant has nothing left that varies.
+        if self.vary:
             yield from super().config_errors()
         yield from self._stages()
         yield from self._knowledge()

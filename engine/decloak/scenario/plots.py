@@ -44,6 +44,7 @@ class Plot(ConfigSection):
         for loc, key in fixed:
             hint = suggest(key, varied) or f"what varies: {', '.join((*varied, ATTACK))}"
             yield (loc,), DecloakError(f"{quote(key)} does not vary", hint=hint)
+        # An unknown key may be a misspelt one of those that would be missing.
         if self.panels is not None and not fixed:
             yield from self._averaged(varied)
 

@@ -313,7 +313,8 @@ def _shape(data: object) -> str | None:
     """Return the kind of the data by their keys, including misspelt ones."""
     keys = data if isinstance(data, dict) else getattr(data, "model_fields_set", ())
     kinds = ("file", "format", "published", "distances", "release", "generate", "text", "searchlog")
-    options = PairData.model_fields.keys() - set(kinds)  # repeats is no misspelt release
+    # Options of the file are not misspelt kinds: difflib takes "repeats" for "release".
+    options = PairData.model_fields.keys() - set(kinds)
     # A misspelt key decides the kind too, so that its error names that key alone.
     words = {word for key in keys if key not in options for word in get_close_matches(str(key), kinds, 1)}
     if "release" in words and {"original", "rows"} & set(keys):

@@ -116,7 +116,8 @@ def _filtered(variant: Source, key: str, stays: Callable[[object], bool]) -> Sou
         return variant
     kept = [child for child in node.children.values() if stays(child.value)]
     if len(kept) == len(node.children) or (not kept and key == "attack"):
-        return variant  # a release that no attack fits gives an error
+        # A release without an attack that fits it gives an error.
+        return variant
     if not kept:
         return variant.without_key(key)
     return variant.put((key,), Node.sequence(node.place, kept), variant.root.keys[key])

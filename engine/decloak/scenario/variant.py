@@ -157,7 +157,8 @@ def is_random(config: Config) -> bool:
         return False
     try:
         return entry.model_validate_json(json.dumps(settings)).is_random
-    except (ValidationError, DecloakError):  # of an older version: no advice to repeat it
+    except (ValidationError, DecloakError):
+        # Settings of an older version: nobody knows whether they draw at random.
         return False
 
 

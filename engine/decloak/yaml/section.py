@@ -110,7 +110,8 @@ def _own_texts(part: type[ConfigSection]) -> dict[str, str]:
     """Return the text under each field that a class states itself, "" where it has none."""
     try:
         (definition,) = ast.parse(dedent(inspect.getsource(part))).body
-    except OSError:  # it was put together, and has no source
+    except OSError:
+        # A class that `create_model` made has no source.
         return {}
     assert isinstance(definition, ast.ClassDef)
     under: dict[str, str] = {}

@@ -155,7 +155,8 @@ def validated(
     """Validate the value at `loc` of `source` with `model`; return it, or None, and all errors, each once. Validators
     receive `context`.
     """
-    model.model_rebuild()  # parts are built when they are first checked
+    # The schema is built at the first check, not at every start.
+    model.model_rebuild()
     core: Any = model.__pydantic_core_schema__
     node = source.find(loc)
     try:
@@ -214,7 +215,8 @@ class _ErrorReader:
             given = list(value) if isinstance(value, dict) else []
             if problem["type"] == "missing" and not loc:
                 if not any(suggest(str(key), [str(head)]) for key in given if key not in fields(schema)):
-                    yield self.fault_at(path, f"missing key {quote(head)}", "add it")  # else a misspelt key names it
+                    # If a similar key is unknown, its error already names this one.
+                    yield self.fault_at(path, f"missing key {quote(head)}", "add it")
             elif problem["type"] == "extra_forbidden" and not loc:
                 hint = _suggest_key(str(head), tuple(fields(schema)), given)
                 yield self.fault_at((*path, head), f"unknown key {quote(head)}", hint, key=True)
@@ -231,7 +233,8 @@ class _ErrorReader:
         groups = _grouped(problems)
         choices = branches(schema)
         if len(choices) != len(groups):
-            choices = [ANY] * len(groups)  # two choices of one name: pydantic does not separate them
+            # pydantic does not separate two choices of one name.
+            choices = [ANY] * len(groups)
         entered = [
             (group, choice)
             for group, choice in zip(groups.values(), choices, strict=True)
@@ -285,7 +288,8 @@ def _suggest_key(key: str, keys: Sequence[str], given: Collection[str] = ()) -> 
     open_keys = [name for name in keys if name not in given]
     # difflib finds no key by its beginning alone, such as "trans" for "transactions".
     longer = [name for name in open_keys if name.startswith(key)]
-    twice = get_close_matches(key, keys, n=1, cutoff=0.75)  # a key that is given already must be very similar
+    # A key that is there already must be very similar to be what was meant.
+    twice = get_close_matches(key, keys, n=1, cutoff=0.75)
     near = suggest(key, open_keys) or (suggest(key, twice) if twice else None)
     return near or (suggest(longer[0], longer) if len(longer) == 1 else None) or f"known here: {', '.join(keys)}"
 

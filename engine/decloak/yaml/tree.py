@@ -159,7 +159,8 @@ def compose(text: str, name: str, *, marks: bool = True) -> Node:
     if text.lstrip().startswith(("{", "[")):  # JSON
         text = _PAIR.sub(_joined, text)
     composer = _Composer(text, name, marks)
-    with closing(composer.events):  # garbage collection would drop what a Ctrl-C raises in it
+    # Garbage collection would drop a Ctrl-C that is raised in it.
+    with closing(composer.events):
         return composer.document()
 
 
@@ -218,7 +219,8 @@ class _Composer:
         if isinstance(event, yaml.AliasEvent):
             return self._counted(event, self._alias(event), depth)
         if (tag := getattr(event, "tag", None)) is not None:
-            tag = str(tag).replace("tag:yaml.org,2002:", "!!")  # as people write it
+            # People write the short form.
+            tag = str(tag).replace("tag:yaml.org,2002:", "!!")
             raise self._fault(event, f"the tag {quote(tag)} is not allowed", "delete it")
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
