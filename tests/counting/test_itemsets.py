@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from decloak.counting import itemsets
-from decloak.counting.itemsets import coded_items, count_supports, item_sets, itemset_supports, sizes
+from decloak.counting.itemsets import coded_items, count_supports, item_sets, itemset_supports, sets_of, sizes
 from decloak.counting.violations import (
     MarkedBlock,
     RareSets,
@@ -124,7 +124,7 @@ def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
     often, seldom = np.ones((40, 5), np.int64), np.array([[1, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1]])
     records = sparse.csr_array(np.concatenate((np.pad(often, ((0, 0), (0, 1))), seldom)))
     assert listed(rare_itemsets(records, 2, 3)) == [((1, 5), 1)]
-    rarest_first, ones = records[:, ::-1], np.ones(42, np.int64)
+    rarest_first, ones = sets_of(records[:, ::-1]), np.ones(42, np.int64)
     for k, parts, left in ((3, (16,), 1), (4, (16,), 42), (4, (16, 4), 1), (12, (16, 4), 42), (3, (), 42)):
         assert _narrowed(rarest_first, ones, 2, k, parts)[0].shape[0] == left
 

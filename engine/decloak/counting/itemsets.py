@@ -1,10 +1,9 @@
 """Supports of itemsets, counted in blocks of bounded memory.
 
-Records are the rows of a sparse matrix X, items its columns; an itemset is an ascending row of item codes. The
-occurrences of an itemset of s items are the records with it and, in each, the position of its last item. They grow one
-item at a time: every occurrence is extended by every later item of its record. The last item is only counted. With G
-the 0/1 matrix of itemsets (of s - 1 items) by records, (G X)[g, z] is the number of records with g and z. An item z
-counts only if it comes after the last item of g.
+Records are the rows of a 0/1 matrix, items its columns; an itemset is an ascending row of item codes. The occurrences
+of an itemset of s items are the records with it and, in each, the position of its last item. They grow one item at a
+time: every occurrence is extended by every later item of its record. The last item is only counted. Equal extensions
+are neighbours after a sort of whole numbers, which numpy does faster than scipy multiplies sparse matrices.
 
 Fast searches in sorted arrays of integers.
 """
@@ -12,18 +11,20 @@ Fast searches in sorted arrays of integers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decloak.arrays import Ints, Mask
 from decloak.data.dataset import rows_of
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, Sets
 from decloak.lazy import sparse
 
 PIECE = 1 << 18
-"""Number of positions, or of entries of a product, in one step. A single itemset may need more, at most the size of X.
-"""
+"""Number of extensions in one step. A single itemset may need more, at most the occurrences of all items."""
+ENTRY = (1 << 32) - 1
+"""The bits of a position in a number that also has the itemset."""
 
 
 class ItemsetBlock(NamedTuple):
@@ -48,15 +49,16 @@ class RowKinds(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The entries of a matrix: the item of each, the end of its record, its weight; and the bounds of a search.
+    """The entries of a matrix: the item of each (times 2^32), the number of later ones in its record, its weight; and
+    the bounds of a search.
 
-    Row 2e + 1 of `suffixes` has the items that follow entry e in its record.
+    Without `weight` every record counts once. `items` is the number of columns.
     """
 
-    item: Ints
-    end: Ints
-    weight: Ints
-    suffixes: sparse.csr_array
+    item: NDArray[np.int64]
+    tail: Ints
+    weight: Ints | None
+    items: int
     leading: int
     low: int
     high: int | None
@@ -77,14 +79,20 @@ def coded_items(transactions: Iterable[Iterable[str]]) -> Coded:
     >>> items, records.toarray().tolist()
     (('a', 'b'), [[1, 1], [0, 1]])
     """
+    sets, items = coded_sets(transactions)
+    return Coded(sets.matrix(), items)
+
+
+def coded_sets(transactions: Iterable[Iterable[str]]) -> tuple[Sets, tuple[str, ...]]:
+    """Return `transactions` as sets of codes, and the item of each code, in code point order."""
     rows = transactions if isinstance(transactions, CodedRows) else CodedRows.of(item_sets(transactions))
     items = tuple(sorted(set(rows.used_names)))
     code = {item: number for number, item in enumerate(items)}
-    column = np.array([code.get(name, 0) for name in rows.names], np.int64)  # no row has what is not used
-    return Coded(rows.matrix(column, len(items)), items)
+    column = np.array([code.get(name, 0) for name in rows.names], np.int32)  # no row has what is not used
+    return rows.sets(column, len(items)), items
 
 
-def row_kinds(records: sparse.csr_array) -> RowKinds:
+def row_kinds(records: sparse.csr_array | Sets) -> RowKinds:
     """Return the distinct rows of `records` (equal including the order of entries): the first of each kind, and their
     number.
 
@@ -95,7 +103,7 @@ def row_kinds(records: sparse.csr_array) -> RowKinds:
     return RowKinds(first, count)
 
 
-def kinds_of(records: sparse.csr_array) -> Ints:
+def kinds_of(records: sparse.csr_array | Sets) -> Ints:
     """Return a number for each row of `records`, equal for rows that are equal including the order of entries.
 
     Rows are split by their prefixes, one more entry at a time.
@@ -117,22 +125,23 @@ def item_sets(transactions: Iterable[Iterable[str]]) -> list[Set[str]]:
     return [row if isinstance(row, set | frozenset) else frozenset(row) for row in rows_of(transactions)]
 
 
-def _binary(records: sparse.csr_array, number: np.dtype[np.integer[Any]]) -> sparse.csr_array:
-    """Return a copy with ascending items in each record and 1, of this type, for every item."""
+def sets_of(records: sparse.csr_array | Sets) -> Sets:
+    """Return the rows of a matrix as sets: a repeated entry counts once, an explicit zero never."""
+    if isinstance(records, Sets):
+        return records
     matrix = sparse.csr_array(records, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    matrix.data = np.ones(matrix.nnz, number)
-    return matrix
+    return Sets(matrix.indptr, matrix.indices, matrix.shape)
 
 
-def sizes(records: sparse.csr_array, m: int) -> range:
+def sizes(records: sparse.csr_array | Sets, m: int) -> range:
     """Return the sizes 1 to `m` that itemsets of `records` can have: none is longer than the longest record."""
     return range(1, min(m, int(np.diff(records.indptr).max(initial=0))) + 1)
 
 
 def itemset_supports(
-    records: sparse.csr_array,
+    records: sparse.csr_array | Sets,
     size: int,
     *,
     weights: Ints | None = None,
@@ -163,7 +172,7 @@ def itemset_supports(
 
 
 def count_supports(
-    records: sparse.csr_array,
+    records: sparse.csr_array | Sets,
     size: int,
     k: int,
     *,
@@ -184,45 +193,41 @@ def count_supports(
     for block in _item_blocks(search) if size == 1 else ():
         counts[1] += np.bincount(np.minimum(block.supports, k), minlength=k + 1)
     for part in _parts_of_size(search, size) if size > 1 else ():
-        supports = np.minimum(np.add.reduceat(search.weight[part.last], part.start[:-1]), k)
+        supports = np.minimum(_weights(search, part.last, part.start), k)
         counts[0] += np.bincount(supports, minlength=k + 1)
         # All later items of the only record with an itemset have its support.
         alone = np.diff(part.start) == 1
-        last = part.last[part.start[:-1][alone]]
-        counts[1] += np.bincount(supports[alone], search.end[last] - last - 1, k + 1).astype(np.int64)
-        further = _supports(search, _chosen(part, ~alone)).data
+        tails = search.tail[part.last[part.start[:-1][alone]]]
+        counts[1] += np.bincount(supports[alone], tails, k + 1).astype(np.int64)
+        _, further = _supports(search, _chosen(part, ~alone))
         counts[1] += np.bincount(further[further < k], minlength=k + 1)
     return counts[:, :k]
 
 
 def _search(
-    records: sparse.csr_array, weights: Ints | None, leading: int | None, low: int, high: int | None
+    records: sparse.csr_array | Sets, weights: Ints | None, leading: int | None, low: int, high: int | None
 ) -> _Search:
-    weights = np.ones(records.shape[0], np.int32) if weights is None else weights
-    weights = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64, copy=False)  # no support is larger
-    matrix = _binary(records, weights.dtype)
-    lengths, entries = np.diff(matrix.indptr), matrix.nnz
-    end = np.repeat(matrix.indptr[1:], lengths)
-    # The suffixes of a record share its entries. Every second row stands between two that overlap, and is never read.
-    rows = np.empty(2 * entries + 1, np.int32 if entries < 1 << 30 else np.int64)
-    rows[0], rows[1::2], rows[2::2] = 0, np.arange(1, entries + 1), end
-    suffixes = sparse.csr_array((matrix.data, matrix.indices, rows), (2 * entries, matrix.shape[1]))
-    leading = matrix.shape[1] if leading is None else leading
-    return _Search(matrix.indices, end, np.repeat(weights, lengths), suffixes, leading, low, high)
+    sets = sets_of(records)
+    lengths, weight = np.diff(sets.indptr), None
+    if weights is not None:
+        narrow = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64)  # no support is larger
+        weight = np.repeat(narrow, lengths)
+    items, item = sets.shape[1], sets.indices.astype(np.int64) << 32
+    tail = np.repeat(sets.indptr[1:], lengths) - np.arange(1, len(item) + 1, dtype=sets.indptr.dtype)
+    return _Search(item, tail, weight, items, items if leading is None else leading, low, high)
 
 
 def _parts_of_size(search: _Search, size: int) -> Iterator[_Occurrences]:
     """Yield the occurrences of the itemsets of `size` - 1 >= 1 items, in parts that are counted at once."""
-    if len(search.item) and search.leading:
-        entries = np.arange(len(search.item), dtype=search.end.dtype)
-        items = _grouped(search, np.zeros((1, 0), np.int64), np.array([0, len(entries)]), entries)
-        yield from _grown(search, items, size)
+    (entries,) = np.nonzero(search.item < search.leading << 32)
+    items = _grouped(search, np.zeros((1, 0), np.int64), search.item[entries] + entries)
+    yield from _grown(search, items, size)
 
 
 def _item_blocks(search: _Search) -> Iterator[ItemsetBlock]:
     """Yield the items with a support within the bounds."""
-    supports = np.zeros(search.suffixes.shape[1], np.int64)
-    np.add.at(supports, search.item, search.weight)
+    supports = np.zeros(search.items, np.int64)
+    np.add.at(supports, search.item >> 32, 1 if search.weight is None else search.weight)
     within = (supports >= search.low) & (supports <= (supports if search.high is None else search.high))
     items = np.flatnonzero(within[: search.leading])
     for first in range(0, len(items), PIECE):
@@ -234,13 +239,13 @@ def _grown(search: _Search, occurrences: _Occurrences, size: int) -> Iterator[_O
     """Yield the occurrences with items added up to the last but one, in parts of bounded cost."""
     if not len(occurrences.last):
         return
-    tails = search.end[occurrences.last] - occurrences.last - 1
-    costs = np.add.reduceat(tails, occurrences.start[:-1], dtype=np.int64)
-    if occurrences.itemsets.shape[1] == size - 1:
-        yield from _parts(occurrences, np.minimum(costs, search.suffixes.shape[1]))
-        return
-    for part in _parts(occurrences, costs):
-        yield from _grown(search, _extended(search, part), size)
+    costs = np.add.reduceat(search.tail[occurrences.last], occurrences.start[:-1], dtype=np.int64)
+    # With the item the number of an itemset of a part has 31 bits at most.
+    for part in _parts(occurrences, np.maximum(costs, 1 + (search.items * PIECE >> 31))):
+        if part.itemsets.shape[1] == size - 1:
+            yield part
+        else:
+            yield from _grown(search, _grouped(search, part.itemsets, _extensions(search, part)), size)
 
 
 def _parts(occurrences: _Occurrences, costs: Ints) -> Iterator[_Occurrences]:
@@ -260,35 +265,45 @@ def cost_runs(costs: Ints, most: int) -> Iterator[slice]:
         begin = end
 
 
-def _extended(search: _Search, occurrences: _Occurrences) -> _Occurrences:
-    """Return the occurrences of the itemsets with one more item, without those that cannot be part of a result."""
+def _extensions(search: _Search, occurrences: _Occurrences) -> NDArray[np.int64]:
+    """Return a number for each entry after each occurrence: of the itemset, the item, and the entry."""
     last = occurrences.last
-    tails = search.end[last] - last - 1
-    ends = np.concatenate(([0], np.cumsum(tails)))
-    longer = np.arange(ends[-1], dtype=last.dtype) + np.repeat((last + 1 - ends[:-1]).astype(last.dtype), tails)
-    return _grouped(search, occurrences.itemsets, ends[occurrences.start], longer)
+    tails = search.tail[last]
+    ends = np.cumsum(tails)
+    itemset = np.repeat(np.arange(len(occurrences.itemsets)) * (search.items << 32), np.diff(occurrences.start))
+    found = np.repeat(itemset + last + 1 - ends + tails, tails)
+    found += np.arange(len(found))
+    found += search.item.take(found & ENTRY, mode="clip")
+    return found
 
 
-def _grouped(search: _Search, itemsets: Ints, start: Ints, last: Ints) -> _Occurrences:
-    """Return the itemsets, each with the item of one of its entries `last`, that can be part of a result.
+def _grouped(search: _Search, itemsets: Ints, found: NDArray[np.int64]) -> _Occurrences:
+    """Return the itemsets, each with one more item, that can be part of a result.
 
-    The entries of itemset g are `last[start[g]:start[g + 1]]`.
+    `found` has the numbers that `_extensions` returns, and is sorted.
     """
-    shape = len(itemsets), search.suffixes.shape[1]
-    # Turned over twice, a matrix has its entries in order, without a comparison.
-    ordered = sparse.csr_array((last, search.item[last], start.astype(last.dtype)), shape).tocsc().tocsr()
-    fresh = np.ones(len(last), np.bool_)
-    fresh[1:] = ordered.indices[1:] != ordered.indices[:-1]
-    fresh[ordered.indptr[:-1][np.diff(ordered.indptr) > 0]] = True
-    first = np.flatnonzero(fresh)
-    before = itemsets[np.searchsorted(ordered.indptr, first, side="right") - 1]
-    longer = np.column_stack((before, ordered.indices[first])).astype(np.int64, copy=False)
-    occurrences = _Occurrences(longer, np.append(first, len(last)), ordered.data)
-    keep = longer[:, 0] < search.leading
+    found.sort()
+    key = found >> 32
+    first = _firsts(key)
+    number, item = np.divmod(key[first], max(1, search.items))
+    longer = np.column_stack((itemsets[number], item))
+    found &= ENTRY
+    occurrences = _Occurrences(longer, np.append(first, len(key)), found)
     # No superset has a larger support: an itemset below the least one leads to no result.
-    if search.low > 1 and len(keep):
-        keep &= np.add.reduceat(search.weight[occurrences.last], occurrences.start[:-1]) >= search.low
-    return _chosen(occurrences, keep)
+    if search.low > 1 and len(first):
+        return _chosen(occurrences, _weights(search, occurrences.last, occurrences.start) >= search.low)
+    return occurrences
+
+
+def _firsts(ascending: Ints) -> Ints:
+    """Return the position at which each value first occurs."""
+    (first,) = np.nonzero(ascending[1:] != ascending[:-1])
+    return np.concatenate((np.zeros(min(1, len(ascending)), np.int64), first + 1))
+
+
+def _weights(search: _Search, entry: Ints, start: Ints) -> Ints:
+    """Return the sum of the weights of each run of entries."""
+    return np.diff(start) if search.weight is None else np.add.reduceat(search.weight[entry], start[:-1])
 
 
 def _chosen(occurrences: _Occurrences, keep: Mask) -> _Occurrences:
@@ -300,27 +315,27 @@ def _chosen(occurrences: _Occurrences, keep: Mask) -> _Occurrences:
     return _Occurrences(occurrences.itemsets[keep], start, occurrences.last[np.repeat(keep, counts)])
 
 
-def _supports(search: _Search, occurrences: _Occurrences) -> sparse.csr_array:
-    """Return the support of each itemset (rows) with each later item (columns)."""
-    # Two matrices of indices of one width: scipy would copy the narrower one for each product.
-    start = occurrences.start.astype(occurrences.last.dtype)
-    among = (search.weight[occurrences.last], 2 * occurrences.last + 1, start)
-    occurring = sparse.csr_array(among, shape=(len(occurrences.itemsets), search.suffixes.shape[0]))
-    product: sparse.csr_array = occurring @ search.suffixes
-    return product
+def _supports(search: _Search, occurrences: _Occurrences) -> tuple[Ints, Ints]:
+    """Return the number of itemset and item of each extension, ascending, and its support."""
+    found = _extensions(search, occurrences)
+    if search.weight is None:
+        key = (found >> 32).astype(np.int32)  # sorted in half the time
+        key.sort()
+    else:
+        found.sort()
+        key = found >> 32
+    first = _firsts(key)
+    return key[first], _weights(search, found & ENTRY, np.append(first, len(key)))
 
 
 def _counted(search: _Search, occurrences: _Occurrences) -> ItemsetBlock:
     """Return the itemsets with a support within the bounds, in order, and their supports."""
-    product = _supports(search, occurrences)
-    row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
-    keep = product.data >= search.low
+    key, supports = _supports(search, occurrences)
+    keep = supports >= search.low
     if search.high is not None:
-        keep &= product.data <= search.high
-    itemsets = np.column_stack((occurrences.itemsets[row[keep]], product.indices[keep]))
-    # scipy leaves the columns of a product in no order.
-    order = np.argsort(row[keep] * product.shape[1] + itemsets[:, -1])
-    return ItemsetBlock(itemsets[order], product.data[keep][order].astype(np.int64))
+        keep &= supports <= search.high
+    number, item = np.divmod(key[keep], max(1, search.items))
+    return ItemsetBlock(np.column_stack((occurrences.itemsets[number], item)), supports[keep].astype(np.int64))
 
 
 def distinct(values: Ints) -> Ints:

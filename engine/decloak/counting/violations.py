@@ -9,7 +9,7 @@ A table of itemsets has small cells instead: records with some of the items and 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, combinations, groupby
+from itertools import chain, combinations
 from math import comb
 from typing import NamedTuple, TypeAlias
 
@@ -20,15 +20,17 @@ from decloak.checks import check_km
 from decloak.counting.itemsets import (
     ItemsetBlock,
     among,
-    coded_items,
+    coded_sets,
     count_supports,
+    distinct,
     itemset_supports,
     row_kinds,
+    sets_of,
     sizes,
 )
 from decloak.data.dataset import Dataset
 from decloak.data.itemset_table import ItemsetTable
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, Sets
 from decloak.lazy import sparse
 
 PARTS = (16, 4)
@@ -37,7 +39,7 @@ PARTS = (16, 4)
 ENOUGH = 10_000
 """Number of records from which on a sample that settles little is not followed by a larger one."""
 
-Records: TypeAlias = "sparse.csr_array"
+Records: TypeAlias = "sparse.csr_array | Sets"
 
 
 def rare_itemsets(
@@ -52,10 +54,11 @@ def rare_itemsets(
     >>> [(block.itemsets.tolist(), block.supports.tolist()) for block in rare_itemsets(records, 2, 2)]
     [([[0, 2], [1, 2]], [1, 1])]
     """
-    remaining, weights, leading, rarest, k = _rarest_first(records, size, k, weights, parts)
-    blocks = itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1)
-    del remaining
-    for block in blocks:
+    if size == 1:
+        yield from itemset_supports(records, 1, weights=weights, high=k - 1)
+        return
+    remaining, weights, leading, rarest, k = _rarest_first(sets_of(records), size, k, weights, parts)
+    for block in itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1):
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
 
 
@@ -65,43 +68,46 @@ def count_rare(records: Records, size: int, k: int, *, weights: Ints | None = No
     Before it comes the same for `size` - 1 items where it costs nothing, else None. `weights` are as in
     `itemset_supports`.
     """
-    remaining, weights, leading, _, k = _rarest_first(records, size, k, weights, PARTS)
+    remaining, weights, leading, _, k = _rarest_first(sets_of(records), size, k, weights, PARTS)
     smaller, counts = count_supports(remaining, size, k, weights=weights, leading=leading)
     return smaller if size > 1 and leading == records.shape[1] else None, counts
 
 
 def _rarest_first(
-    records: Records, size: int, k: int, weights: Ints | None, parts: Sequence[int]
-) -> tuple[Records, Ints, int, Ints, int]:
+    records: Sets, size: int, k: int, weights: Ints | None, parts: Sequence[int]
+) -> tuple[Sets, Ints | None, int, Ints, int]:
     """Return the remaining records with the rarest items first, their weights, `leading`, this order, and k."""
-    weights = np.ones(records.shape[0], np.int64) if weights is None else weights
-    k = min(k, int(weights.sum()) + 1)  # no support is larger, and a huge k would not fit into an array
+    # No support is larger, and a huge k would not fit into an array.
+    k = min(k, (records.shape[0] if weights is None else int(weights.sum())) + 1)
     rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
     # Nothing keeps the renamed records while what is left of them is counted.
     return *_narrowed(_renamed(records, rarest), weights, size, k, parts), rarest, k
 
 
-def _renamed(records: Records, order: Ints) -> Records:
+def _renamed(records: Sets, order: Ints) -> Sets:
     """Return the records with items renumbered in this order."""
-    place = np.empty(len(order), records.indices.dtype)
+    place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return sparse.csr_array((records.data, place[records.indices], records.indptr), records.shape)
+    return CodedRows(records.indptr, records.indices, range(len(order))).sets(place, len(order))
 
 
-def _narrowed(records: Records, weights: Ints, size: int, k: int, parts: Sequence[int]) -> tuple[Records, Ints, int]:
+def _narrowed(
+    records: Sets, weights: Ints | None, size: int, k: int, parts: Sequence[int]
+) -> tuple[Sets, Ints | None, int]:
     """Return the remaining records, their weights, and `leading`: each record has an item before it."""
     leading = records.shape[1] if k > 1 else 0
     for step in parts:
-        leading = _first_frequent_prefix(records[::step], weights[::step], size, k, leading)
+        part = records.select(np.arange(0, records.shape[0], step))
+        leading = _first_frequent_prefix(part, None if weights is None else weights[::step], size, k, leading)
         holding = _rows_with_leading_item(records, leading)
         # Raw data: where many records settle nothing, a larger sample would settle little.
         if 2 * len(holding) > records.shape[0] > ENOUGH:
             break
-        records, weights = records[holding], weights[holding]
+        records, weights = records.select(holding), None if weights is None else weights[holding]
     return records, weights, leading
 
 
-def _first_frequent_prefix(part: Records, weights: Ints, size: int, k: int, leading: int) -> int:
+def _first_frequent_prefix(part: Sets, weights: Ints | None, size: int, k: int, leading: int) -> int:
     """Return the smallest item from which on every itemset has support k in the sample. `leading`: an item for which
     this is known.
     """
@@ -113,7 +119,7 @@ def _first_frequent_prefix(part: Records, weights: Ints, size: int, k: int, lead
     return max((item + 1 for item in range(leading) if settled[item] < comb(later[item], size - 1)), default=0)
 
 
-def _rows_with_leading_item(records: Records, leading: int) -> Ints:
+def _rows_with_leading_item(records: Sets, leading: int) -> Ints:
     (filled,) = np.diff(records.indptr).nonzero()
     return filled[np.logical_or.reduceat(records.indices < leading, records.indptr[filled])] if filled.size else filled
 
@@ -152,11 +158,12 @@ class RareSets:
     def __init__(self, transactions: Transactions, k: int, m: int) -> None:
         check_km(k, m)
         rows = transactions.rows if isinstance(transactions, Dataset) else transactions
-        data = coded_items(rows)
-        kinds = row_kinds(data.records)
-        self.k, self.items = k, data.items
-        self.sizes = sizes(data.records, m)
-        self._records, self._weights = data.records[kinds.first], kinds.size
+        records, self.items = coded_sets(rows)
+        self.k, self.sizes = k, sizes(records, m)
+        self._records, self._weights = records, None
+        if _few_kinds(records):  # elsewhere weights cost as much as they save
+            kinds = row_kinds(records)
+            self._records, self._weights = records.select(kinds.first), kinds.size
         self.counted: dict[int, int] = {}
         """The number of them by size, for the sizes counted so far."""
         self._settled = rows.verified_supports if isinstance(rows, CodedRows) else {}
@@ -205,32 +212,36 @@ class RareSets:
         `minimal` drops all others. Larger sizes are counted only if the smaller ones do not suffice.
         """
         first, larger = list[Violation](), list[Violation]()
-        for _, parts in groupby(self._marked(), key=lambda block: block.itemsets.shape[1]):
+        smaller: Ints = np.empty(0, np.int64)
+        for size in self.sizes:
             least, others = (_FirstItemsets(None if most is None else most - len(listed)) for listed in (first, larger))
-            for marked in parts:
+            violating = [np.empty(0, np.int64)]
+            for marked in self._marked(size, smaller):
                 least.take(marked, marked.minimal)
                 if not minimal:
                     others.take(marked, ~marked.minimal)
+                if size < self.sizes[-1]:
+                    violating.append(_keys(len(self.items), size)(marked.itemsets))
+            smaller = np.sort(np.concatenate(violating))
             first += least.named(self.items)
             larger += others.named(self.items)
             if len(first) == most:
                 break
         return [*first, *larger][:most]
 
-    def _marked(self) -> Iterator[MarkedBlock]:
-        """Yield all of them, the smaller first."""
-        smaller = np.empty(0, np.int64)
-        for size in self.sizes:
-            key = _keys(len(self.items), size - 1)
-            last = size == self.sizes[-1]
-            violating = []
-            for block in self.blocks(size):
-                # Every larger itemset that occurs with a violation violates too: to look one item back is enough.
-                inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
-                yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
-                if not last:
-                    violating.append(_keys(len(self.items), size)(block.itemsets))
-            smaller = np.sort(np.concatenate(violating)) if violating else np.empty(0, np.int64)
+    def _marked(self, size: int, smaller: Ints) -> Iterator[MarkedBlock]:
+        """Yield those of `size` items; `smaller` has the ascending keys of those with an item less."""
+        key = _keys(len(self.items), size - 1)
+        for block in self.blocks(size):
+            # Every larger itemset that occurs with a violation violates too: to look one item back is enough.
+            inside = [among(key(np.delete(block.itemsets, place, axis=1)), smaller) for place in range(size)]
+            yield MarkedBlock(*block, ~np.logical_or.reduce(inside))
+
+
+def _few_kinds(records: Sets) -> bool:
+    """Return False if more than half of the records differ, which sums over their codes show."""
+    total = np.append(0, np.cumsum(records.indices.astype(np.int64) ** 2))
+    return 2 * len(distinct(np.diff(total[records.indptr]))) < records.shape[0]
 
 
 class _FirstItemsets:

@@ -41,6 +41,7 @@ from decloak.data.formats.plain_files import read
 from decloak.data.formats.record import Options
 from decloak.data.formats.unpacked import reading_file, unpacked_file
 from decloak.data.repeats import RepeatedRecords, find_copies
+from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote, quote_some
 
 TO_NFC = (
@@ -187,7 +188,7 @@ def check_enough_items(path: FilePath, rows: Sequence[Sequence[object]], *, as_s
     """Raise an error if `rows`, read from `path`, have too few items to check anything; `as_said` accepts one item per
     record.
     """
-    most = max(map(len, rows), default=0)
+    most = int(rows.lengths.max(initial=0)) if isinstance(rows, CodedRows) else max(map(len, rows), default=0)
     if most == 0:
         raise DecloakError(
             "no record has any item: nothing to check", location(path), "see `decloak look` what it holds"

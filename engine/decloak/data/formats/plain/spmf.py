@@ -45,9 +45,18 @@ def _rows(content: bytes) -> CodedRows[str] | None:
             return None
         parts.append(part)
         begin = end
-    names = np.unique(np.concatenate([np.unique(numbers) for _, numbers in parts]))
+    largest = max(int(numbers.max()) for _, numbers in parts)
+    if largest < len(content):  # a table of all numbers is no larger than the file: faster than a search
+        there = np.zeros(largest + 1, np.bool_)
+        for _, numbers in parts:
+            there[numbers] = True
+        (names,) = np.nonzero(there)
+        code = (np.cumsum(there) - 1).take
+    else:
+        names = np.unique(np.concatenate([np.unique(numbers) for _, numbers in parts]))
+        code = names.searchsorted
     charge(TEXT * len(names))
-    coded = [_sets(lengths, np.searchsorted(names, numbers).astype(np.int32)) for lengths, numbers in parts]
+    coded = [_sets(lengths, code(numbers).astype(np.int32)) for lengths, numbers in parts]
     lengths, codes = (np.concatenate(column) for column in zip(*coded, strict=True))
     return CodedRows(np.append(0, np.cumsum(lengths)), codes, tuple(map(str, names.tolist()))).with_used_names
 
