@@ -227,7 +227,8 @@ def _parts_of_size(search: _Search, size: int) -> Iterator[_Occurrences]:
 def _item_blocks(search: _Search) -> Iterator[ItemsetBlock]:
     """Yield the items with a support within the bounds."""
     supports = np.zeros(search.items, np.int64)
-    np.add.at(supports, search.item >> 32, 1 if search.weight is None else search.weight)
+    one = np.ones(1, np.int64) if search.weight is None else search.weight.astype(np.int64)
+    np.add.at(supports, search.item >> 32, one)  # of one type: others take five times as long
     within = (supports >= search.low) & (supports <= (supports if search.high is None else search.high))
     items = np.flatnonzero(within[: search.leading])
     for first in range(0, len(items), PIECE):
