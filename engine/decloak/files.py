@@ -7,16 +7,20 @@ import errno
 import os
 import re
 import stat
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from io import FileIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decloak.errors import DecloakError, quote
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
-def bundled(kind: str) -> Traversable:
+
+def bundled(kind: str) -> "Traversable":
     """Return the folder `kind`, `rules` or `scenarios`, of an installed wheel or of a checkout."""
+    from importlib.resources import files
+
     packaged = files("decloak") / f"_{kind}"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / kind
 

@@ -8,6 +8,8 @@ must have the count of the table.
 A task reads blocks by their numbers. It gets and returns small arrays. Its results are the same in any process.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re

@@ -5,6 +5,8 @@ with codes in place of items. A file of truth has a row for each cluster of a fi
 their order, and the place of each record among the original ones.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager

@@ -1,5 +1,7 @@
 """Questions about known items of people, answered by clusters, some of them at a time; and assignments at random."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, gammaln
 
 from decloak.arrays import Floats, Ints
 from decloak.data.content import Chunk, Cluster, JointCluster
@@ -131,6 +130,8 @@ def _supports(release: Disassociated) -> tuple[Counter[tuple[int, int]], Counter
 
 def _log_chances(n: int) -> Floats:
     """Return ln P(s | n) for s = 1 to n-1 (1 for n = 1), a row for each b."""
+    from scipy.special import betaln, gammaln  # 0.1 s that a run with stored results saves
+
     s, b = np.arange(1, max(2, n)), GRID[:, None]
     logs = betaln(s, np.maximum(n - s, 0) + b) - gammaln(s + 1) - gammaln(n - s + 1)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
