@@ -213,14 +213,17 @@ def _search(
         narrow = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64)  # no support is larger
         weight = np.repeat(narrow, lengths)
     items, item = sets.shape[1], sets.indices.astype(np.int64) << 32
-    tail = np.repeat(sets.indptr[1:], lengths) - np.arange(1, len(item) + 1, dtype=sets.indptr.dtype)
+    tail = np.repeat(sets.indptr[1:], lengths)
+    tail -= np.arange(1, len(item) + 1, dtype=tail.dtype)
     return _Search(item, tail, weight, items, items if leading is None else leading, low, high)
 
 
 def _parts_of_size(search: _Search, size: int) -> Iterator[_Occurrences]:
     """Yield the occurrences of the itemsets of `size` - 1 >= 1 items, in parts that are counted at once."""
-    (entries,) = np.nonzero(search.item < search.leading << 32)
-    items = _grouped(search, np.zeros((1, 0), np.int64), search.item[entries] + entries)
+    found = np.flatnonzero(search.item < search.leading << 32)
+    found += search.item[found]
+    items = _grouped(search, np.zeros((1, 0), np.int64), found)
+    del found  # as large as all records
     yield from _grown(search, items, size)
 
 
@@ -284,12 +287,11 @@ def _grouped(search: _Search, itemsets: Ints, found: NDArray[np.int64]) -> _Occu
     `found` has the numbers that `_extensions` returns, and is sorted.
     """
     found.sort()
-    key = found >> 32
-    first = _firsts(key)
-    number, item = np.divmod(key[first], max(1, search.items))
+    first = _firsts(found >> 32)
+    number, item = np.divmod(found[first] >> 32, max(1, search.items))
     longer = np.column_stack((itemsets[number], item))
-    found &= ENTRY
-    occurrences = _Occurrences(longer, np.append(first, len(key)), found)
+    last = (found & ENTRY).astype(search.tail.dtype)
+    occurrences = _Occurrences(longer, np.append(first, len(last)), last)
     # No superset has a larger support: an itemset below the least one leads to no result.
     if search.low > 1 and len(first):
         return _chosen(occurrences, _weights(search, occurrences.last, occurrences.start) >= search.low)

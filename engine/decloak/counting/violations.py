@@ -58,7 +58,9 @@ def rare_itemsets(
         yield from itemset_supports(records, 1, weights=weights, high=k - 1)
         return
     remaining, weights, leading, rarest, k = _rarest_first(sets_of(records), size, k, weights, parts)
-    for block in itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1):
+    blocks = itemset_supports(remaining, size, weights=weights, leading=leading, high=k - 1)
+    del remaining
+    for block in blocks:
         yield ItemsetBlock(np.sort(rarest[block.itemsets], axis=1), block.supports)
 
 
@@ -215,7 +217,7 @@ class RareSets:
         smaller: Ints = np.empty(0, np.int64)
         for size in self.sizes:
             least, others = (_FirstItemsets(None if most is None else most - len(listed)) for listed in (first, larger))
-            violating = [np.empty(0, np.int64)]
+            violating: list[Ints] = [np.empty(0, np.int64)]
             for marked in self._marked(size, smaller):
                 least.take(marked, marked.minimal)
                 if not minimal:

@@ -4,7 +4,7 @@
 names item n; other lines that begin with @, % or # are comments. An empty record is -2.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -46,6 +46,7 @@ def _rows(content: bytes) -> CodedRows[str] | None:
         parts.append(part)
         begin = end
     largest = max(int(numbers.max()) for _, numbers in parts)
+    code: Callable[[Ints], Ints]
     if largest < len(content):  # a table of all numbers is no larger than the file: faster than a search
         there = np.zeros(largest + 1, np.bool_)
         for _, numbers in parts:
