@@ -280,9 +280,9 @@ class CooccurrenceModel:
         # Few items are hidden, so that subtracting their sums is much cheaper than summing over all others.
         every, without = self._sums, self._sums_over(sorted({self.column_of[item] for item in hidden}))
         together, usual, itself, squares = (whole - part for whole, part in zip(every, without, strict=True))
-        lean = together.T @ together - np.outer(usual, usual) / max(1, self.occurrences.shape[0]) - itself
+        t_y_t = together.T @ together - np.outer(usual, usual) / max(1, self.occurrences.shape[0]) - itself
         held_back = squares + RIDGE * np.eye(len(squares))
-        return np.asarray(np.linalg.solve(held_back, np.linalg.solve(held_back, lean).T).T)
+        return np.asarray(np.linalg.solve(held_back, np.linalg.solve(held_back, t_y_t).T).T)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, Floats, Floats]:

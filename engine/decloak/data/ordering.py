@@ -53,8 +53,8 @@ def check_order(order: object) -> None:
 def sort_rows(rows: CodedRows[K]) -> SortedRelease[CodedRows[K]]:
     """Return `rows` sorted, with sorted names in each row.
 
-    >>> rows, source_rows, alike = sort_rows(CodedRows.of([("tea", "milk"), ("bread",), ("milk", "tea")]))
-    >>> rows, source_rows.tolist(), alike.tolist()
+    >>> rows, source_rows, equal_rows = sort_rows(CodedRows.of([("tea", "milk"), ("bread",), ("milk", "tea")]))
+    >>> rows, source_rows.tolist(), equal_rows.tolist()
     ((('bread',), ('milk', 'tea'), ('milk', 'tea')), [1, 0, 2], [0, 1, 1])
     """
     sortable = rows.with_used_names.with_sorted_names()
@@ -109,16 +109,16 @@ def canonical_digest(data: Dataset) -> str:
     return replace(records, labels=RowLabels(len(records.rows))).digest
 
 
-def shuffle_equal_rows(behind: RowIndices, alike: RowIndices) -> RowIndices:
+def shuffle_equal_rows(source_rows: RowIndices, equal_rows: RowIndices) -> RowIndices:
     """Return the record behind each row, shuffled among rows with equal content, always by the same permutation.
 
-    `behind` has the indices of all records in canonical order, so that nothing here depends on another order. `alike`
-    has an equal number for rows with equal content.
+    `source_rows` has the indices of all records in canonical order, so that nothing here depends on another order.
+    `equal_rows` has an equal number for rows with equal content.
     """
-    rank = list(range(len(behind)))
+    rank = list(range(len(source_rows)))
     # A fixed seed: equal content always gets the same records behind its rows.
     random.Random(0).shuffle(rank)
-    return behind[np.lexsort((np.array(rank, np.int64)[behind], alike))]
+    return source_rows[np.lexsort((np.array(rank, np.int64)[source_rows], equal_rows))]
 
 
 FEWEST = 3

@@ -224,16 +224,16 @@ def check_alignment(original: Dataset, published: Published) -> list[tuple[str, 
     """
     _check_labels(original, published)
     elements_of = dict(zip(published.labels, published.transactions, strict=True))
-    suppressed, strangers = [], []
+    suppressed, added = [], []
     for label, items in zip(original.labels, original.transactions, strict=True):
         # Sets, because a record may have thousands of items.
         plain = {element for element in elements_of[label] if isinstance(element, str)}
         members = {item for element in elements_of[label] if not isinstance(element, str) for item in element}
-        strangers += [(label, item) for item in sorted(plain.difference(items))]
+        added += [(label, item) for item in sorted(plain.difference(items))]
         suppressed += [(label, item) for item in items if item not in plain and item not in members]
-    if strangers:
-        label, item = strangers[0]
-        more = f", and {len(strangers) - 1} more like it" if len(strangers) > 1 else ""
+    if added:
+        label, item = added[0]
+        more = f", and {len(added) - 1} more like it" if len(added) > 1 else ""
         raise DecloakError(
             f"transaction {quote(label)} publishes {quote(item)}, which its original does not hold{more}",
             published.origin,
@@ -252,9 +252,9 @@ def likely_misspellings(original: Dataset, published: Published) -> list[tuple[s
     [('mlk', 'milk')]
     """
     shown_items, original_items = set(published.items), set(original.items)
-    nowhere = sorted(original_items - shown_items)[:MOST]
-    nobodys = sorted(shown_items - original_items)[:MOST]
-    pairs = ((item, get_close_matches(item, nobodys, 1, NEAR)) for item in nowhere)
+    not_published = sorted(original_items - shown_items)[:MOST]
+    only_published = sorted(shown_items - original_items)[:MOST]
+    pairs = ((item, get_close_matches(item, only_published, 1, NEAR)) for item in not_published)
     return [(item, near[0]) for item, near in pairs if near]
 
 

@@ -313,8 +313,8 @@ class RowLabels(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, RowLabels):
             # Every range begins at 1, so those of one length are equal.
-            alike = isinstance(self._numbers, range) and isinstance(other._numbers, range)
-            return len(self) == len(other) and (alike or np.array_equal(self._numbers, other._numbers))
+            both_ranges = isinstance(self._numbers, range) and isinstance(other._numbers, range)
+            return len(self) == len(other) and (both_ranges or np.array_equal(self._numbers, other._numbers))
         if not isinstance(other, tuple):
             return NotImplemented
         return len(self) == len(other) and all(map(str.__eq__, self, other))

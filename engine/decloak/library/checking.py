@@ -218,8 +218,8 @@ def _guarantee(
         from decloak.anonymisers.registry import guarantee_of
 
         with at_location(location(manifest_path(file))):
-            said = {name: bound for name, bound in bounds.items() if bound is not None}
-            return guarantee_of(manifest.method, {**manifest.parameters, **said})
+            given = {name: bound for name, bound in bounds.items() if bound is not None}
+            return guarantee_of(manifest.method, {**manifest.parameters, **given})
     if stated["k"] is None or (stated["m"] is None and kind != "whole"):
         raise _unknown_bounds(release, flag, kind == "whole")
     if kind == "whole":

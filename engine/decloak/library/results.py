@@ -166,11 +166,11 @@ class Run(pipeline.Run):
         for ran in self.variants:
             for (name, attack), one in ran.figures.items():
                 key, metric = _baseline_key(name), metrics[name]
-                beside = None if key is None else ran.figures.get((key, attack))
+                baseline = None if key is None else ran.figures.get((key, attack))
                 yield (
                     ran.name, *settings[ran.name], ran.run, ran.repetition, ran.seed, attack, ran.knows.get(attack),
                     name, metric.title, metric.unit, one.value, None, None, 1, one.part, one.whole,
-                    None if beside is None else beside.value,
+                    None if baseline is None else baseline.value,
                 )  # fmt: skip
 
     def plot(self, figure: str, x: str | None = None, by: Sequence[str] | None = None) -> Plot:
@@ -180,9 +180,9 @@ class Run(pipeline.Run):
         study = self._study
         varied = [*study.varied, *([ATTACK] if len(study.attacks) > 1 else [])]
         along = x or next(iter(varied), ATTACK)
-        beside = [key for key in varied if key != along] if by is None else by
+        panel_keys = [key for key in varied if key != along] if by is None else by
         try:
-            panels = charts.panels(study, along, figure, beside)
+            panels = charts.panels(study, along, figure, panel_keys)
         except DecloakError as error:  # it names the options of the command line
             raise DecloakError(error.message, hint=(error.hint or "").replace("--", "") or None) from None
         return Plot(f"{figure} along {along}", charts.grid(panels))

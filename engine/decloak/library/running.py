@@ -88,10 +88,10 @@ def _dataset(data: Any, scenario: str | Path | Config) -> Dataset:
         return Dataset.of(data)
     whole = scenario if isinstance(scenario, Mapping) else read_source(scenario).value
     section = whole.get("data") if isinstance(whole, Mapping) else None
-    said = section if isinstance(section, Mapping) else {}
-    shape = said.get("format") if said.get("format") in SHAPES else None
+    section = section if isinstance(section, Mapping) else {}
+    shape = section.get("format") if section.get("format") in SHAPES else None
     known = SHAPES.get(str(shape), {"transaction", "item"}) | {"repeats"}
-    return read(data, shape, **{key: value for key, value in said.items() if key in known})
+    return read(data, shape, **{key: value for key, value in section.items() if key in known})
 
 
 def attack(

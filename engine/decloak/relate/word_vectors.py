@@ -288,12 +288,12 @@ class FileVectors(NamedTuple):
     def _warnings(self, terms: Sequence[str], lookups: Sequence[_Lookup], vectors: Floats) -> list[str]:
         lines = []
         for how in (WHOLE, MEAN, PARTLY, NOTHING):
-            alike = [term for term, lookup in zip(terms, lookups, strict=True) if lookup.how == how]
-            lines += share_note(alike, len(terms), how, few=0 if how == WHOLE else FEW)
-        nowhere = [
+            found = [term for term, lookup in zip(terms, lookups, strict=True) if lookup.how == how]
+            lines += share_note(found, len(terms), how, few=0 if how == WHOLE else FEW)
+        zero = [
             t for t, lookup, vector in zip(terms, lookups, vectors, strict=True) if lookup.rows and not vector.any()
         ]
-        lines += share_note(nowhere, len(terms), "with a vector of zeros, so no score")
+        lines += share_note(zero, len(terms), "with a vector of zeros, so no score")
         again = len(self.vectors) - len(self.ends)
         return [*lines, f"the word vectors have {again} words again: the first vector counts"] if again else lines
 

@@ -193,8 +193,8 @@ def _starts(parts: Sequence[Ints]) -> Ints:
 
 def _warnings(lookups: Mapping[str, _Lookup]) -> Iterator[str]:
     for how in (WHOLE, HEAD, NOTHING):
-        alike = [term for term, lookup in lookups.items() if lookup.how == how]
-        yield from share_note(alike, len(lookups), how, few=0 if how == WHOLE else FEW)
+        found = [term for term, lookup in lookups.items() if lookup.how == how]
+        yield from share_note(found, len(lookups), how, few=0 if how == WHOLE else FEW)
 
 
 class WordnetSource(SimilaritySource):

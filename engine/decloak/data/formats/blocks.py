@@ -70,8 +70,8 @@ class Part(NamedTuple):
 
         The file has `row_groups` blocks, and `records` with so many `elements`.
         """
-        beside = os.path.relpath(path.resolve(), folder.resolve())
-        return cls(beside, row_groups, records, elements, path.stat().st_size, digest_of_file(path))
+        relative = os.path.relpath(path.resolve(), folder.resolve())
+        return cls(relative, row_groups, records, elements, path.stat().st_size, digest_of_file(path))
 
 
 class Blocks(NamedTuple):
@@ -272,6 +272,6 @@ def write_table(table: object, path: Path) -> None:
     """Write `table` to the Parquet file at `path` as one row group, completely or not at all."""
     _, parquet = arrow_and_parquet()
     # A name of its own: another process may write the same file.
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parquet.write_table(table, beside, compression="zstd", row_group_size=max(1, len(table)))  # type: ignore[arg-type]
-    beside.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    parquet.write_table(table, temporary, compression="zstd", row_group_size=max(1, len(table)))  # type: ignore[arg-type]
+    temporary.replace(path)

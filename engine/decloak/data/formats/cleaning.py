@@ -51,10 +51,10 @@ def cleaned(
     # A name of the file is a spelling too, so that no other one of it stays beside.
     for name in (*other.values(), *sorted(supports, key=lambda name: (-supports[name], name))):
         spelling.setdefault(key(name), name)
-    gone = {key(name) for name in drop}
+    drop_keys = {key(name) for name in drop}
     named = {name: spelling[key(other.get(key(name), name))] for name in supports}
     # A name to drop may be written as in the file, or as the synonyms call it.
-    dropped = {name for name, to in named.items() if key(to) in gone or key(name) in gone}
+    dropped = {name for name, to in named.items() if key(to) in drop_keys or key(name) in drop_keys}
     # Two spellings in one record become one item, which counts once.
     clean = [dict.fromkeys(named[name] for name in row if name not in dropped) for row in rows]
     left = Counter(name for row in clean for name in row)
@@ -68,8 +68,8 @@ def cleaned(
         f"{counted(len(rare), 'item')} in fewer than {min_support:,} records left out": len(rare),
         f"{counted(emptied, 'more record')} without items": emptied,
     }
-    said = ", ".join(text for text, count in counts.items() if count)
-    warnings = (*data.warnings, *([f"cleaned: {said}"] if said else []))
+    listed = ", ".join(text for text, count in counts.items() if count)
+    warnings = (*data.warnings, *([f"cleaned: {listed}"] if listed else []))
     return replace(data, transactions=kept, warnings=warnings)
 
 

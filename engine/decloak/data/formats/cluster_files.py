@@ -129,14 +129,14 @@ def write_pieces(
         PLACES: lists(columns.sizes, arrow.array(truth.places.astype(np.int32))),
         RECORDS: lists(columns.sizes, lists(truth.records.lengths, arrow.array(truth.records.codes.astype(np.int32)))),
     })  # fmt: skip
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with arrow.OSFile(os.fspath(beside), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with arrow.OSFile(os.fspath(temporary), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
         for number in range(parts):
             # A batch for every part, an empty one too: parts are found by their number.
             chosen = table.take(arrow.array(np.flatnonzero(part == number))).combine_chunks()
             batches = chosen.to_batches()
             writer.write_batch(batches[0] if batches else arrow.RecordBatch.from_pylist([], table.schema))
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def gather_pieces(
@@ -182,8 +182,8 @@ def gather_pieces(
     }  # fmt: skip
     records = table[RECORDS].chunk(0)
     held = named(records.values, records.values.values.to_numpy())
-    behind = {PLACES: table[PLACES], RECORDS: arrow.ListArray.from_arrays(records.offsets, held)}
-    for file, lists in ((path, columns), (truth, behind)):
+    truth_columns = {PLACES: table[PLACES], RECORDS: arrow.ListArray.from_arrays(records.offsets, held)}
+    for file, lists in ((path, columns), (truth, truth_columns)):
         write_table(arrow.table(lists), file)
     return int(table[SIZE].to_numpy().sum()), len(codes[1]) + len(codes[2])
 

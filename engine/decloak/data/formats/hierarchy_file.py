@@ -120,8 +120,8 @@ def _nested(path: FilePath) -> Iterator[_Edge]:
     ((name, where),) = root.keys.items()
     waiting = _children(_checked(name, str(where)), root.children[name])
     while waiting:
-        parent, child, stands, below = waiting.pop()
-        yield _Edge(child, parent, stands)
+        parent, child, place, below = waiting.pop()
+        yield _Edge(child, parent, place)
         if below is not None:
             waiting += _children(child, below)
 

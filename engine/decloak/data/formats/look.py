@@ -242,9 +242,9 @@ def _contents(dataset: Dataset, sample: FileSample, reading: Reading, repeated: 
 
 def _proposals(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """Yield keys under `clean` that the items need, each with the reason."""
-    alike = [names for names in _group_spellings(dataset) if len(names) > 1]
-    if alike:
-        have = "1 item has" if len(alike) == 1 else f"{len(alike):,} items have"
+    spellings = _group_spellings(dataset)
+    if spellings:
+        have = "1 item has" if len(spellings) == 1 else f"{len(spellings):,} items have"
         yield "fold_case: true", f"{have} several spellings"
     odd = [item for item in dataset.items if DATE.fullmatch(item) or _ID.fullmatch(item)]
     if odd and len(odd) <= MOST_DROPPED:
@@ -255,11 +255,11 @@ def _proposals(dataset: Dataset) -> Iterator[tuple[str, str]]:
 
 
 def _group_spellings(dataset: Dataset) -> list[list[str]]:
-    """Return the items in groups with one spelling but for case and blanks."""
+    """Return the items that differ in case or blanks only, in groups of several."""
     groups: dict[str, list[str]] = defaultdict(list)
     for item in dataset.items:
         groups[folded(item)].append(item)
-    return list(groups.values())
+    return [names for names in groups.values() if len(names) > 1]
 
 
 def _oddities(dataset: Dataset) -> Iterator[str]:
@@ -276,10 +276,10 @@ def _oddities(dataset: Dataset) -> Iterator[str]:
         like = [item for item in dataset.items if pattern.fullmatch(item)]
         if like:
             yield f"items that look like {what}: {', '.join(map(quote, like[:EXAMPLES]))}{_count_rest(like)}"
-    alike = [names for names in _group_spellings(dataset) if len(names) > 1]
-    if alike:
-        listed = "; ".join(" and ".join(map(quote, names[:EXAMPLES])) for names in alike[:EXAMPLES])
-        yield f"names that differ in case or blanks only: {listed}{_count_rest(alike)}"
+    spellings = _group_spellings(dataset)
+    if spellings:
+        listed = "; ".join(" and ".join(map(quote, names[:EXAMPLES])) for names in spellings[:EXAMPLES])
+        yield f"names that differ in case or blanks only: {listed}{_count_rest(spellings)}"
 
 
 def _count_rest(names: Sequence[object]) -> str:

@@ -222,8 +222,8 @@ def _lists(rows: Sequence[Sequence[str]], options: Options, separator: str) -> I
     """
     if len(rows) < 2 or options.within is not None:
         return
-    behind = [mark for mark in SEPARATORS if mark != separator]
-    for mark in behind:
+    other_marks = [mark for mark in SEPARATORS if mark != separator]
+    for mark in other_marks:
         alone = [row for row in rows if row[0].count(mark) == 1 and not any(mark in cell for cell in row[1:])]
         if (
             len(alone) >= NEARLY * len(rows)

@@ -68,10 +68,10 @@ class Guess:
         """Return the guess, with a doubt if the first of `rows` may be a header."""
         if self.options.header or not may_be_header(rows):
             return self
-        behind = self.options._replace(header=True)
-        without = Guess(self.format, behind._replace(ids=False)).with_ids(rows[1:])
-        others = () if behind.within else ((self.format, without.options), *without.alternatives)
-        return self.with_doubt("the first line may name the columns", (self.format, behind), *others)
+        headed = self.options._replace(header=True)
+        without = Guess(self.format, headed._replace(ids=False)).with_ids(rows[1:])
+        others = () if headed.within else ((self.format, without.options), *without.alternatives)
+        return self.with_doubt("the first line may name the columns", (self.format, headed), *others)
 
     def with_lists(self, below: Rows) -> "Guess":
         """Return the guess, with a doubt if every id in the rows `below` the header has one value that may be a
@@ -385,8 +385,8 @@ def _blank(rows: Rows, others: bool) -> Guess:
     names = [cell for row in rows for cell in row]
     starts_strange = {cell for row in rows[1:] for cell in row}.isdisjoint(rows[0])
     if starts_strange and not words.unsure and not words.options.header:  # though blanks part all words alike
-        behind = words.options._replace(header=True)
-        words = words.with_doubt("the first line may name the column", ("basket", behind))
+        headed = words.options._replace(header=True)
+        words = words.with_doubt("the first line may name the column", ("basket", headed))
     if others or len(set(names)) > 0.7 * len(names) or len(rows) < FEWEST or len(set(map(len, rows))) == 1:
         return words.with_doubt(
             "blanks may separate names or be part of them", ("basket", Options()), ("text", Options())

@@ -82,7 +82,7 @@ def _manifest(value: object, path: Path) -> Manifest:
     fields = Manifest.__dataclass_fields__
     if not isinstance(value, dict) or value.get("decloak") != "manifest" or value.get("version") != VERSION:
         raise DecloakError(f"no manifest of version {VERSION}", location(path), _NOT_ONE)
-    said = {key: inner for key, inner in value.items() if key not in ("decloak", "version")}
-    if said.keys() != fields.keys() or not all(isinstance(said[key], dict) for key in ("parameters", "sha256")):
+    values = {key: inner for key, inner in value.items() if key not in ("decloak", "version")}
+    if values.keys() != fields.keys() or not all(isinstance(values[key], dict) for key in ("parameters", "sha256")):
         raise DecloakError("a manifest with other keys", location(path), _NOT_ONE)
-    return Manifest(**said)
+    return Manifest(**values)
