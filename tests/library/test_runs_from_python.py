@@ -187,6 +187,11 @@ def test_a_release_is_attacked_without_a_file():
         decloak.attack(sets, "mda")
     with pytest.raises(DecloakError, match=r"a list is no release; make one by decloak.anonymise"):
         decloak.attack([["a"]])
+    with pytest.raises(DecloakError, match=r"a list is no release; make one by decloak.anonymise"):
+        decloak.evaluate([["a"]], [["a"]], [0])
+    for place in ("0", 0.0, 2, -1, None):
+        with pytest.raises(DecloakError, match=rf"rows: there is no record '{place}'; name 0 to 1"):
+            decloak.evaluate(sets, [["a"], ["b"]], [place] * len(sets.ids))
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda scenario: pickle.loads(pickle.dumps(scenario))])

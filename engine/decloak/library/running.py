@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.delimited import join
@@ -21,7 +23,7 @@ from decloak.data.frames import SHAPES, is_frame
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 from decloak.digest import Config
-from decloak.errors import DecloakError
+from decloak.errors import DecloakError, quote
 from decloak.library.results import Run
 from decloak.library.scenario import Scenario
 from decloak.pipeline import run as pipeline
@@ -111,9 +113,7 @@ def attack(
     `explain` lists the findings of the result. The number of right findings is unknown without the original data: `run`
     measures it.
     """
-    if not isinstance(release, Release):
-        hint = "make one by decloak.anonymise, or read one by decloak.read_release"
-        raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
+    release = _checked_release(release)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         # Generalised sets have no release file: they are a text with brackets.
         headed = release.form != FormName.SET_GENERALISED
@@ -127,6 +127,14 @@ def attack(
             "repeat": {"seed": seed},
         }
         return run(scenario | ({} if relate is None else {"relate": dict(relate)}), store=store)
+
+
+def _checked_release(release: object) -> Release:
+    """Return `release`; raise an error if it is something else."""
+    if not isinstance(release, Release):
+        hint = "make one by decloak.anonymise, or read one by decloak.read_release"
+        raise DecloakError(f"a {type(release).__name__} is no release", hint=hint)
+    return release
 
 
 def evaluate(
@@ -148,11 +156,13 @@ def evaluate(
     - `sections`: further sections, such as `relate` or `attacker`.
     - `store`, `jobs`: as in `run`. The store then contains the original data.
     """
-    data, ids = Dataset.of(original), release.ids
+    data, ids = Dataset.of(original), _checked_release(release).ids
     if len(rows) != len(ids):
         raise DecloakError(f"{len(rows):,} records for {len(ids):,} rows", "rows", "name one record for every row")
-    if wrong := [place for place in rows if not 0 <= place < len(data.labels)]:
-        raise DecloakError(f"there is no record {wrong[0]}", "rows", f"name 0 to {len(data.labels) - 1}")
+    if wrong := [
+        place for place in rows if not isinstance(place, int | np.integer) or not 0 <= place < len(data.labels)
+    ]:
+        raise DecloakError(f"there is no record {quote(wrong[0])}", "rows", f"name 0 to {len(data.labels) - 1}")
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
         home = Path(folder)
         release.write(home / "release.jsonl")
