@@ -92,7 +92,6 @@ def build_covers(release: Disassociated, relation: str, findings: Iterable[tuple
     earlier chunk, a size, a support and one covered item; findings of one problem are adjacent.
     """
     chunks = {(i, j) for i, cluster in enumerate(release.clusters) for j in range(len(cluster.record_chunks))}
-    # Findings of one problem are adjacent, so that groupby needs no sort.
     problems = []
     for problem, group in groupby(findings, key=lambda finding: finding[:-1]):
         cluster, chunk, item, earlier, size, support = problem
@@ -110,7 +109,6 @@ def build_covers(release: Disassociated, relation: str, findings: Iterable[tuple
 def _covers_in_cluster(number: int, cluster: Cluster, adjacent: bool) -> Iterator[Cover]:
     earlier: list[list[_Level]] = []
     for j, chunk in enumerate(cluster.record_chunks):
-        # A cover problem needs two chunks: x in chunk j, and the covered items in an earlier one.
         first = max(0, j - 1) if adjacent else 0
         for x, support in sorted(Counter(item for subrecord in chunk.subrecords for item in subrecord).items()):
             for before, levels in enumerate(earlier[first:], first):

@@ -102,12 +102,12 @@ def explicit(path: FilePath, items: Collection[str]) -> list[Itemset]:
 
     Raise an error that names the items which are not among `items`.
     """
-    # An itemset with an unknown item could never be found: it is probably misspelt, so that it is an error.
     listed = read(path, "basket")
     there = frozenset(items)
     lines: dict[str, int] = {}
     for number, itemset in enumerate(listed.transactions, 1):
         for item in itemset:
+            # An itemset with an unknown item could never be found: the item is probably misspelt.
             if item not in there:
                 lines.setdefault(item, number)
     if lines:

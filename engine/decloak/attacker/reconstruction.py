@@ -97,9 +97,9 @@ def consistent_tables(cluster: Pieces, most: int = MOST_TABLES) -> Iterator[tupl
 
     Raise TooManyTables after `most` tables.
     """
-    # A generator is used, because callers stop early: a contradiction in chunk 1 saves all tables of later chunks.
     remaining = most
 
+    # A generator, because callers stop early: a contradiction in chunk 1 saves all tables of later chunks.
     def completed(ways: int, table: dict[Class, int], j: int) -> Iterator[tuple[int, dict[Class, int]]]:
         nonlocal remaining
         if j >= len(cluster.counts):

@@ -59,7 +59,7 @@ class Dataset(Represented):
         # Names contain no zero character, so that no two data sets give the same text.
         ended = [f"{name}\0" for name in self.rows.names]
         for block in self.rows.blocks():
-            # What stands between the labels and the ends of rows, and these in between.
+            # Each row before adds two parts to the text: its label and its end.
             before = 2 * np.arange(len(block))
             parts = np.empty(len(block.codes) + 2 * len(block), object)
             parts[block.start[:-1] + before] = [f"{label}\0" for label in islice(labels, len(block))]

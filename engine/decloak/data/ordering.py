@@ -134,7 +134,7 @@ def sorted_warning(dataset: Dataset) -> str | None:
     True
     """
     rows = dataset.rows
-    # Capitals before small letters, or beside them.
+    # Programs sort capitals before small letters, or among them: a record may follow either order.
     # As objects: a numpy text would give every name the length of the longest.
     keys = (np.array(list(map(key, rows.names)), object) for key in (str, str.casefold))
     ranks = [np.unique(each, return_inverse=True)[1] for each in keys]

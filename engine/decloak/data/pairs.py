@@ -125,7 +125,7 @@ class Pairs(Sequence[Pair]):
     @once
     def ascending(self) -> tuple[Ints, Ints]:
         """Return the keys in ascending order, and the position of each among the pairs."""
-        # Pairs of tables come in order: a sort of millions would need as much memory again.
+        # Pairs of clusters in files ascend already: a sort of millions would only take memory.
         if (np.diff(self.keys) > 0).all():
             return self.keys, np.arange(len(self))
         order: Ints = np.argsort(self.keys)

@@ -115,7 +115,7 @@ def attack(
     """
     release = _checked_release(release)
     with tempfile.TemporaryDirectory(prefix="decloak-") as folder:
-        # Generalised sets have no release file: they are a text with brackets.
+        # From a release file sets would come back as labels; a text with brackets keeps them.
         headed = release.form != FormName.SET_GENERALISED
         file = Path(folder) / ("release.jsonl" if headed else "release.txt")
         release.write(file)
