@@ -30,6 +30,7 @@ from decloak.data.formats.look_evidence import (
     NEARLY,
     SEPARATORS,
     header_of_rows,
+    ids_of_pairs,
     ids_of_rows,
     inner_of,
     is_shaped,
@@ -291,9 +292,4 @@ def _ids_that_are_items(data: Dataset) -> Iterator[DecloakError]:
 
 
 def _pairs(rows: Sequence[Sequence[str]]) -> bool:
-    if len(rows) < 4 or not all(len(row) == 2 for row in rows):
-        return False
-    one_each = [[name, item] for name, item in {row[0]: row[1] for row in rows}.items()]
-    follows = sum(row[0] == after[0] for row, after in pairwise(rows))
-    # Every repeated id has to follow itself: rows of a record are neighbours.
-    return 0 < len(rows) - len(one_each) <= follows and ids_of_rows(one_each) == (True, True)
+    return len(rows) >= 4 and all(len(row) == 2 for row in rows) and ids_of_pairs(rows) == (True, True)

@@ -162,6 +162,17 @@ def ids_of_rows(rows: Rows) -> Ids:
     return Ids(there, sure or not there)
 
 
+def ids_of_pairs(rows: Rows) -> Ids | None:
+    """Return the evidence that the first of the two columns of `rows` has ids.
+
+    None is returned unless values of that column repeat, and only in neighbours.
+    """
+    one_each = list({row[0]: row for row in rows}.values())
+    follows = sum(row[0] == after[0] for row, after in pairwise(rows))
+    # Every repeated id has to follow itself: rows of a record are neighbours.
+    return ids_of_rows(one_each) if 0 < len(rows) - len(one_each) <= follows else None
+
+
 def nearly_unique(values: Sequence[str]) -> bool:
     """Return True if `values` behave like ids: nearly all differ, or all occur equally often, as in a file written
     twice.

@@ -1,9 +1,9 @@
 """Recognition of formats: lists, tables with a row or a column per item, and other formats; and the doubts about it."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from decloak.data.formats.delimited import cells
 from decloak.data.formats.lines import Line, json_value
@@ -18,6 +18,7 @@ from decloak.data.formats.look_evidence import (
     SEPARATORS,
     Rows,
     header_of_rows,
+    ids_of_pairs,
     ids_of_rows,
     inner_of,
     is_whole,
@@ -236,13 +237,10 @@ def _inner_separators(values: Sequence[str]) -> list[str]:
 
 def _headless(rows: Rows) -> Guess | None:
     """Return a guess for two columns without a header, the first with ids that repeat in consecutive rows."""
-    one_each = list({row[0]: list(row) for row in rows}.values())
-    follows = sum(row[0] == after[0] for row, after in itertools.pairwise(rows))
-    # Every repeated id has to follow itself: rows of a record are neighbours.
-    if not 0 < len(rows) - len(one_each) <= follows:
+    ids = ids_of_pairs(rows)
+    if ids is None:
         return None
-    ids = ids_of_rows(one_each)
-    if ids.there and ids.sure and len(rows) >= FEWEST:
+    if ids == (True, True) and len(rows) >= FEWEST:
         return Guess("long", problem="a row an item without a header: write the line tid,item above it")
     return Guess("basket").with_doubt("each line may be an id and one item", ("long", Options()))
 
@@ -290,7 +288,7 @@ def _is_spmf(lines: Sequence[Line]) -> bool:
     if any(line.text.startswith(("@CONVERTED_FROM_TEXT", "@ITEM=")) for line in lines[:2]):
         return True
     rows = [line.text.split() for line in lines if not line.text.startswith(("%", "#", "@"))]
-    numbers = all(is_whole(word) or word in ("-1", "-2") for word in set(itertools.chain.from_iterable(rows)))
+    numbers = all(is_whole(word) or word in ("-1", "-2") for word in set(chain.from_iterable(rows)))
     return numbers and any(len(row) > 1 for row in rows) and not any("\t" in line.text for line in lines)
 
 
