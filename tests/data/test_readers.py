@@ -91,6 +91,9 @@ def test_quoted_line_ends_are_carried_by_csv_with_a_header(tmp_path):
 
 def test_spmf_numbers_without_a_name_are_their_own_names(tmp_path):
     assert read_text(tmp_path, "@ITEM=7=x\n7 007 12", "spmf").transactions == (("x", "12"),)
+    with pytest.raises(DecloakError, match=r":2: the number 7 or the name 'x' is taken; name every item once, above"):
+        read_text(tmp_path, "7 12\n@ITEM=7=x\n7", "spmf")
+    assert read_text(tmp_path, "@ITEM=7=1\n@ITEM=1=x\n7 1", "spmf").transactions == (("1", "x"),)
 
 
 NUMBERS = st.lists(st.sampled_from([*"0123456789", " ", " ", "\n", "\r\n", "-1", "-2", "%", "9" * 17]), max_size=30)

@@ -20,6 +20,7 @@ from decloak.anonymisers.kernels.fast_cut import cut, cut_by_pairs
 from decloak.counting import blocks as counting_blocks
 from decloak.counting.blocks import Sets, add_pairs
 from decloak.data.formats import blocks
+from decloak.data.formats.record import Options
 from decloak.data.hierarchy import Hierarchy
 from decloak.errors import DecloakError
 from decloak.parallel import merge_tasks
@@ -97,6 +98,35 @@ def test_a_text_is_read_in_blocks_of_lines(tmp_path, monkeypatch, form, options,
         found.append(figures(decloak.run(said, store=tmp_path / f"{in_parts}.db")))
     assert found[0] == pytest.approx(found[1], rel=1e-12)
     assert len(list(Path(f"{tmp_path}/True.db.parts").glob("release-*/*"))) > 3
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "text"),
+    [
+        ("spmf", {}, "@CONVERTED_FROM_TEXT\n@ITEM=1=milk\n@ITEM=2=bread\n1 2\n% x\n1 3 -2\n-2\n2 1\n1\n"),
+        ("spmf", {}, "\ufeff@ITEM=1=milk\r\n1 2\r\n1\r\n\r\n"),
+        ("jsonl", {}, '["a"]\n[]\n["b", "é"]\n\n\n\n'),
+        ("basket", {}, "\ufeffmilk,bread\r\nrice\r\nmilk\r\n\r\n\r\n"),
+        ("basket", {"header": True, "header_row": 2}, "title\n\ufeffone,two\nmilk,bread\n,rice\nmilk"),
+    ],
+)
+def test_blocks_of_any_size_have_the_records_of_the_file(tmp_path, monkeypatch, form, options, text):
+    (tmp_path / "records").write_bytes(text.encode())
+    whole = tuple(decloak.read(tmp_path / "records", form, repeats=True, **options).transactions)
+    for size in range(1, len(text.encode()) + 2):
+        monkeypatch.setattr(blocks, "BYTES", size)
+        found = blocks.Blocks.of(tmp_path / "records", form, Options(**options))
+        assert tuple(row for number in range(len(found)) for row in found.read(number)) == whole
+
+
+def test_a_name_below_a_record_is_unknown_in_other_blocks(tmp_path):
+    (tmp_path / "records").write_text("@ITEM=1=milk\n1 2\n@ITEM=3=rice\n3\n")
+    found = blocks.Blocks.of(tmp_path / "records", "spmf")
+    with pytest.raises(DecloakError, match="records:3: the name of an item below a record; write all names first"):
+        found.read(0)
+    (tmp_path / "records").write_text("@ITEM=1=milk\n\n")
+    with pytest.raises(DecloakError, match="records: no transactions in the file; expected the format spmf"):
+        blocks.Blocks.of(tmp_path / "records", "spmf")
 
 
 def test_a_blank_line_between_blocks_is_an_error_with_its_line(tmp_path, monkeypatch):

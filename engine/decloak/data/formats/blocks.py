@@ -6,6 +6,7 @@ that the reader of whole files gives. Ids of records are left out.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO, FileIO
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -77,14 +78,15 @@ class Part(NamedTuple):
 class Blocks(NamedTuple):
     """Blocks of files of one format. A worker receives it and a number, and reads the block itself.
 
-    `column` has the lists of a Parquet file. `head` is the first line of a text whose columns have names.
+    `column` has the lists of a Parquet file. `head` has the lines of a text that each block needs, which name columns
+    or items.
     """
 
     blocks: tuple[Block, ...]
     format: str
     options: Options = Options()
     column: str = ""
-    head: Line | None = None
+    head: tuple[Line, ...] = ()
 
     @classmethod
     def of(cls, path: FilePath, form: str, options: Options = Options()) -> "Blocks":  # noqa: B008 (a named tuple)
@@ -99,7 +101,7 @@ class Blocks(NamedTuple):
                 message = "the file has the clusters of a release, and no records"
                 raise DecloakError(message, location(path), "name a file of records, or use decloak check --parts")
             return found
-        return cls(tuple(_text_blocks(Path(path), options)), form, options, head=_head(path, options))
+        return _of_text(Path(path), form, options)
 
     @classmethod
     def of_clusters(cls, path: FilePath) -> "Blocks | None":
@@ -136,18 +138,19 @@ class Blocks(NamedTuple):
         if self.format == "parquet":
             with at_location(location(block.path)):
                 return _read_group(block, self.column)
-        return as_dataset(self._records(block, first=number == 0), location(block.path), repeats=True).rows
+        return as_dataset(self._records(block), location(block.path), repeats=True).rows
 
-    def _records(self, block: Block, *, first: bool) -> Iterable[Record]:
+    def _records(self, block: Block) -> Iterable[Record]:
         with open_file(block.path) as file:
             file.seek(block.place)
             data = file.read(block.size)
-        content = ReadFile(block.path, data.removeprefix(b"\xef\xbb\xbf"))
+        content = ReadFile(block.path, data)
         lines: Iterator[Line] = (line._replace(number=line.number + block.line - 1) for line in stream_lines(content))
         parse = find_format(self.format, self.options).parse
         assert parse is not None
-        head = [] if first or self.head is None else [self.head]
-        return parse(chain(head, lines), self.options)
+        if self.format == "spmf":
+            lines = map(_without_name, lines)
+        return parse(chain(self.head, lines), self.options)
 
 
 class PartedData(Dataset):
@@ -171,30 +174,54 @@ def parts_folder(store: Path) -> Path:
     return store.with_name(f"{store.name}.parts")
 
 
-def _head(path: FilePath, options: Options) -> Line | None:
-    """Return the line with the names of columns, if there is one."""
-    if not options.header:
-        return None
+def _of_text(path: Path, form: str, options: Options) -> Blocks:
     with open_file(path, again=True) as file:
         for _ in range(options.header_row - 1):
             file.readline()
-        text = decode_text(file.readline().removeprefix(b"\xef\xbb\xbf"), path, options.header_row, "save it as UTF-8")
-    return Line(os.fspath(path), options.header_row, text.rstrip("\r\n"))
+        head, begin = list[Line](), file.tell()
+        while _is_head(data := file.readline(), form, options, len(head)):
+            number = options.header_row + len(head)
+            text = decode_text(data.removeprefix(b"\xef\xbb\xbf"), path, number, "save it as UTF-8")
+            head.append(Line(os.fspath(path), number, text.rstrip("\r\n")))
+            begin = file.tell()
+        file.seek(begin)
+        blocks = tuple(_text_blocks(file, path, options.header_row + len(head)))
+    if not blocks:
+        raise DecloakError("no transactions in the file", location(path), f"expected the format {form}")
+    return Blocks(blocks, form, options, head=tuple(head))
 
 
-def _text_blocks(path: Path, options: Options) -> Iterator[Block]:
-    """Yield blocks that end behind a line which is not blank: the reader accepts blank lines at an end only."""
-    with open_file(path, again=True) as file:
-        for _ in range(options.header_row - 1):
-            file.readline()
-        line, begin = options.header_row, file.tell()
-        while data := file.read(BYTES):
-            # A block ends with a whole line.
-            data += file.readline()
-            while not data[data.rfind(b"\n", 0, -1) + 1 :].strip() and (further := file.readline()):
-                data += further
+def _is_head(line: bytes, form: str, options: Options, number: int) -> bool:
+    """Return True if each block needs this line above the records: the names of columns, or the names of items."""
+    if form == "spmf":
+        return line.removeprefix(b"\xef\xbb\xbf").startswith((b"@", b"%", b"#"))
+    return options.header and number == 0 and bool(line)
+
+
+def _without_name(line: Line) -> Line:
+    """Return `line` of a block; raise an error if it names an item, which other blocks would not know."""
+    if line.text.startswith("@ITEM="):
+        raise line.error(
+            "the name of an item below a record", "write all names first, or read the file whole: parts: false"
+        )
+    return line
+
+
+def _text_blocks(file: FileIO | BytesIO, path: Path, line: int) -> Iterator[Block]:
+    """Yield blocks of `file` from its position, which is in `line`.
+
+    They end behind a line which is not blank: the reader accepts blank lines at an end only.
+    """
+    begin = file.tell()
+    while data := file.read(BYTES):
+        # A block ends with a whole line.
+        data += file.readline()
+        while not data[data.rfind(b"\n", 0, -1) + 1 :].strip() and (further := file.readline()):
+            data += further
+        # Blank lines at the end of the file are no block: their reader would miss a record.
+        if data.strip():
             yield Block(os.fspath(path), begin, len(data), line)
-            begin, line = begin + len(data), line + data.count(b"\n")
+        begin, line = begin + len(data), line + data.count(b"\n")
 
 
 def arrow_and_parquet() -> tuple[ModuleType, ModuleType]:

@@ -96,8 +96,11 @@ def _take_name(line: Line, names: dict[str, str], numbers: dict[str, str]) -> No
     if not (equals and name and _is_number(number)):
         raise line.error("not the name of an item", "write @ITEM=12=bread")
     number = str(int(number))
-    if number in names or numbers.get(name, number) != number:
-        raise line.error(f"the number {number} or the name {quote(name)} is taken", "name every item once")
+    # An item that was read without a name would have a second one from here on.
+    if number in names or numbers.get(number) == number or numbers.get(name, number) != number:
+        raise line.error(
+            f"the number {number} or the name {quote(name)} is taken", "name every item once, above its use"
+        )
     names[number], numbers[name] = name, number
 
 
