@@ -318,6 +318,7 @@ def test_init_writes_any_scenario_that_needs_no_file(call, tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.yaml", "scenario.schema.json", "store.db"]
     assert "there is something already" in one_line(call("init", path, "--like", "clinic-coat"))
     assert "did you mean 'clinic-coat'?" in one_line(call("init", tmp_path / "other.yaml", "--like", "clinic-cot"))
+    assert call("init", tmp_path / "quickstart", "--like", "clinic-coat").code == 0, "no folder of data is beside it"
 
 
 def test_init_makes_what_runs_and_overwrites_nothing(call, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import decloak
 from decloak.advice import advising
 from decloak.advice.advising import Bench, advise
-from decloak.advice.candidates import Candidate, Inputs, Tried, Untried, candidates_for, hides_everything
+from decloak.advice.candidates import Candidate, OwnerInputs, Tried, Untried, candidates_for, hides_everything
 from decloak.advice.screen import LINES, WIDTH, Advice, _people, listing
 from decloak.advice.writing import front_text, scenario_text
 from decloak.errors import DecloakError
@@ -201,7 +201,7 @@ def test_what_was_written_gives_every_figure_again_and_fails_when_k_is_lowered(s
 )
 def test_a_form_that_is_advised_was_attacked(small, monkeypatch, method, ways):
     of_method = [
-        one for one in candidates_for(200, Inputs(sensitive=["a1", "b2"])) if one.anonymise["method"] == method
+        one for one in candidates_for(200, OwnerInputs(sensitive=["a1", "b2"])) if one.anonymise["method"] == method
     ]
     monkeypatch.setattr(advising, "candidates_for", lambda *_: of_method[:1])
     found = advise(small[0] / "visits.txt")

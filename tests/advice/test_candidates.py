@@ -7,7 +7,7 @@ import pytest
 from decloak.advice.candidates import (
     READERS,
     Candidate,
-    Inputs,
+    OwnerInputs,
     Tried,
     candidates_for,
     chosen,
@@ -150,29 +150,29 @@ def test_a_file_of_criteria_has_a_reason_for_each(tmp_path):
 
 
 def test_one_of_every_method_is_tried_before_the_second_of_any():
-    listed = candidates_for(30_000, Inputs(constraints="c.txt"))
+    listed = candidates_for(30_000, OwnerInputs(constraints="c.txt"))
     assert [one.anonymise["method"] for one in listed[:4]] == ["disassociation", "cut", "lra", "coat"]
     assert len({one.name for one in listed}) == len(listed)
-    assert {one.anonymise.get("max_cluster") for one in candidates_for(800, Inputs())} == {50, 200, None}
-    untried = [one.name for one in not_applicable(800, Inputs())]
+    assert {one.anonymise.get("max_cluster") for one in candidates_for(800, OwnerInputs())} == {50, 200, None}
+    untried = [one.name for one in not_applicable(800, OwnerInputs())]
     assert {"clusters of 1,000, 5,000", "COAT"} <= set(untried)
 
 
 def test_readers_decide_which_methods_are_tried():
     methods = {
-        readers: {one.anonymise["method"] for one in candidates_for(800, Inputs(readers=readers))}
+        readers: {one.anonymise["method"] for one in candidates_for(800, OwnerInputs(readers=readers))}
         for readers in READERS
     }
     assert methods["counts"] == {"itemsets", "synthetic"}
     assert methods["any"] == methods["records"] | methods["counts"]
     assert not methods["records"] & methods["counts"]
-    assert [one.reason for one in not_applicable(800, Inputs(readers="counts"))] == ["readers only count"]
-    assert "readers need records" in {one.reason for one in not_applicable(800, Inputs(readers="records"))}
+    assert [one.reason for one in not_applicable(800, OwnerInputs(readers="counts"))] == ["readers only count"]
+    assert "readers need records" in {one.reason for one in not_applicable(800, OwnerInputs(readers="records"))}
 
 
 def test_inputs_of_the_owner_add_candidates():
     relate = {"measure": "ngd", "source": "clinic-counts"}
-    inputs = Inputs(("/secret/tree.txt",), "c.txt", sensitive=["hiv"], relate=relate, columns=["sex"])
+    inputs = OwnerInputs(("/secret/tree.txt",), "c.txt", sensitive=["hiv"], relate=relate, columns=["sex"])
     listed = candidates_for(800, inputs)
     assert {"cut k = 5, m = 3, by tree.txt", "diversity l = 3, m = 2, by relatedness"} <= {one.name for one in listed}
     of_coat = [one.anonymise for one in listed if one.kind == "coat"]
@@ -181,5 +181,5 @@ def test_inputs_of_the_owner_add_candidates():
     untried = {one.name for one in not_applicable(800, inputs)}
     assert not untried & {"COAT", "your hierarchy", "diversity", "attackers who know what items mean"}
     assert {"diversity", "attackers who know what items mean", "4 known items"} <= {
-        one.name for one in not_applicable(800, Inputs())
+        one.name for one in not_applicable(800, OwnerInputs())
     }

@@ -15,7 +15,7 @@ from decloak.measure.family import POOLED
 from decloak.measure.kernels.advantage import ClaimCounts
 from decloak.measure.kernels.statistics import Interval, paired_difference
 from decloak.report.compare import attacks
-from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, describe_pairs, pair_table
+from decloak.report.compare.attacks import AttackPair, attack_pairs, comparison_basis, describe_pairs, tabulate_pairs
 from decloak.report.study import Study
 from decloak.store.opening import connect_readonly
 from decloak.store.results import read_runs
@@ -130,8 +130,8 @@ def test_the_sentence_names_the_attacks_that_recover_significantly_less():
 
 def test_the_table_has_a_line_for_each_pair():
     other = [pair("gba", "rba", 0.0, -0.1, 0.1, variant="k=3")]
-    assert pair_table(RBA)[1][0] == ["rba", "gba", "+3.0 (+2.0 to +4.1)", "rba recovers more"]
-    assert pair_table([*RBA, *other])[1][2] == [
+    assert tabulate_pairs(RBA)[1][0] == ["rba", "gba", "+3.0 (+2.0 to +4.1)", "rba recovers more"]
+    assert tabulate_pairs([*RBA, *other])[1][2] == [
         "k=3",
         "gba",
         "rba",

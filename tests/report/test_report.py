@@ -26,8 +26,8 @@ from decloak.report.page import (
     Finding,
     Findings,
     Page,
+    PageTable,
     Section,
-    Table,
     Tile,
     TileRow,
     marked_terms,
@@ -82,7 +82,7 @@ def report(call, store: Path, out: Path, *more: str) -> str:
 def hostile_page() -> Page:
     line = Series(HOSTILE[0], tuple(Point(x, 0.5, 0.4, 0.6, 3, 0.3) for x in HOSTILE))
     spec = charts.panel(line, HOSTILE[1], HOSTILE[2], 1.0, about=HOSTILE[1])
-    table = Table(HOSTILE[0], HOSTILE, [HOSTILE])
+    table = PageTable(HOSTILE[0], HOSTILE, [HOSTILE])
     section = Section("x", HOSTILE[0], HOSTILE, [Drawn(HOSTILE[1], [charts.drawn(spec, "svg").decode()], table)],
                       [table], HOSTILE, HOSTILE[3])  # fmt: skip
     rows = [TileRow(HOSTILE[0], HOSTILE[1], 0.5), TileRow(HOSTILE[2], note=HOSTILE[3])]

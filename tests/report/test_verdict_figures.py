@@ -19,7 +19,7 @@ from decloak.report.compare import attacks
 from decloak.report.risk_card import RELEASE, Cell
 from decloak.report.study import Study
 from decloak.report.verdict import Advantage, People
-from decloak.report.verdict_figures import Settings, _Reader, at_place, levels_not_tried
+from decloak.report.verdict_figures import VariantSettings, _Reader, at_place, levels_not_tried
 from decloak.store.results import PooledFigure
 
 
@@ -215,8 +215,8 @@ def test_a_table_without_claims_of_the_control_has_its_usual_share():
 
 def settings(*, differing, repetitions):
     lead = SimpleNamespace(repetitions=repetitions, level=0.95)
-    names = list(Settings.__dataclass_fields__)
-    return Settings(**dict.fromkeys(names) | {"leads": {"rba": lead}, "differing": differing})
+    names = list(VariantSettings.__dataclass_fields__)
+    return VariantSettings(**dict.fromkeys(names) | {"leads": {"rba": lead}, "differing": differing})
 
 
 def test_criteria_are_judged_by_random_attacks_too_and_not_by_negative_controls(stored):

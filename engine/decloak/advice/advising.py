@@ -20,7 +20,7 @@ from decloak.advice.candidates import (
     OF_ATTACKS,
     READERS,
     Candidate,
-    Inputs,
+    OwnerInputs,
     Tried,
     Untried,
     candidates_for,
@@ -40,7 +40,7 @@ from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.measure.kernels.estimate.counts import errors_differ
 from decloak.measure.utility import UtilitySettings, errors_of_release
-from decloak.pipeline.inputs import Inputs as RunInputs
+from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.run import run
 from decloak.releases.registry import form_of
 from decloak.scenario.criteria import Accepted, Ranged, accepted, worst_figures
@@ -105,7 +105,7 @@ def advise(
             # The copy of data in memory is no place that a user knows.
             place = original.origin if isinstance(data, str | Path) else None
             raise DecloakError(f"{records} records are too few to advise", place, hint)
-        inputs = Inputs(
+        inputs = OwnerInputs(
             trees, sets, sensitive=_listed(sensitive), relate=base.get("relate"),
             columns=base["data"].get("columns", ()), readers=readers,
         )  # fmt: skip
@@ -239,7 +239,7 @@ class Bench:
     seconds: dict[str, float] = field(default_factory=dict)
     errors: dict[int, list[Floats]] = field(default_factory=dict)
     differing: dict[tuple[int, int, int], bool] = field(default_factory=dict)
-    inputs: RunInputs | None = None
+    inputs: Inputs | None = None
 
     def measures(self) -> list[Any]:
         """Return what a scenario lists under `measure`."""
@@ -262,7 +262,7 @@ class Bench:
         sections = self.sections(candidate, every=every)
         overrides = [f"{key}={json.dumps(value)}" for key, value in sections.items()]
         document = load(self.scenario, overrides)
-        self.inputs = self.inputs or RunInputs(document.folder)
+        self.inputs = self.inputs or Inputs(document.folder)
         done = run(document, inputs=self.inputs, store=self.store, jobs=self.jobs, controls=False)
         self.seconds[candidate.kind] = time.process_time() - begun
         form = FORMS.get(candidate.kind, FormName.GENERALISED)

@@ -53,7 +53,7 @@ class Untried(NamedTuple):
     reason: str
 
 
-class Inputs(NamedTuple):
+class OwnerInputs(NamedTuple):
     """The owner's inputs in addition to the data: hierarchies, and constraints of COAT, as paths.
 
     `sensitive` lists sensitive items. `relate` is the measure of relatedness in the scenario. `columns` are the columns
@@ -68,7 +68,7 @@ class Inputs(NamedTuple):
     readers: str = "any"
 
 
-def candidates_for(records: int, inputs: Inputs) -> list[Candidate]:
+def candidates_for(records: int, inputs: OwnerInputs) -> list[Candidate]:
     """List the candidates for so many records: one of every method comes before the second of any."""
     of_records = (
         _disassociated(records), _cut(inputs), _in_parts(), _coat(inputs), _suppressed(), _diverse(inputs),
@@ -89,7 +89,7 @@ def _disassociated(records: int) -> Iterator[Candidate]:
                 yield Candidate("disassociation", f"disassociation k = {k}, clusters of {size:,}", settings, "cover")
 
 
-def _trees(inputs: Inputs) -> list[tuple[str, Config]]:
+def _trees(inputs: OwnerInputs) -> list[tuple[str, Config]]:
     """Return the hierarchies to generalise in, by their names."""
     given = [(Path(name).name, {"file": name, "format": "paths"}) for name in inputs.hierarchies]
     # Hierarchies of the owner come first, because they say most of the data.
@@ -97,7 +97,7 @@ def _trees(inputs: Inputs) -> list[tuple[str, Config]]:
     return [*given, *related, *((by, {"by": by}) for by in HIERARCHIES)]
 
 
-def _cut(inputs: Inputs) -> Iterator[Candidate]:
+def _cut(inputs: OwnerInputs) -> Iterator[Candidate]:
     for k, m in BOUNDS:
         for name, tree in _trees(inputs):
             settings = {"method": "cut", "k": k, "m": m, "hierarchy": tree}
@@ -111,13 +111,13 @@ def _in_parts() -> Iterator[Candidate]:
     yield Candidate("generalisation", "partition k = 5", settings, FEW_RECORDS)
 
 
-def _diverse(inputs: Inputs) -> Iterator[Candidate]:
+def _diverse(inputs: OwnerInputs) -> Iterator[Candidate]:
     for name, tree in _trees(inputs) if inputs.sensitive else ():
         settings = {"method": "diversity", "l": 3, "m": 2, "sensitive": list(inputs.sensitive), "hierarchy": tree}
         yield Candidate("generalisation", f"diversity l = 3, m = 2, by {name}", settings, FEW_RECORDS)
 
 
-def _coat(inputs: Inputs) -> Iterator[Candidate]:
+def _coat(inputs: OwnerInputs) -> Iterator[Candidate]:
     utility = {"columns": list(inputs.columns)} if inputs.columns else "all"
     for partner, k in product((None, "hard"), (5, 11) if inputs.constraints else ()):
         settings = {"method": "coat", "k": k, "privacy": {"file": inputs.constraints}, "utility": utility}
@@ -138,7 +138,7 @@ def _counts() -> Iterator[Candidate]:
     yield Candidate("synthetic", "synthetic records", {"method": "synthetic"}, "copies")
 
 
-def not_applicable(records: int, inputs: Inputs) -> list[Untried]:
+def not_applicable(records: int, inputs: OwnerInputs) -> list[Untried]:
     """List the ways that do not apply, with the reason."""
     untried = []
     if inputs.readers == "records":

@@ -34,7 +34,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
     """
     if len(runs) < 2:
         raise DecloakError("one run is nothing to compare", hint="name two or more; `decloak runs` lists them")
-    # Two columns of one name could not be told from each other, and JSON refuses them.
+    # JSON holds no two columns of one name.
     names = [f"{run}{' again' * runs[:place].count(run)}" for place, run in enumerate(runs)]
     titles = [f"run {name}" if name[:1].isdigit() else name for name in names]
     with closing(connect_readonly(store)) as connection:

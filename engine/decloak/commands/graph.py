@@ -72,7 +72,7 @@ def graph_command(
             if connection.execute(in_files).fetchone():
                 say("note: releases in files are left out; `decloak sql --parts` queries them", err=True)
     if around is None:
-        # The graph of all that is published belongs to no run.
+        # Without a variant, a part is of the last run, and a graph without a part is of the whole store.
         variant = None if run == "last" else run
         graph = inspecting.graph(
             store, cluster=cluster, finding=finding, knows=known, originals=originals, variant=variant

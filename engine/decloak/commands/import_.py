@@ -68,7 +68,7 @@ _HELP = f"Read a data file into the store, for queries with SQL or as a graph.\n
 @store_option
 def import_command(file: Path, form: str | None, store: Path, as_said: bool, **options: object) -> None:
     """Read a data file into the store."""
-    # Options that were not given are empty or false, and --short 0 is neither.
+    # An option that was not given is None, false or empty. 0 is a value of --short.
     said = {name: value for name, value in options.items() if value or type(value) is int}
     source: FilePath = file
     if form is None:

@@ -147,8 +147,8 @@ def _copy_shipped(source: Path, like: str | None, scenario: Path) -> None:
     begun = source / f"{data}.yaml" if like is None else _shipped(source, like)
     copies = [folder / data] if like is None else []
     for target in (scenario, *copies):
-        # The folder of the data has this name too, so that a scenario cannot.
-        if target.exists() or scenario.name == data:
+        # The scenario cannot have the name of the folder of its data.
+        if target.exists() or scenario in copies:
             raise DecloakError("there is something already", str(target), "choose another name or folder")
     # The first line names the schema by a path of the source tree; beside the copy lies a schema of its own.
     _, text = begun.read_text(encoding="utf-8").split("\n", 1)

@@ -153,7 +153,7 @@ def _of_scenarios(scenarios: Sequence[Path]) -> Iterator[tuple[str, "Relate", Pa
 
     for path in scenarios:
         parts = [case.scenario.relate for case in load(path).cases]
-        # Variants mostly share one measure, and it is scored once.
+        # Variants may share a measure, and it is scored once.
         for part in {part and part.model_dump_json(): part for part in parts}.values():
             if part is None or KnowledgeLevel.RELEASE in part.knowledge_levels:
                 message = "nothing outside the release says here how terms are related"

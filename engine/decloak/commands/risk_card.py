@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from decloak.report.advice import advice
-from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
+from decloak.report.compare.attacks import AttackPair, comparison_basis, tabulate_pairs
 from decloak.report.risk_card import ROWS, ExposureCard
 from decloak.report.risk_tables import (
     card_rows,
@@ -85,4 +85,4 @@ def print_pairs(pairs: Sequence[AttackPair]) -> None:
     """Print every two attacks with the recall advantage of the one that recovers more."""
     if pairs:
         say(filled(f"Comparison of attacks: {comparison_basis(pairs)}"))
-        emit(*pair_table(pairs), "table", width=WIDTH)
+        emit(*tabulate_pairs(pairs), "table", width=WIDTH)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decloak.pipeline.permission import OutgoingRequest
     from decloak.pipeline.progress import Progress, RunVariant
     from decloak.pipeline.run import Missing, Run, Verdict
-    from decloak.report.compare.runs import Comparison
+    from decloak.report.compare.runs import ComparedFigures
     from decloak.report.verdict_lines import Account
 
 
@@ -208,7 +208,7 @@ def run_command(
     return 0 if done.ok else EXIT_INPUT
 
 
-def _tell_worse(comparison: "Comparison", against: str, tolerance: float) -> None:
+def _tell_worse(comparison: "ComparedFigures", against: str, tolerance: float) -> None:
     """Print the figures that are worse than those of `against` on stderr, the worst first."""
     names = dict.fromkeys(line.variant for line in comparison.worse)
     titles = dict(zip(names, short_titles(list(names)), strict=True))
@@ -222,7 +222,7 @@ def _tell_worse(comparison: "Comparison", against: str, tolerance: float) -> Non
         err=True)  # fmt: skip
 
 
-def _not_worse(done: "Run", comparison: "Comparison", against: str, scenario: Path) -> Iterator[Expected]:
+def _not_worse(done: "Run", comparison: "ComparedFigures", against: str, scenario: Path) -> Iterator[Expected]:
     """Yield an expectation for each variant: no figure is worse than in `against`."""
     variants = [*(variant.name for variant in done.variants), *(line.variant for line in comparison.worse)]
     for variant in dict.fromkeys(variants):
@@ -231,7 +231,7 @@ def _not_worse(done: "Run", comparison: "Comparison", against: str, scenario: Pa
         yield Expected(f"{variant}: not worse than {against}", not lines, said, scenario.as_posix())
 
 
-def _print(done: "Run", account: "Account", comparison: "Comparison | None", form: str, brief: bool) -> None:
+def _print(done: "Run", account: "Account", comparison: "ComparedFigures | None", form: str, brief: bool) -> None:
     """Print the result: for people the verdict, people exposed and strongest attacks; otherwise all figures."""
     from decloak.commands.risk_card import print_cards
     from decloak.pipeline.run import Measure

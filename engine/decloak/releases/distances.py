@@ -115,7 +115,7 @@ def _table(block: list[Line]) -> tuple[DistanceTable, Mask]:
     _check_unique(columns, [head] * len(columns), "column")
     _check_unique(names, rows, "row")
     d = np.array([[value for value, _ in row] for row in values])
-    # Programs write no score as -1 or infinity, and neither is a distance.
+    # Neither is a distance: they stand for no score.
     d[~np.isfinite(d) | (d < 0)] = np.nan
     return DistanceTable(name, tuple(names), tuple(columns), d), np.array([[star for _, star in row] for row in values])
 

@@ -24,7 +24,7 @@ COLUMNS = ["row", "record"]
 ONE_EACH = "name one record for every row, and every record once"
 
 
-def read_rows(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
+def read_row_origins(path: FilePath, rows: Sequence[str], original: Dataset) -> Ints:
     """Return the place in `original` of the record behind each of `rows`, as the file at `path` says.
 
     The file is a CSV file with the columns row and record. It has one line for every row.
@@ -142,7 +142,7 @@ def _rows_with_subrecord(
             open_rows.append(entry)
     rest = [subrecord for subrecord, count in left.items() for _ in range(count)]
     fits = [(a, b) for a, subrecord in enumerate(rest) for b, (_, items) in enumerate(open_rows) if subrecord <= items]
-    # First come is not enough: it can leave a sub-record without a row although all fit.
+    # The first row that fits is not enough: it can leave a later sub-record without a row.
     chosen = _matched(fits, len(rest), len(open_rows))
     for a, subrecord in enumerate(rest):
         if a not in chosen:

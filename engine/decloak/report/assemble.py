@@ -14,7 +14,7 @@ from decloak.report.ci import SIGNS
 from decloak.report.compare.attacks import attack_pairs
 from decloak.report.compare.runs import stored_variant
 from decloak.report.exposure_section import exposure_parts, frontier_section
-from decloak.report.page import Drawn, Finding, Findings, Page, Section, Table
+from decloak.report.page import Drawn, Finding, Findings, Page, PageTable, Section
 from decloak.report.pictures import reliability_section
 from decloak.report.sections import (
     attacker_section,
@@ -218,7 +218,7 @@ def _weakest(connection: sqlite3.Connection, study: Study, originals: bool) -> S
         hint = "Use decloak report --with-originals to list the items."
         return Section("weakest", "Most exposed records", [hint], drawn)
     rows = [[item, str(times)] for item, times in spread.items]
-    table = Table("Items that were eliminated correctly most often", ("item", "times"), rows, frozenset({1}))
+    table = PageTable("Items that were eliminated correctly most often", ("item", "times"), rows, frozenset({1}))
     return Section("weakest", "Most exposed records", figures=drawn, tables=[table])
 
 
@@ -232,7 +232,7 @@ def _histogram(spread: Exposure, attack: str) -> Drawn:
     bars = [(str(items), spread.records.get(items, 0)) for items in shown]
     spec = charts.bars(bars, "correct eliminations", "records", said)
     rows = [[str(items), f"{records:,}"] for items, records in spread.records.items()]
-    table = Table(said, ("correct eliminations", "records"), rows, frozenset({0, 1}))
+    table = PageTable(said, ("correct eliminations", "records"), rows, frozenset({0, 1}))
     return Drawn(f"{said}.", [charts.drawn(spec, "svg").decode()], table)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import charts
 from decloak.report.advice import advice
-from decloak.report.page import Drawn, Section, Table, Tile, TileRow
+from decloak.report.page import Drawn, PageTable, Section, Tile, TileRow
 from decloak.report.risk_card import (
     RELEASE,
     ROWS,
@@ -116,7 +116,7 @@ def _drawn(points: Sequence[ReleasePoint], title: str, of: int, axis: Axis) -> D
     )  # fmt: skip
     rows = [[one.name, count(one.people), percent(one.cost / 100)] for one in points]
     heading = title if axis is ERROR else f"{title}, {people}"
-    table = Table(heading, ["release", "people", axis.column], rows, frozenset({1, 2}))
+    table = PageTable(heading, ["release", "people", axis.column], rows, frozenset({1, 2}))
     kinds = dict.fromkeys(point.kind for point in points)
     return Drawn(f"{title}, after the strongest attack", [wide], table, [narrow], [MARKS[kind] for kind in kinds])
 
@@ -285,7 +285,7 @@ def _interval(worst: Interval | None) -> str:
     return "" if worst is None or worst.low is None else f"With 95% interval: {people(worst)}."
 
 
-def _comparison(study: Study, cards: Sequence[ExposureCard]) -> Table:
+def _comparison(study: Study, cards: Sequence[ExposureCard]) -> PageTable:
     columns, rows = comparison_rows(cards, costs_of(study))
     of = f"over {cards[0].data_sets} data sets, " if cards[0].data_sets > 1 else ""
     counts = {card.people for card in cards}
@@ -294,7 +294,7 @@ def _comparison(study: Study, cards: Sequence[ExposureCard]) -> Table:
         who = f"Of {counts.pop():,} people"
     caption = f"{who}: {of}release → after the strongest attack (baseline)"
     cells = [[cell or "–" for cell in row] for row in rows]
-    return Table(caption, columns, cells, frozenset(range(1, len(columns))))
+    return PageTable(caption, columns, cells, frozenset(range(1, len(columns))))
 
 
 def _notes(cards: Sequence[ExposureCard]) -> list[str]:

@@ -190,7 +190,7 @@ def _replaced(said: Config, real: object) -> Config:
         section, _, inner = key.partition(".")
         settings[section] = {**settings[section], inner: value} if inner else value
         if section == "vary":
-            # Each variant replaces it.
+            # What varies replaces this setting in each variant.
             settings.pop(inner, None)
     return settings
 

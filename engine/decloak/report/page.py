@@ -64,7 +64,7 @@ DOTS = 100
 """People of a line of a strip, which has ten lines."""
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """Rows under headings; `numeric` are the columns that contain numbers.
 
     `bars` are a share and its baseline for each row, drawn next to it. A `folded` table opens on request.
@@ -86,7 +86,7 @@ class Drawn(NamedTuple):
 
     caption: str
     panels: Sequence[str]
-    table: Table | None = None
+    table: PageTable | None = None
     narrow: Sequence[str] = ()
     legend: Sequence[tuple[str, str]] = ()
 
@@ -129,7 +129,7 @@ class Section:
     title: str
     lines: Sequence[str] = ()
     figures: Sequence[Drawn] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[PageTable] = ()
     items: Sequence[str] = ()
     code: str = ""
     half: bool = False

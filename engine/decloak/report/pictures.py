@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decloak.errors import DecloakError
 from decloak.measure.registry import metrics_by_key
 from decloak.report import charts
-from decloak.report.page import Drawn, Section, Table
+from decloak.report.page import Drawn, PageTable, Section
 from decloak.report.sections import PANELS, number
 from decloak.report.study import Study
 from decloak.scenario.plots import ATTACK
@@ -86,7 +86,7 @@ def reliability_section(connection: sqlite3.Connection, study: Study) -> Section
     panels = [charts.drawn(panel, "svg").decode() for panel in reliability_panels(connection, study, ())[:PANELS]]
     rows = [[attack, *_tenth(one)] for attack, curve in curves.items() for one in curve]
     caption = "Findings by the probability they were given"
-    table = Table(caption, ["attack", "p", "findings", "mean p", "right"], rows, frozenset({2, 3, 4}))
+    table = PageTable(caption, ["attack", "p", "findings", "mean p", "right"], rows, frozenset({2, 3, 4}))
     drawn = Drawn("The share of findings that is right, by tenths of the probability they were given.", panels, table)
     return Section("sure", "How sure the attacks are", [ABOUT], [drawn], [_certain_link_table(study, list(curves))])
 
@@ -126,7 +126,7 @@ def _tenth(one: Sureness) -> Iterator[str]:
     yield from (number(part / one.findings) for part in (one.p, one.right))
 
 
-def _certain_link_table(study: Study, attacks: Sequence[str]) -> Table:
+def _certain_link_table(study: Study, attacks: Sequence[str]) -> PageTable:
     """Return the people with a certain link by each attack, and the error of its probabilities: means over all runs."""
     keys = ("certain_links", "certain_links_people", "brier", "brier_baseline", "miscalibration")
     metrics = metrics_by_key()
@@ -136,4 +136,4 @@ def _certain_link_table(study: Study, attacks: Sequence[str]) -> Table:
         [attack, *(number(study.mean(runs, key, attack), metrics[key].count) for key in keys)] for attack in attacks
     ]
     caption = "Certain links, and error of the probabilities" + (": means over all runs" if len(study.runs) > 1 else "")
-    return Table(caption, heads, rows, frozenset(range(1, len(heads))))
+    return PageTable(caption, heads, rows, frozenset(range(1, len(heads))))

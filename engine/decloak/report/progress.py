@@ -70,7 +70,7 @@ def _titled(variant: str) -> str:
     'k=20, repetition 2'
     """
     name, sign, repetition = variant.partition(" #")
-    # Titles are shortened only among several, so that the name gets company.
+    # `short_titles` shortens only several names.
     short, _ = short_titles([name, "another=variant"])
     return f"{short}, repetition {repetition}" if sign else short
 

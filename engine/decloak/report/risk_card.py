@@ -199,7 +199,7 @@ def _cell(study: Study, runs: Numbers, figure: str, of: int, known: bool) -> Cel
         # If people were counted at all, the form lacks this figure, and not the originals.
         measured = known and study.mean(runs, "singled_out_1_release") is not None
         return Cell(of, original, reason=NO_RECORD if measured else UNKNOWN)
-    # The release implies these items with certainty, so that no attack can add one.
+    # Attacks guess, and an implied item is certain.
     if figure == "implied":
         return Cell(of, original, release, reason=GUESSES)
     strongest = _strongest(study, runs, figure, of)

@@ -12,8 +12,8 @@ from decloak.figures import Metric
 from decloak.measure.kernels.statistics import interval
 from decloak.measure.registry import FAMILIES, family_named, metrics_by_key
 from decloak.report import charts
-from decloak.report.compare.attacks import AttackPair, comparison_basis, pair_table
-from decloak.report.page import Drawn, Section, Table
+from decloak.report.compare.attacks import AttackPair, comparison_basis, tabulate_pairs
+from decloak.report.page import Drawn, PageTable, Section
 from decloak.report.risk_tables import short_titles
 from decloak.report.study import WITH_BASELINE, Numbers, Point, Series, Study, flat
 from decloak.report.wording import attacker_phrase, language_of, listed
@@ -109,7 +109,7 @@ def attacker_section(study: Study) -> Section:
     else:
         lines.append("Attacker goal: any person, not a chosen one (marketer model).")
     rows = [[str(level), _known(config, level), listed(attacks) or "not tested"] for level, attacks in tried.items()]
-    table = Table("Knowledge levels and attacks", ("knowledge level", "the attacker knows", "attacks"), rows)
+    table = PageTable("Knowledge levels and attacks", ("knowledge level", "the attacker knows", "attacks"), rows)
     return Section("who", "What the attacker knows", lines, tables=[table], half=True)
 
 
@@ -190,7 +190,7 @@ def _by_claims(study: Study, titles: Sequence[Metric]) -> list[list[str]]:
     ]
 
 
-def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[Table]:
+def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[PageTable]:
     """Yield the comparison of attacks: over data sets if there are several, and of all variants."""
     if not pairs:
         return
@@ -198,10 +198,10 @@ def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[Table]:
     of_kind = [pair for pair in pairs if pair.variant in pooled]
     several = 0 < len(of_kind) < len(pairs)
     for chosen in (of_kind, pairs) if several else (pairs,):
-        heads, rows = pair_table(chosen)
+        heads, rows = tabulate_pairs(chosen)
         title = "Comparison of attacks" + ", all variants" * (several and chosen is pairs)
         caption = f"{title}: {comparison_basis(chosen, len(pairs))}"
-        yield Table(caption, heads, rows, frozenset({len(heads) - 2}), folded=len(rows) > FEW_PAIRS)
+        yield PageTable(caption, heads, rows, frozenset({len(heads) - 2}), folded=len(rows) > FEW_PAIRS)
 
 
 def _attack_table(
@@ -210,7 +210,7 @@ def _attack_table(
     caption: str,
     titles: Sequence[Metric],
     attacks: Sequence[str],
-) -> Table:
+) -> PageTable:
     names = [name for name, _ in groups]
     short = dict(zip(names, short_titles(names), strict=True))
     placed = [
@@ -231,7 +231,7 @@ def _attack_table(
     heads = [*(["variant"] if study.varied else []), "attack", "knows", *(title.title for title in titles)]
     numeric = frozenset(range(len(heads) - len(titles), len(heads)))
     drawn = [(_share(study, runs, attack), study.mean(runs, "baseline", attack)) for _, runs, attack in placed]
-    return Table(caption, heads, rows, numeric, drawn if any(share is not None for share, _ in drawn) else ())
+    return PageTable(caption, heads, rows, numeric, drawn if any(share is not None for share, _ in drawn) else ())
 
 
 def _share(study: Study, runs: Numbers, attack: str) -> float | None:
@@ -251,7 +251,7 @@ def sweep_section(study: Study) -> Section | None:
     seen, over = (study, "repetitions") if pooled is None else (pooled, "data sets")
     plots = listed_plots or [Plot(x=x, y=y) for x, y in _default_plots(seen, pooled is not None)]
     figures: list[Drawn] = []
-    # Each later plot keeps one panel.
+    # Each later plot keeps one of the panels, so that none is without a picture.
     for after, plot in zip(range(len(plots) - 1, -1, -1), plots, strict=True):
         left = PANELS - after - sum(len(figure.panels) for figure in figures)
         figures.append(_figure(seen, plot.x, plot.y, seen.panel_keys(plot), over, max(0, left)))
@@ -280,7 +280,7 @@ def costs_section(study: Study) -> Section | None:
     ]
     heads = ["release", *(figure.title for figure in figures)]
     helps = [f"{figure.title}: {figure.definition}." for figure in figures]
-    table = Table("Loss and cost", heads, rows, frozenset(range(1, len(heads))))
+    table = PageTable("Loss and cost", heads, rows, frozenset(range(1, len(heads))))
     return Section("costs", "Cost of the release", tables=[table], items=helps)
 
 
@@ -347,10 +347,10 @@ def _figure(study: Study, x: str, y: str, by: Sequence[str], over: str, most: in
     return Drawn(f"{title} with {x}{left_out}", panels, _series_table(series, x, title, ", ".join(by), over))
 
 
-def _series_table(series: Sequence[Series], x: str, y: str, by: str, over: str) -> Table:
+def _series_table(series: Sequence[Series], x: str, y: str, by: str, over: str) -> PageTable:
     rows = [[line.by, _place(point.x), *_point(point)] for line in series for point in line.points]
     heads = [by or "all", x, y, "low", "high", "baseline", over]
-    return Table(f"{y} with {x}", heads, rows, frozenset(range(2, len(heads))))
+    return PageTable(f"{y} with {x}", heads, rows, frozenset(range(2, len(heads))))
 
 
 def _point(point: Point) -> list[str]:

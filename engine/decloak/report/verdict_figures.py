@@ -39,7 +39,7 @@ STATED = ("k", "m", "l")
 
 
 @dataclass(frozen=True)
-class Settings:
+class VariantSettings:
     """The settings of a variant that its verdict mentions."""
 
     name: str
@@ -80,7 +80,7 @@ class Judged:
 
     figures: Figures
     decision: Decision
-    settings: Settings
+    settings: VariantSettings
 
 
 def judged_variants(connection: sqlite3.Connection, study: Study) -> list[Judged]:
@@ -104,7 +104,7 @@ class _Reader:
         figures = self._figures(name, runs)
         return Judged(figures, decide(figures), self._settings(name, runs))
 
-    def _settings(self, name: str, runs: Sequence[int]) -> Settings:
+    def _settings(self, name: str, runs: Sequence[int]) -> VariantSettings:
         release = release_of(self.connection, runs[-1])
         form = form_of(self.connection, release).name
         config = next(run.config for run in self.study.runs if run.run == runs[-1])
@@ -112,7 +112,7 @@ class _Reader:
             attack: max((self.study.mean(runs, key, attack) or 0.0) for key in ("eliminated", "assigned", "findings"))
             for attack in self.attacks
         }
-        return Settings(
+        return VariantSettings(
             name=name,
             run=runs[-1],
             several=len(self.study.variants) > 1,

@@ -24,11 +24,11 @@ from decloak.scenario.expect_terms import (
     COMPARE,
     MeasuredValues,
     decided_by_bounds,
+    evaluate_term,
     figure_and_attack,
     figures_in,
     is_figure,
     is_measure,
-    judge,
     names_alone,
     range_of,
     range_text,
@@ -144,7 +144,7 @@ class Expectation:
 
     def evaluate(self, values: MeasuredValues) -> bool | None:
         """Return whether `values` meet the expectation, None if they do not decide it."""
-        return judge(self.root, values)
+        return evaluate_term(self.root, values)
 
     def explain(self, values: MeasuredValues) -> str:
         """Return the verdict by `values` with the text of the expectation and the values in it."""

@@ -293,14 +293,14 @@ def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def judge(node: Term, values: MeasuredValues) -> bool | None:
+def evaluate_term(node: Term, values: MeasuredValues) -> bool | None:
     """Return whether `node` is true by `values`, None where they do not decide."""
     match node:
         case Operation("not", (operand,)):
-            verdict = judge(operand, values)
+            verdict = evaluate_term(operand, values)
             return None if verdict is None else not verdict
         case Operation("and" | "or" as sign, operands):
-            verdicts = [judge(operand, values) for operand in operands]
+            verdicts = [evaluate_term(operand, values) for operand in operands]
             # One true decides an or, one false an and, whatever the undefined ones would have been.
             decisive = sign == "or"
             return decisive if decisive in verdicts else (None if None in verdicts else not decisive)

@@ -29,7 +29,7 @@ def related_by(relate: Relatedness | None, attacker: Attacker, form: AnyForm) ->
     """
     if attacker.knowledge_levels is None:
         return relate
-    # Forms whose attackers know items of people have clusters. All others have distance tables.
+    # Forms whose attackers know items of people have clusters. The others that need relatedness have tables.
     return measures_for_levels(relate, attacker.knowledge_levels, clusters=form.knows, tables=not form.knows)
 
 

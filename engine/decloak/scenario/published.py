@@ -33,7 +33,7 @@ from decloak.errors import DecloakError, at_location, quote
 from decloak.releases.attacker import Attacker
 from decloak.releases.distances import read_distances, release_of_tables
 from decloak.releases.file_formats import RELEASE_TYPES, read_header, read_release
-from decloak.releases.own_truth import read_rows, suppressed_occurrences
+from decloak.releases.own_truth import read_row_origins, suppressed_occurrences
 from decloak.releases.public_store import read_store, read_store_header
 from decloak.scenario.originals import DataPart, Generated, Notes, Original, Searchlog
 from decloak.store.opening import is_store
@@ -297,7 +297,7 @@ class EvaluatedData(ReleaseData):
             return new
         path = folder / self.rows
         assert original is not None
-        truth = read_rows(path, new.release.ids, original)
+        truth = read_row_origins(path, new.release.ids, original)
         if isinstance(new.release, Published):
             # Alignment compares by id, and the ids of the release are not those of the originals.
             named = new.release.with_ids([original.labels[place] for place in truth.tolist()])

@@ -260,7 +260,7 @@ def describe_pairs(pairs: Sequence[AttackPair]) -> str:
     return f"{first} recovers significantly more than {listed(worse)} ({tested})"
 
 
-def pair_table(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
+def tabulate_pairs(pairs: Sequence[AttackPair]) -> tuple[list[str], list[list[str]]]:
     """Return the columns and a row for each pair, with its variant if there are several, and its result."""
     names = list(dict.fromkeys(pair.variant for pair in pairs))
     several, titles = len(names) > 1, dict(zip(names, short_titles(names), strict=True))

@@ -206,7 +206,7 @@ class WorseFigure(NamedTuple):
         return f"WORSE: {title} ({by}): {self.now or 'no value'}, was {self.was}"
 
 
-class Comparison(NamedTuple):
+class ComparedFigures(NamedTuple):
     """The figures that are worse, the worst first, and the number of `compared` figures."""
 
     worse: tuple[WorseFigure, ...]
@@ -259,7 +259,7 @@ def _is_number(value: object) -> bool:
 
 def not_worse(
     earlier: Sequence[Measure], now: Sequence[Measure], tolerance: float = 0.0, *, some: bool = False
-) -> Comparison:
+) -> ComparedFigures:
     """Compare the figures of `earlier` with those of `now`, by variant, attack and figure; return the worse ones.
 
     A figure may be worse by `tolerance`, 0.01 for one point. A figure without a value now is worse. With `some`, only
@@ -297,7 +297,7 @@ def not_worse(
     exposes = {key for key, metric in metrics_by_key().items() if metric.direction is Direction.EXPOSES}
     # A figure that is gone may hide anything, so that it comes first.
     lines.sort(key=lambda line: (line.now is not None, line.measure not in exposes, -line.change))
-    return Comparison(tuple(lines), compared)
+    return ComparedFigures(tuple(lines), compared)
 
 
 def _metric(measure: Measure) -> Metric | None:
