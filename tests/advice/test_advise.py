@@ -224,7 +224,7 @@ def test_the_budget_ends_the_search_and_an_interruption_gives_the_screen_so_far(
     folder, _ = small
     found = advise(folder / "visits.txt", budget=0.001)
     assert (len(found.tried), found.ended) == (1, "the budget ended")
-    assert "INCOMPLETE: 1 candidate was tried, because the budget ended" in str(found)
+    assert "INCOMPLETE: only 1 candidate was tried, because the budget ended" in str(found)
 
     def interrupt(number, of, candidate):
         if number == 1:

@@ -250,7 +250,7 @@ def _end(advice: Advice) -> str:
     if advice.ended is None:
         return END
     many = "1 candidate was" if len(advice.tried) == 1 else f"{len(advice.tried)} candidates were"
-    return f"INCOMPLETE: {many} tried, because {advice.ended}. {END}"
+    return f"INCOMPLETE: only {many} tried, because {advice.ended}. {END}"
 
 
 def _value(advice: Advice) -> JsonObject:

@@ -31,8 +31,8 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
     RUN is a number, the name of a variant, or last. release:3 is the release with number 3.
 
     The extension of FILE selects the format. .txt has one record per line, and .jsonl is a release file. .csv is a
-    table for readers, with a codebook beside it. .db is a store without original data. A disassociated release is no
-    .txt.
+    table for readers, with a codebook beside it. .db is a store without original data. For a disassociated release,
+    .txt needs --text.
 
     decloak gives the records new numbers and an order that depends on the published content alone. Before FILE appears,
     decloak reads it back and compares it with the original data. If the file leads to them, decloak writes nothing.
