@@ -263,10 +263,10 @@ def _tile(figure: str, cell: Cell, card: ExposureCard) -> Tile:
     worst = card.around(cell.worst, cell.of)
     place = "in the release" if cell.after is None or cell.source == RELEASE else f"after the attack {cell.source}"
     return Tile(title, whole(worst.mean if worst else None) or "–", f"of {cell.of:,} people, {place}", definition,
-                list(_rows(cell, card)), _interval(worst))  # fmt: skip
+                list(_rows(cell)), _interval(worst))  # fmt: skip
 
 
-def _rows(cell: Cell, card: ExposureCard) -> Iterator[TileRow]:
+def _rows(cell: Cell) -> Iterator[TileRow]:
     yield _row("original data", cell.original, cell.of, "not measured")
     yield _row("release", None if cell.release is None else cell.release.mean, cell.of, "not measured")
     after = None if cell.after is None else cell.after.mean
