@@ -313,7 +313,7 @@ def study_of(figures, controls=()):
         runs, dict(enumerate(figures)), dict.fromkeys(numbers, 16), controls=frozenset(controls),
         pooled={number: {} for number in numbers},
     )  # fmt: skip
-    study.__dict__["pools"] = []
+    study.__dict__["pooled_variants"] = []
     return study
 
 

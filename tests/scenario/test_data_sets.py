@@ -60,10 +60,14 @@ def test_a_value_that_looks_like_another_key_does_not_join_pools():
 def test_the_pools_of_a_store_are_those_of_the_run(done, opened):
     _, study = opened
     names = {measure.variant for measure in done.measures} - {run.name for run in done.variants}
-    assert {name for name, _ in study.pools} == names == {f"anonymise.size={n}, over 3 data sets" for n in (2, 3)}
-    assert all([len(runs) for runs in of_pool] == [2, 2, 2] for _, of_pool in study.pools)
+    assert (
+        {name for name, _ in study.pooled_variants}
+        == names
+        == {f"anonymise.size={n}, over 3 data sets" for n in (2, 3)}
+    )
+    assert all([len(runs) for runs in of_pool] == [2, 2, 2] for _, of_pool in study.pooled_variants)
     means = {(m.variant, m.measure, m.attack): m.value for m in done.measures}
-    for name, of_pool in study.pools:
+    for name, of_pool in study.pooled_variants:
         values = study.values(of_pool, "precision", "rba")
         assert sum(values) / 3 == pytest.approx(means[name, "precision", "rba"])
 
@@ -74,7 +78,7 @@ def test_a_card_over_data_sets_has_intervals_about_the_means_of_each(opened):
     assert [(card.name, card.data_sets, card.people) for card in cards] == [
         ("anonymise.size=2", 3, 60), ("anonymise.size=3", 3, 60),
     ]  # fmt: skip
-    for card, (_, of_pool) in zip(cards, study.pools, strict=True):
+    for card, (_, of_pool) in zip(cards, study.pooled_variants, strict=True):
         by_data_set = [study.values(runs, "singled_out_1_release") for runs in of_pool]
         wanted = interval([sum(values) / 2 for values in by_data_set], bounds=Bounds(0.0, 60.0))
         assert card.cells["singled_out_1"].release == pytest.approx(wanted)

@@ -360,7 +360,7 @@ DEFAULTS = {
     "one attack is one comparison": (lambda v: v.Figures(1).comparisons, 1),
     "right above the baseline": (lambda v: attack(v, right=60).beyond, 10),
     "coverage that is not known says neither": (lambda v: v.tested(attack(v, coverage=None)), None),
-    "without a probability nothing is said of this release": (lambda v: v.works_here(attack(v, p=(None,)), 1), None),
+    "without a probability nothing is said of this release": (lambda v: v.beats_random(attack(v, p=(None,)), 1), None),
     "known items": (lambda v: [c.known for c in v.CRITERIA], [0, 0, 0, 2, 3, 2, 3, 2, 0, 0, 2, 3]),
     "limits": (lambda v: [c.limit for c in v.CRITERIA], [0, 0, 0, 0, 0, 0.001, 0.01, 0, 0, 0, 0, 0]),
 }

@@ -117,9 +117,9 @@ def advise(
         )  # fmt: skip
         session = _Session(bench, by, budget, progress)
         session.search(candidates_for(records, inputs))
-        lead, passes = session.settle(counts=readers == "counts")
+        lead, passes = session.attack_leads(counts=readers == "counts")
         # Readers who only count have an answer of their own, also where a release of records leads.
-        counts, counts_pass = session.settle(counts=True) if readers == "any" else (None, False)
+        counts, counts_pass = session.attack_leads(counts=True) if readers == "any" else (None, False)
         # The copy goes with the temporary folder.
         if not isinstance(data, str | Path):
             base = {**base, "data": {**base["data"], "file": "data.jsonl"}}
@@ -347,7 +347,7 @@ class _Session:
             # A method that cannot treat these data, such as too few records for its k, is no reason to stop.
             self.refused.append(Untried(candidate.name, error.message))
 
-    def settle(self, *, counts: bool) -> tuple[Tried | None, bool]:
+    def attack_leads(self, *, counts: bool) -> tuple[Tried | None, bool]:
         """Attack the candidate in the lead, until one that was attacked leads: the worst figures decide.
 
         With `counts` it is the lead of the candidates for readers who only count, else that of the others.

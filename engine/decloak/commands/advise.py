@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.advice.candidates import READERS
-from decloak.commands.options import EXIT_EXPECTATION, told_of_originals
+from decloak.commands.options import EXIT_EXPECTATION, warn_if_store_has_originals
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say, say_data
 
@@ -92,7 +92,7 @@ def advise_command(
     # Before the search, which takes minutes.
     if scenario is not None:
         check_new(scenario)
-    with nullcontext() if store is None else told_of_originals(store):
+    with nullcontext() if store is None else warn_if_store_has_originals(store):
         advice = advise(
             data, accept=accept, hierarchies=hierarchies, constraints=constraints, sensitive=sensitive or (),
             control=control, readers=readers, workload=workload, budget=_seconds(budget), jobs=jobs, seed=seed,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import form_option, store_option, tell_runs
+from decloak.commands.options import form_option, print_run_titles, store_option
 from decloak.errors import DecloakError
 from decloak.report.table import as_count, emit
 from decloak.report.terminal import say
@@ -46,7 +46,7 @@ def compare_command(runs: tuple[str, ...], store: Path, form: str) -> None:
         numbers = [results.find_run(connection, run) for run in runs]
         study = Study.of(connection, compared_runs(connection, list(zip(titles, runs, numbers, strict=True))))
         comparison = RunComparison(study)
-        tell_runs(connection, *runs)
+        print_run_titles(connection, *runs)
         # Programs get every figure, and judge themselves what differs.
         if form != "table":
             emit(*_measures(names, comparison), form)

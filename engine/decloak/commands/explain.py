@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import form_option, store_option, tell_runs
+from decloak.commands.options import form_option, print_run_titles, store_option
 from decloak.data.formats.writing import check_new
 from decloak.errors import DecloakError, quote
 from decloak.report.table import emit, emit_json
@@ -73,7 +73,7 @@ def explain_command(
             listed = list_findings(connection, number, label, most)
             findings = [explained.finding for explained in listed]
             emit(FINDING_COLUMNS, listed, form)
-        tell_runs(connection, run)
+        print_run_titles(connection, run)
         if svg is not None:
             _draw(connection, number, findings, svg)
 

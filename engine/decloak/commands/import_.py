@@ -14,7 +14,7 @@ from decloak.commands.options import (
     read_plain,
     reading_options,
     store_option,
-    told_of_originals,
+    warn_if_store_has_originals,
 )
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import FORMATS
@@ -136,7 +136,7 @@ def _import_data(data: "Dataset", form: str, file: Path, store: Path) -> None:
         raise DecloakError("no transaction has any item", str(file), "run `decloak look FILE` to see how it is read")
     warning = sorted_warning(data)
     key = digest(["import", data.origin, form, data.digest])
-    with told_of_originals(store):
+    with warn_if_store_has_originals(store):
         with open_store(store) as opened:
             if find(opened.connection, "dataset", key) is None:
                 with opened.stage() as connection:

@@ -89,7 +89,7 @@ def listed_choices(names: Iterable[str]) -> str:
     return f"{', '.join(rest)} or {last}"
 
 
-def tell_runs(connection: "sqlite3.Connection", *names: str) -> None:
+def print_run_titles(connection: "sqlite3.Connection", *names: str) -> None:
     """Print on stderr the number and title of each run that is named by a word, such as last; once all is done."""
     from decloak.report.wording import filled
     from decloak.store.results import find_run, run_title
@@ -102,7 +102,7 @@ def tell_runs(connection: "sqlite3.Connection", *names: str) -> None:
 
 
 @contextmanager
-def told_of_originals(store: Path) -> Iterator[None]:
+def warn_if_store_has_originals(store: Path) -> Iterator[None]:
     """Print on stderr, when all is done, that a store now contains original data, or that other users can read it."""
     from decloak.report.wording import filled
     from decloak.store.results import holds_originals

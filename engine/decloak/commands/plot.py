@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from decloak.commands.options import store_option, tell_runs
+from decloak.commands.options import print_run_titles, store_option
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say
 
@@ -54,7 +54,7 @@ def plot_command(
     with closing(connect_readonly(store)) as connection:
         study = Study.of(connection, chosen_runs(connection, runs or ("last",)))
         panels = PICTURES[of].panels(connection, study, {"x": x, "y": y}, by)
-        tell_runs(connection, *(runs or ("last",)))
+        print_run_titles(connection, *(runs or ("last",)))
     picture = charts.drawn(charts.grid(panels), output.suffix[1:])
     write_bytes(picture, output)
     say(f"wrote {output}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from decloak.commands.options import store_option, tell_runs
+from decloak.commands.options import print_run_titles, store_option
 from decloak.data.formats.lines import location
 from decloak.report.terminal import say
 
@@ -50,7 +50,7 @@ def publish_command(run: str, file: Path, original_ids: bool, text: bool, cut: P
         if not run.startswith("release:"):
             number = results.find_run(connection, run)
             of_run = [*_one_of_several(connection, number), *_warn_of_held_out_records(connection, number)]
-            tell_runs(connection, run)
+            print_run_titles(connection, run)
     for warning in (*handed_out.warnings, *of_run):
         say(warning if warning.startswith("WARNING:") else f"note: {warning}", err=True)
     first, *others = map(location, handed_out.files)

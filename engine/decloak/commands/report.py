@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from decloak.commands.options import store_option, tell_runs
+from decloak.commands.options import print_run_titles, store_option
 from decloak.data.formats.lines import location
 from decloak.errors import DecloakError
 from decloak.report.terminal import say
@@ -41,7 +41,7 @@ def report_command(
             raise DecloakError("the report is an HTML page", location(file), "use .html; a browser can print it as PDF")
         check_new(file)
         page = page_of(connection, store, chosen, evidence=with_evidence, originals=with_originals)
-        tell_runs(connection, *(runs or ("last",)))
+        print_run_titles(connection, *(runs or ("last",)))
     write_text(rendered(page), file, private=with_originals)
     say(f"wrote {file}")
 

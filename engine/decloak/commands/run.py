@@ -16,7 +16,7 @@ from decloak.commands.options import (
     form_option,
     send_option,
     store_option,
-    told_of_originals,
+    warn_if_store_has_originals,
 )
 from decloak.data.formats.lines import location
 from decloak.data.formats.writing import write_text
@@ -173,7 +173,7 @@ def run_command(
         return 0
     # Before the run, which may take hours: a wrong name should not wait for its end.
     earlier = None if against is None else earlier_figures(against, store)
-    with told_of_originals(store):
+    with warn_if_store_has_originals(store):
         with _progress(brief, verbose) as progress:
             done = run(
                 scenario,
@@ -191,7 +191,7 @@ def run_command(
         comparison = None if earlier is None else not_worse(earlier, done.measures, tolerance, some=only is not None)
         # The verdict goes to standard output before any talk, so that the worst news is first.
         _print(done, account, comparison, form, brief)
-        _talk(done, brief)
+        _print_notes(done, brief)
         if figures is not None:
             write_text(figures_text(done.measures), figures)
         judged = [_judged(verdict, scenario) for verdict in done.verdicts]
@@ -199,7 +199,7 @@ def run_command(
         judged += [Expected(f"{_titled(entry)}: release", None, f"no release: {entry.reason}", scenario.as_posix())
                    for entry in done.missing]  # fmt: skip
         if comparison is not None:
-            _tell_worse(comparison, str(against), tolerance)
+            _print_worse(comparison, str(against), tolerance)
             judged += _not_worse(done, comparison, str(against), scenario)
         write_ci(done.scenario, [account.verdict.text], judged, junit, sarif)
     worse = comparison is not None and comparison.worse
@@ -208,7 +208,7 @@ def run_command(
     return 0 if done.ok else EXIT_INPUT
 
 
-def _tell_worse(comparison: "ComparedFigures", against: str, tolerance: float) -> None:
+def _print_worse(comparison: "ComparedFigures", against: str, tolerance: float) -> None:
     """Print the figures that are worse than those of `against` on stderr, the worst first."""
     names = dict.fromkeys(line.variant for line in comparison.worse)
     titles = dict(zip(names, short_titles(list(names)), strict=True))
@@ -330,7 +330,7 @@ def _titled(entry: "Missing") -> str:
     return quote(entry.variant, 200)[1:-1] + (f" #{entry.repetition}" if entry.repetition > 1 else "")
 
 
-def _talk(done: "Run", brief: bool) -> None:
+def _print_notes(done: "Run", brief: bool) -> None:
     """Print warnings, missing releases and expectations on stderr, and unless `brief` notes and numbers of runs."""
     for note in (*(f"{WARNING}{warning}" for warning in done.warnings), *notes(done)):
         if note.startswith(WARNING):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from decloak.commands.options import form_option, store_option, tell_runs
+from decloak.commands.options import form_option, print_run_titles, store_option
 from decloak.data.repeats import WARNING
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
@@ -53,7 +53,7 @@ def show_command(run: str, controls: bool, tables: bool, store: Path, form: str)
         rows, notes = results.run_figures(connection, number, tables=tables), results.notes_of(connection, number)
         if not rows:
             raise DecloakError("the run has no such measures", hint="run its scenario with measure: [recovery]")
-        tell_runs(connection, run)
+        print_run_titles(connection, run)
     if form == "table" and not tables:
         _print_grouped(store, number, knows, controls)
     else:

@@ -9,7 +9,7 @@ from decloak.measure.coverage import untested_reason
 from decloak.measure.registry import FAMILIES, metrics_by_key
 from decloak.report.risk_tables import pooled_titles, short_titles
 from decloak.report.study import WITH_BASELINE
-from decloak.report.table import fits
+from decloak.report.table import fits_width
 from decloak.report.wording import WIDTH, filled, listed
 from decloak.store.results import PooledFigure
 
@@ -97,10 +97,10 @@ def _fit_to_line(cells: _Cells, rows: Sequence[Row], columns: Sequence[Metric], 
         having = [metric for metric in having if metric.key != "findings"]
     table = _table(cells, rows, having, titles, interval=True)
     # The interval goes first, then the last columns. Precision and its baseline always stay.
-    while not fits(*table, WIDTH):
+    while not fits_width(*table, WIDTH):
         table = _table(cells, rows, having, titles, interval=False)
         least = [metric for metric in having if metric.key not in FIRST]
-        if fits(*table, WIDTH) or not least:
+        if fits_width(*table, WIDTH) or not least:
             break
         having.remove(least[-1])
     return table

@@ -18,8 +18,8 @@ from decloak.report.verdict import (
     People,
     Recovery,
     VerdictCriterion,
+    beats_random,
     on_other_data,
-    works_here,
 )
 from decloak.report.verdict_figures import Judged
 from decloak.report.wording import count, listed, percent, points, probability
@@ -239,7 +239,7 @@ def compare_with_random(judged: Judged, attack: Recovery) -> str:
     several = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
     how = _method(judged, attack)
     if len(set(known)) == 1:
-        does = "is less precise" if works_here(attack, comparisons) else "may be equally precise"
+        does = "is less precise" if beats_random(attack, comparisons) else "may be equally precise"
         reaches = f"It reaches this precision with probability {probability(corrected[0])}"
         return f"A random attack {does}. {reaches} ({how}{several})."
     works = sum(p <= LEVEL for p in corrected)

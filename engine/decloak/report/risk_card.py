@@ -145,7 +145,7 @@ def exposure_cards(connection: sqlite3.Connection, study: Study) -> list[Exposur
 def pooled_cards(connection: sqlite3.Connection, study: Study) -> list[ExposureCard]:
     """Pool the cards of variants that differ in their data set alone, if these have equally many people."""
     # A mean of counts says something only if all of them are of equally many people.
-    alike = [(name, runs) for name, runs in study.pools if len(set(study.values(flat(runs), "people"))) == 1]
+    alike = [(name, runs) for name, runs in study.pooled_variants if len(set(study.values(flat(runs), "people"))) == 1]
     cards = (exposure_card(connection, study, name, runs) for name, runs in alike)
     return [
         replace(card, data_sets=len(runs), name=card.name.rpartition(", over ")[0] or card.name)

@@ -85,7 +85,7 @@ def _drawn(card: ExposureCard, *, brackets: bool) -> str:
 
 def unpooled(study: Study, cards: Sequence[ExposureCard], pooled: Sequence[ExposureCard]) -> str | None:
     """Return the reason why there is no card over data sets, if one is missing."""
-    if not cards or len(pooled) == len(study.pools):
+    if not cards or len(pooled) == len(study.pooled_variants):
         return None
     return "The data sets have different numbers of people, so there is no mean over data sets."
 

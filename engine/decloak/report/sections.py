@@ -167,7 +167,7 @@ def attacks_section(study: Study, pairs: Sequence[AttackPair]) -> Section:
     lines = []
     if any(title.key in WITH_BASELINE for title in telling):
         lines = ["The bar is the share of correct results, the tick is the baseline: random guessing."]
-    groups = study.pools or study.variants
+    groups = study.pooled_variants or study.variants
     tables = []
     for claims in _by_claims(study, telling):
         shown = [title for title in telling if any((title.key, attack) in study.measured for attack in claims)]
@@ -194,7 +194,7 @@ def _pair_tables(study: Study, pairs: Sequence[AttackPair]) -> Iterator[PageTabl
     """Yield the comparison of attacks: over data sets if there are several, and of all variants."""
     if not pairs:
         return
-    pooled = {name for name, _ in study.pools}
+    pooled = {name for name, _ in study.pooled_variants}
     of_kind = [pair for pair in pairs if pair.variant in pooled]
     several = 0 < len(of_kind) < len(pairs)
     for chosen in (of_kind, pairs) if several else (pairs,):
@@ -378,8 +378,8 @@ def _means(study: Study, groups: Sequence[tuple[str, Numbers]]) -> str:
     most = _most_repetitions(study)
     one_set = any(name in dict(study.variants) for name, _ in groups)
     means = [f"means over {most} repetitions of one data set"] if most > 1 and one_set else []
-    if study.pools:
-        sizes = sorted({len(runs) for _, runs in study.pools})
+    if study.pooled_variants:
+        sizes = sorted({len(runs) for _, runs in study.pooled_variants})
         means.append(f"means over {listed(list(map(str, sizes)))} data sets, for further data sets of the kind")
     return f": {'; '.join(means)}; 95% intervals in brackets" if means else ""
 

@@ -89,7 +89,7 @@ class Study:
         return list(named.items())
 
     @cached_property
-    def pools(self) -> list[tuple[str, list[tuple[int, ...]]]]:
+    def pooled_variants(self) -> list[tuple[str, list[tuple[int, ...]]]]:
         """Variants that differ in their data set alone, together: what they are called, and the runs of each."""
         variants = dict(self.variants)
         settings = {run.variant: {key: setting(run.config, key) for key in run.keys} for run in self.runs}
@@ -105,7 +105,7 @@ class Study:
         # A seed or a file belongs to one data set and says nothing of the kind.
         left_out = {*which, *(f"data.{name}" for name in DATA_SET_KEYS if "data" in which)}
         pooled = []
-        for name, data_sets in self.pools:
+        for name, data_sets in self.pooled_variants:
             for numbers in data_sets:
                 run = runs[numbers[0]]
                 data = {key: value for key, value in run.config["data"].items() if f"data.{key}" not in left_out}
@@ -128,7 +128,7 @@ class Study:
     @property
     def groups(self) -> list[tuple[str, Numbers]]:
         """The variants, and below them those over data sets."""
-        return [*self.variants, *self.pools]
+        return [*self.variants, *self.pooled_variants]
 
     @cached_property
     def attacks(self) -> list[str]:

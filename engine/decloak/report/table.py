@@ -123,7 +123,7 @@ def emit_json(value: object) -> None:
     say_data(json_text(value, indent=1, default=str))
 
 
-def fits(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> bool:
+def fits_width(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> bool:
     """Say whether a table has room in `width` characters, its headings folded between words."""
     return _total(column.need for column in _columns(columns, rows, names=False)) <= width
 

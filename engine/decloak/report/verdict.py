@@ -195,7 +195,7 @@ def inference_status(limit: float, advantage: Advantage) -> Status:
     return Status.WITHIN if advantage.high is not None and advantage.high <= limit else Status.UNKNOWN
 
 
-def works_here(recovery: Recovery, comparisons: int) -> bool | None:
+def beats_random(recovery: Recovery, comparisons: int) -> bool | None:
     """Compare an attack with a random one on these releases; return None if its probability is unknown.
 
     It works where it does in more than half of the releases, each at the level divided by the number of comparisons.
@@ -233,7 +233,7 @@ def recovers(recovery: Recovery, comparisons: int) -> bool:
     """Say whether an attack recovers something: here or on other data, and by more than the limit."""
     if on_other_data(recovery) == OnOtherData.BELOW_LIMIT:
         return False
-    return on_other_data(recovery) == OnOtherData.WORKS or works_here(recovery, comparisons) is True
+    return on_other_data(recovery) == OnOtherData.WORKS or beats_random(recovery, comparisons) is True
 
 
 class Decision(NamedTuple):

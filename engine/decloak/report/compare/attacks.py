@@ -185,7 +185,7 @@ def attack_pairs(connection: sqlite3.Connection, study: Study) -> list[AttackPai
         name: [_of_data_set(by_run, runs) if isinstance(runs, tuple) else by_run[runs] for runs in group]
         for name, group in study.groups
     }
-    pooled = {name for name, _ in study.pools}
+    pooled = {name for name, _ in study.pooled_variants}
     ranked = {name: list(combinations(_ranked(group, attacks), 2)) for name, group in groups.items()}
     # Pairs of all variants are compared at once, and corrected together.
     level = 1 - 0.05 / max(1, sum(map(len, ranked.values())))
