@@ -217,7 +217,9 @@ class _Composer:
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
         if isinstance(event, yaml.AliasEvent):
-            return self._counted(event, self._alias(event), depth)
+            node = self._alias(event)
+            self._count(event, node.size, depth + node.height - 1)
+            return node
         if (tag := getattr(event, "tag", None)) is not None:
             # People write the short form.
             tag = str(tag).replace("tag:yaml.org,2002:", "!!")
@@ -226,7 +228,7 @@ class _Composer:
         if anchor is not None:
             self.anchors[anchor] = None
         # Counted before its values are read, so that deep nesting ends early.
-        self._counted(event, Node(None, self._location(event.start_mark)), depth)
+        self._count(event, 1, depth)
         if isinstance(event, yaml.MappingStartEvent):
             node = self._mapping(event, depth)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -237,13 +239,12 @@ class _Composer:
             self.anchors[anchor] = node
         return node
 
-    def _counted(self, event: yaml.Event, node: Node, depth: int) -> Node:
-        self.count += node.size
+    def _count(self, event: yaml.Event, size: int, deepest: int) -> None:
+        self.count += size
         if self.count > MOST:
             raise self._fault(event, f"more than {MOST} values, aliases expanded", "keep bulk data in files")
-        if depth + node.height - 1 > DEEPEST:
+        if deepest > DEEPEST:
             raise self._fault(event, f"nested deeper than {DEEPEST} levels", "write it flatter")
-        return node
 
     def _alias(self, event: Any) -> Node:
         name = event.anchor
