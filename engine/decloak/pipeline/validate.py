@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 from decloak.data.formats.folder import Folder
 from decloak.data.forms import FormName
@@ -57,10 +56,10 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
         return case
     if scenario.data.in_parts and (scenario.relate is None or scenario.form.name != FormName.DISASSOCIATED):
         return replace(case, scenario=scenario.model_copy(update={"attack": (IN_PARTS[scenario.form.attacks],)}))
-    rules = [catalogue.rule(name) for name in bundled_names()]
     # The folder of a rule says which form of data it is written for.
     folder_of_form = scenario.form.attacks.replace("-", "_")
-    rules = [rule for rule in rules if Path(rule.path).parent.name == folder_of_form]
+    names = [name for name in bundled_names() if catalogue.path(name).parent.name == folder_of_form]
+    rules = [catalogue.rule(name) for name in names]
     attacks = [rule for rule in rules if not rule.traits.is_reference]
     if scenario.data.in_parts:
         attacks = [rule for rule in attacks if rule.traits.by_cluster]
