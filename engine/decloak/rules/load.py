@@ -33,7 +33,7 @@ else:
 
 
 @cache
-def rule_file_model() -> type[RootModel[AnyModel]]:
+def rule_file_model() -> "type[RootModel[AnyModel]]":
     """Return the model of a rule file of any form. Making it takes longer than reading a rule."""
 
     class RuleFile(RootModel[AnyModel]):
