@@ -148,6 +148,7 @@ def _rare(rows: CodedRows[str], k: int, m: int) -> Iterator[str]:
 def alone(transactions: Transactions, k: int) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield the whole content of fewer than `k` of `transactions`, and their number."""
     for labels, count in Counter(map(frozenset, transactions)).items():
+        # The guarantee is about records with items: an empty one publishes none.
         if labels and count < k:
             yield tuple(sorted(labels)), count
 

@@ -127,6 +127,7 @@ class KmAnonymity(_OfItemsets[Generalised]):
     columns: ClassVar[tuple[str, ...]] = ("itemset", "support")
 
     def classes(self, release: Generalised) -> Sequence[str]:
+        # No itemset is longer than the longest record, whatever m is.
         longest = min(self.m, int(release.rows.lengths.max(initial=0)))
         return [counted(size, "item") for size in range(1, longest + 1)]
 

@@ -212,6 +212,7 @@ def _search(
     if weights is not None:
         narrow = weights.astype(np.int32 if weights.sum() < 1 << 31 else np.int64)  # no support is larger
         weight = np.repeat(narrow, lengths)
+    # In the upper half: added to an entry, it sorts by item first, and by entry then.
     items, item = sets.shape[1], sets.indices.astype(np.int64) << 32
     tail = np.repeat(sets.indptr[1:], lengths)
     tail -= np.arange(1, len(item) + 1, dtype=tail.dtype)

@@ -72,6 +72,7 @@ def count_rare(records: Records, size: int, k: int, *, weights: Ints | None = No
     """
     remaining, weights, leading, _, k = _rarest_first(sets_of(records), size, k, weights, PARTS)
     smaller, counts = count_supports(remaining, size, k, weights=weights, leading=leading)
+    # With fewer leading items, the smaller itemsets were not all counted.
     return smaller if size > 1 and leading == records.shape[1] else None, counts
 
 
@@ -81,6 +82,7 @@ def _rarest_first(
     """Return the remaining records with the rarest items first, their weights, `leading`, this order, and k."""
     # No support is larger, and a huge k would not fit into an array.
     k = min(k, (records.shape[0] if weights is None else int(weights.sum())) + 1)
+    # The rarest first: then few items lead all itemsets that may be rare.
     rarest = np.argsort(np.bincount(records.indices, minlength=records.shape[1]), kind="stable")
     # Nothing keeps the renamed records while what is left of them is counted.
     return *_narrowed(_renamed(records, rarest), weights, size, k, parts), rarest, k
@@ -304,6 +306,7 @@ def small_cells(table: ItemsetTable, k: int, *, zeros: bool) -> Iterator[Cell]:
         for there in map(frozenset, _subsets(items)):
             absent = tuple(item for item in items if item not in there)
             terms = [(more, table.by_itemset.get(there.union(more))) for more in _subsets(absent)]
+            # Inclusion and exclusion: supports of larger sets are subtracted and added in turn.
             sizes = [support if len(more) % 2 == 0 else -support for more, support in terms if support is not None]
             size = sum(sizes)
             if len(sizes) == len(terms) and size < k and (size or not zeros):
