@@ -3,10 +3,13 @@
 import itertools
 import json
 import random
+from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from decloak.attacker.written_order import moved_member, order_notes, revealed_members
+from decloak.attacker.written_order import _usual, moved_member, order_notes, revealed_members
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.data.published import Published
@@ -78,6 +81,26 @@ def test_an_order_that_tells_nothing_is_not_found(write):
 def test_single_members_and_no_brackets_are_no_order():
     assert moved_member([]) is None
     assert moved_member([("a",), ("b",)] * 50) is None
+
+
+ORDERS = st.permutations("abcde").map(tuple)
+
+
+@given(st.dictionaries(st.builds(lambda order, gone: order[:gone] + order[gone + 1 :], ORDERS, st.integers(0, 5)),
+                       st.integers(1, 4), min_size=1, max_size=6), st.sampled_from([1, 20, 1 << 20]))  # fmt: skip
+def test_the_usual_orders_equal_their_naive_twin(rests, cells):
+    before = Counter()
+    for rest, times in rests.items():
+        before.update(dict.fromkeys(itertools.combinations(rest, 2), times))
+    usual = [rest for rest in rests if all(before[a, b] >= before[b, a] for a, b in itertools.combinations(rest, 2))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("decloak.attacker.written_order.CELLS", cells)
+        assert _usual(Counter(rests), frozenset("abcde")) == sum(rests[rest] for rest in usual)
+
+
+def test_brackets_of_thousands_of_members_are_tested():
+    members = [f"item {number}" for number in range(1_500)]
+    assert moved_member([(true, *(one for one in members if one != true)) for true in members[:20]]).place == 0
 
 
 @pytest.mark.parametrize("many", slow_but([2], [2, 3]))

@@ -16,9 +16,11 @@ the original members may be. One order for each set of members reveals nothing a
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import exp, factorial, log
 from typing import NamedTuple
+
+import numpy as np
 
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
@@ -28,6 +30,8 @@ LEVEL = 1e-4
 """Largest probability of a finding in a release whose brackets are in random order."""
 PLACES = 8
 """Places that are tested from either side."""
+CELLS = 1 << 20
+"""Pairs of members that are compared at once."""
 MOVED_SHARE = 0.95
 """Smallest share of brackets whose other members are in the usual order, for one member to count as moved."""
 
@@ -166,21 +170,32 @@ def _p_moved(fitting: Orders, place: int) -> float:
         rests: Counter[Members] = Counter()
         for order, times in counts.items():
             rests[_drop_place(order, place)] += times
-        before = Counter[tuple[str, str]]()
-        for rest, times in rests.items():
-            before.update(dict.fromkeys(combinations(rest, 2), times))
-        usual = sum(
-            times
-            for rest, times in rests.items()
-            if all(before[a, b] >= before[b, a] for a, b in combinations(rest, 2))
-        )
-        most = counts.total()
+        usual, most = _usual(rests, members), counts.total()
         kept, brackets = kept + usual, brackets + most
         # The order that most pairs have is chosen among all w!; which brackets are in another order among all of these.
         # The bound adds up all orders and may exceed 1, which no probability does.
         logs += min(0.0, log(factorial(len(members))) - usual * log(factorial(len(members) - 1)))
         logs += (most - usual) * log(most + 1)
     return exp(min(0.0, logs)) if brackets and kept >= MOVED_SHARE * brackets else 1.0
+
+
+def _usual(rests: Counter[Members], members: frozenset[str]) -> int:
+    """Return in how many brackets each two of `members` have the order that most of `rests` have, or one of two."""
+    # Four bytes: numpy takes five times as long for sums of eight.
+    number, times = {member: at for at, member in enumerate(members)}, np.array(list(rests.values()), np.int32)
+    place = np.full((len(rests), len(members)), -1, np.int32)
+    for row, rest in enumerate(rests):
+        place[row, [number[member] for member in rest]] = np.arange(len(rest))
+    usual = np.ones(len(rests), np.bool_)
+    # Some members with all others at a time: a bracket may have thousands.
+    step = max(1, CELLS // place.size)
+    for begin in range(0, len(members), step):
+        one, other = place[:, begin : begin + step, None], place[:, None, :]
+        # 1 where the member comes before the other, -1 where it comes after it, 0 where one of the two is missing.
+        order = np.sign(other - one) * ((one >= 0) & (other >= 0))
+        lead = np.sign(np.einsum("i,ijk->jk", times, order))
+        usual &= (order * lead >= 0).all(axis=(1, 2))
+    return int(times[usual].sum())
 
 
 def _drop_place(order: Members, place: int) -> Members:
