@@ -52,6 +52,10 @@ _RENAMED = {
 """Old keys, values and columns of rule files, and their replacements."""
 
 
+LONGEST_COMPARED = 200
+"""Largest number of letters of a word whose spelling is compared with others."""
+
+
 def suggest(word: str, words: Iterable[str]) -> str | None:
     """Return the remedy "did you mean 'x'?" for the misspelt `word`, or None if none of `words` is similar.
 
@@ -62,7 +66,8 @@ def suggest(word: str, words: Iterable[str]) -> str | None:
         return f"write {_RENAMED[word]}"
     if same := [one for one in words if one.casefold() == word.casefold()]:
         return f"did you mean {quote(same[0], 200)}?"
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    # Time grows with the square of the letters, and a hostile name may have a million.
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6) if len(word) <= LONGEST_COMPARED else []
     return f"did you mean {quote(close[0], 200)}?" if close else None
 
 

@@ -19,6 +19,7 @@ from conftest import ROOT
 from decloak.data.dataset import Dataset
 from decloak.data.formats.lines import json_text
 from decloak.data.formats.plain_files import read, write
+from decloak.data.published import Published, likely_misspellings
 from decloak.errors import DecloakError, escape_control, quote, quote_some, suggest
 from decloak.report.table import emit
 from decloak.store.graph import serialise
@@ -54,6 +55,16 @@ def test_what_is_told_of_a_near_name_and_of_a_fault_is_harmless(mark):
     assert not steers(str(suggest("aspirim", [f"aspirin{mark}"])))
     assert not steers(quote(f"a{mark}"))
     assert not steers(str(DecloakError(f"wrong {mark}", f"place {mark}", f"hint {mark}")))
+
+
+@pytest.mark.parametrize(("length", "compared"), [(200, True), (201, False), (200_000, False)])
+def test_spellings_of_long_names_are_not_compared(length, compared):
+    """The time of a comparison grows with the square of the letters: 200,000 of them would take a minute."""
+    name = "".join(chr(0x4E00 + 7 * number % 120) for number in range(length))
+    assert (suggest(name, [f"{name[:-1]}x"]) is not None) is compared
+    original = Dataset(((name, "tea"),), ("1",))
+    published = Published((("tea", (f"{name[:-1]}x", "milk")),), ("1",))
+    assert bool(likely_misspellings(original, published)) is compared
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))

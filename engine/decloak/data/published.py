@@ -24,7 +24,7 @@ from decloak.data.ordering import SortedRelease, sort_rows
 from decloak.data.representation import LongRows, Represented, Summary, counted, joined
 from decloak.data.rows import CodedRows, RowLabels, select_labels
 from decloak.digest import Config
-from decloak.errors import DecloakError, quote
+from decloak.errors import LONGEST_COMPARED, DecloakError, quote
 
 LONGEST_LABEL = 1_000
 """Largest number of characters of a label made of members in brackets. Every line with the label repeats it."""
@@ -252,7 +252,7 @@ def likely_misspellings(original: Dataset, published: Published) -> list[tuple[s
     [('mlk', 'milk')]
     """
     shown_items, original_items = set(published.items), set(original.items)
-    not_published = sorted(original_items - shown_items)[:MOST]
+    not_published = [item for item in sorted(original_items - shown_items) if len(item) <= LONGEST_COMPARED][:MOST]
     only_published = sorted(shown_items - original_items)[:MOST]
     pairs = ((item, get_close_matches(item, only_published, 1, NEAR)) for item in not_published)
     return [(item, near[0]) for item, near in pairs if near]
