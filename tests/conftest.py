@@ -1,6 +1,8 @@
 """What several test files start from: the worked example as files, a store made by the quickstart, the command line."""
 
 import gc
+import importlib
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -16,6 +18,8 @@ from decloak import cli
 from tries import SECONDS, pytest_sessionfinish, pytest_terminal_summary, tries
 
 cli.configure_process()  # before numpy: its threads spin while they wait, which took most of the time of the tests
+# No run in this process forks workers because a clock says so: tests of workers start them in processes of their own.
+importlib.import_module("decloak.pipeline.scheduler").TRIAL = math.inf
 
 # The machines are noisy, so no example has a deadline; `.ci/run` draws the same examples each time, others new ones.
 settings.register_profile("fifth", deadline=None, derandomize="CI" in os.environ)
@@ -86,11 +90,12 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """A folder with the worked example of the paper: scenario.yaml and the files it names."""
-    return _written(tmp_path / "example")
+    """A folder with the worked example."""
+    return write_example(tmp_path / "example")
 
 
-def _written(folder: Path) -> Path:
+def write_example(folder: Path) -> Path:
+    """Make a folder with the worked example of the paper: scenario.yaml and the files it names."""
     folder.mkdir()
     lines = {
         "original.txt": [", ".join((context, *items)) for context, items in ORIGINALS.items()],
@@ -112,7 +117,7 @@ def _written(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that holds a run of the worked example, to be read and copied."""
-    folder = _written(tmp_path_factory.mktemp("worked") / "example")
+    folder = write_example(tmp_path_factory.mktemp("worked") / "example")
     decloak.run(folder / "scenario.yaml", store=folder / "s.db")
     return folder / "s.db"
 
