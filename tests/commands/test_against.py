@@ -1,12 +1,15 @@
 """A run is compared with an earlier one: no figure of exposure or loss may be worse."""
 
 import json
+import shutil
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import write_example
+from decloak.cli import _code
 from decloak.figures import Direction
 from decloak.measure.registry import metrics_by_key
 from decloak.pipeline.run import Measure
@@ -20,11 +23,21 @@ def measure(name, value, of=None, attack="rba", variant="base", knows="nothing")
     return Measure(variant, attack, name, value, None, None, 1, None, of, knows)
 
 
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory) -> str:
+    """The figures of the worked example."""
+    folder = write_example(tmp_path_factory.mktemp("figures") / "example")
+    path = folder / "earlier.jsonl"
+    assert _code(["run", str(folder / "scenario.yaml"), "--store", str(folder / "s.db"), "--figures", str(path)]) == 0
+    return path.read_text()
+
+
 @pytest.fixture
-def earlier(example, call):
-    """The figures of the worked example, which a test may change."""
+def earlier(example, example_run, figures):
+    """The figures of the worked example, which a test may change, beside a store that has them."""
+    shutil.copy(example_run, example / "s.db")
     path = example / "earlier.jsonl"
-    assert call("run", example / "scenario.yaml", "--store", example / "s.db", "--figures", path).code == 0
+    path.write_text(figures)
 
     def written(**changes):
         lines = [json.loads(line) for line in path.read_text().splitlines()]

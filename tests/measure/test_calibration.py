@@ -166,10 +166,17 @@ def test_the_store_has_the_reliability_curve_and_the_page_draws_it(tmp_path, cal
         assert float(row[-1]) == pytest.approx(right / findings, abs=6e-4)
 
 
-def test_who_measures_no_certainty_has_no_such_section(tmp_path, call):
-    (tmp_path / "s.yaml").write_text(CHUNKS.replace("accuracy, calibration", "accuracy"))
-    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
-    assert call("report", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html").code == 0
+@pytest.fixture(scope="module")
+def unsure(tmp_path_factory):
+    """A store of a run that measures no calibration."""
+    folder = tmp_path_factory.mktemp("unsure")
+    (folder / "s.yaml").write_text(CHUNKS.replace("accuracy, calibration", "accuracy"))
+    assert decloak.run(folder / "s.yaml", store=folder / "s.db").ok
+    return folder / "s.db"
+
+
+def test_who_measures_no_certainty_has_no_such_section(unsure, tmp_path, call):
+    assert call("report", "--store", unsure, "-o", tmp_path / "p.html").code == 0
     assert 'id="sure"' not in (tmp_path / "p.html").read_text()
 
 
@@ -240,10 +247,8 @@ def test_what_no_plot_is_made_of_is_said_in_a_line(swept, call, tmp_path, argume
     assert not (tmp_path / "p.svg").exists()
 
 
-def test_there_is_no_curve_where_nobody_measured_how_sure_attacks_are(tmp_path, call):
-    (tmp_path / "s.yaml").write_text(CHUNKS.replace("accuracy, calibration", "accuracy"))
-    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
-    done = call("plot", "--of", "reliability", "-o", tmp_path / "p.svg", "--store", tmp_path / "s.db")
+def test_there_is_no_curve_where_nobody_measured_how_sure_attacks_are(unsure, tmp_path, call):
+    done = call("plot", "--of", "reliability", "-o", tmp_path / "p.svg", "--store", unsure)
     assert done.code == 2
     assert "the calibration of these attacks was not measured; add calibration to the list under measure" in done.err
 

@@ -8,9 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -124,17 +124,28 @@ def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
     return content
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Callable[[str], tuple[str, dict[str, list[tuple[object, ...]]]]]:
+    """Return what one process prints of a scenario, and every row of its store; each runs once."""
+
+    @cache
+    def ran(text: str) -> tuple[str, dict[str, list[tuple[object, ...]]]]:
+        path = written(tmp_path_factory.mktemp("alone"), text)
+        done = run(path, path.parent / "one.db", 1, "--json")
+        assert done.returncode == 0, done.stderr
+        return done.stdout, rows(path.parent / "one.db")
+
+    return ran
+
+
 @pytest.mark.parametrize(
     "text", slow_but([COAT], [COAT, CHUNKS, CUT, ONE]), ids=["sets", "chunks", "labels", "attacks"]
 )
 @pytest.mark.parametrize("jobs", slow_but([3], (2, 3, 5)))
-def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, jobs, tmp_path):
-    path = written(tmp_path, text)
-    first = run(path, tmp_path / "one.db", 1, "--json")
-    assert first.returncode == 0, first.stderr
-    content = rows(tmp_path / "one.db")
-    other = run(path, tmp_path / "several.db", jobs, "--json")
-    assert other.stdout.replace("several.db", "one.db") == first.stdout
+def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, jobs, alone, tmp_path):
+    first, content = alone(text)
+    other = run(written(tmp_path, text), tmp_path / "several.db", jobs, "--json")
+    assert other.stdout.replace("several.db", "one.db") == first
     assert rows(tmp_path / "several.db") == content
 
 
@@ -389,16 +400,8 @@ def runs_of(store: Path) -> int:
         return 0
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> dict[str, list[tuple]]:
-    """The rows of a run that nothing ended."""
-    path = written(tmp_path_factory.mktemp("undisturbed"), COAT)
-    assert run(path, path.parent / "s.db", 1).returncode == 0
-    return rows(path.parent / "s.db")
-
-
 @pytest.mark.parametrize("by", slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
-def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, undisturbed, tmp_path):
+def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by, alone, tmp_path):
     path = written(tmp_path, COAT)
     with begun(path, tmp_path / "ended.db") as process:
         children = children_of(process.pid)
@@ -414,7 +417,7 @@ def test_a_run_that_is_ended_leaves_no_process_and_goes_on_to_the_same_store(by,
         assert stderr.splitlines()[-1] == b"decloak: interrupted; finished stages are kept, run it again to continue"
     assert runs_of(tmp_path / "ended.db") == 1
     assert run(path, tmp_path / "ended.db", 2).returncode == 0
-    assert rows(tmp_path / "ended.db") == undisturbed
+    assert rows(tmp_path / "ended.db") == alone(COAT)[1]
 
 
 @pytest.mark.slow

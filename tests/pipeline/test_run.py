@@ -390,11 +390,11 @@ def test_intervals_stay_within_what_can_be(example, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_result_and_another_another(example, tmp_path):
-    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 6, seed: 1}")
+    path = edited(example, "attack: [mda, tba, wba, gba, rba]", "attack: [ra, rba]\nrepeat: {times: 4, seed: 1}")
     one, other = (decloak.run(path, store=tmp_path / name) for name in ("1.db", "2.db"))
     assert one.measures == other.measures
     assert content(tmp_path / "1.db") == content(tmp_path / "2.db")
-    assert len({variant.seed for variant in one.variants}) == 6
+    assert len({variant.seed for variant in one.variants}) == 4
     third = decloak.run(path, store=tmp_path / "3.db", overrides=["repeat.seed=2"])
     assert {variant.seed for variant in third.variants}.isdisjoint(variant.seed for variant in one.variants)
     attacks = query(tmp_path / "1.db", "select attack from run_attack where label = 'ra'")

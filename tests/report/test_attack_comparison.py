@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from statistics import fmean, stdev
@@ -50,8 +51,18 @@ def beyond_chance(run, attack):
     return recall * (precision - chance) / precision
 
 
-def test_a_difference_is_paired_over_repetitions_at_a_level_for_all_pairs(tmp_path):
-    done = ran(tmp_path, SETS, "repeat: {times: 4, seed: 1}\n")
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory):
+    return ran(tmp_path_factory.mktemp("repeated"), SETS, "repeat: {times: 4, seed: 1}\n")
+
+
+@pytest.fixture(scope="module")
+def of_two_sizes(tmp_path_factory):
+    return ran(tmp_path_factory.mktemp("sizes"), SETS, "vary: {anonymise.size: [3, 4]}\n")
+
+
+def test_a_difference_is_paired_over_repetitions_at_a_level_for_all_pairs(repeated):
+    done = repeated
     pairs = pairs_in(done)
     assert {frozenset((pair.first, pair.second)) for pair in pairs} == {
         frozenset(pair) for pair in (("tba", "wba"), ("tba", "rba"), ("wba", "rba"))
@@ -81,9 +92,8 @@ def test_of_one_release_parts_are_resampled_and_coins_left_out(tmp_path, scenari
         assert pair.about == f"{pair.difference.n} parts of this release resampled"
 
 
-def test_variants_are_all_considered(tmp_path):
-    done = ran(tmp_path, SETS, "vary: {anonymise.size: [3, 4]}\n")
-    pairs = pairs_in(done)
+def test_variants_are_all_considered(of_two_sizes):
+    pairs = pairs_in(of_two_sizes)
     assert len(pairs) == 6
     assert {pair.level for pair in pairs} == {1 - 0.05 / 6}
 
@@ -140,15 +150,15 @@ def test_the_table_has_a_line_for_each_pair():
     ]
 
 
-def test_run_show_and_the_page_say_it_and_json_has_the_numbers(tmp_path):
-    path, store = tmp_path / "s.yaml", str(tmp_path / "s.db")
-    path.write_text(f"{SETS}repeat: {{times: 3, seed: 1}}\n")
+def test_run_show_and_the_page_say_it_and_json_has_the_numbers(repeated, tmp_path):
+    path, store = tmp_path / "s.yaml", shutil.copy(repeated.store, tmp_path / "s.db")
+    path.write_text(f"{SETS}repeat: {{times: 4, seed: 1}}\n")
     said = CliRunner().invoke(cli, ["run", str(path), "--store", store]).stdout
     assert "Comparison of attacks: tba recovers significantly more than wba (3 pairs, 95% intervals)." in said
     found = json.loads(CliRunner().invoke(cli, ["run", str(path), "--store", store, "--format", "json"]).stdout)
     assert {*found["pairs"][0]} == {"variant", "first", "second", "difference", "low", "high", "n", "level"}
     shown = " ".join(CliRunner().invoke(cli, ["show", "last", "--store", store]).stdout.split())
-    assert "all 3 pairs compared, 3 repetitions of one data set" in shown
+    assert "all 3 pairs compared, 4 repetitions of one data set" in shown
     page = tmp_path / "s.html"
     CliRunner().invoke(cli, ["report", "last", "--store", store, "-o", str(page)])
     assert "Comparison of attacks: " in page.read_text()
@@ -215,8 +225,8 @@ def test_a_change_that_all_pairs_share_says_why_it_has_no_interval(call, tmp_pat
     assert "no change has an interval" not in said
 
 
-def test_the_level_of_an_advantage_counts_all_attacks_and_variants(tmp_path):
-    done = ran(tmp_path, SETS, "vary: {anonymise.size: [3, 4]}\n")
+def test_the_level_of_an_advantage_counts_all_attacks_and_variants(of_two_sizes):
+    done = of_two_sizes
     with closing(connect_readonly(done.store)) as connection:
         study = Study.of(connection, read_runs(connection, [run.run for run in done.variants]))
         advantages = attacks.advantages_of(connection, study.runs, attacks.attacks_with_baseline(connection, study))

@@ -528,15 +528,22 @@ KIND = (
 )
 
 
-def study_of_kind(tmp_path, vary):
-    (tmp_path / "s.yaml").write_text(f"{KIND}vary: {vary}\n")
-    done = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    with closing(connect_readonly(tmp_path / "s.db")) as connection:
-        return done, Study.of(connection, read_runs(connection))
+@pytest.fixture(scope="module")
+def study_of_kind(tmp_path_factory):
+    """Return a function that runs such clinics; the releases that they have in common are made once."""
+    folder = tmp_path_factory.mktemp("kind")
+
+    def run(vary):
+        (folder / "s.yaml").write_text(f"{KIND}vary: {vary}\n")
+        done = decloak.run(folder / "s.yaml", store=folder / "s.db")
+        with closing(connect_readonly(folder / "s.db")) as connection:
+            return done, Study.of(connection, read_runs(connection, [run.run for run in done.variants]))
+
+    return run
 
 
-def test_over_data_sets_there_is_a_panel_for_each_attack_and_a_value_for_each_data_set(tmp_path):
-    done, study = study_of_kind(tmp_path, "{data.seed: [1, 2, 3], anonymise.size: [2, 4]}")
+def test_over_data_sets_there_is_a_panel_for_each_attack_and_a_value_for_each_data_set(study_of_kind):
+    done, study = study_of_kind("{data.seed: [1, 2, 3], anonymise.size: [2, 4]}")
     section = sweep_section(study)
     assert [len(drawn.panels) for drawn in section.figures] == [2]
     assert section.title == "Effect of anonymise.size, over data sets"
@@ -553,15 +560,15 @@ def test_over_data_sets_there_is_a_panel_for_each_attack_and_a_value_for_each_da
         assert (point.value, point.n) == (pytest.approx(fmean(means)), 3)
 
 
-def test_where_data_sets_alone_differ_attacks_lie_across(tmp_path):
-    _, study = study_of_kind(tmp_path, "{data.seed: [1, 2, 3]}")
+def test_where_data_sets_alone_differ_attacks_lie_across(study_of_kind):
+    _, study = study_of_kind("{data.seed: [1, 2, 3]}")
     (drawn,) = sweep_section(study).figures
     assert (drawn.caption, len(drawn.panels)) == ("precision with attack", 1)
     assert [row[1] for row in drawn.table.rows] == ["ra", "tba"]
 
 
-def test_runs_of_one_data_set_are_drawn_as_they_are(tmp_path):
-    _, study = study_of_kind(tmp_path, "{anonymise.size: [2, 4]}")
+def test_runs_of_one_data_set_are_drawn_as_they_are(study_of_kind):
+    _, study = study_of_kind("{anonymise.size: [2, 4]}")
     assert study.over_data is None
     assert sweep_section(study).title == "Effect of anonymise.size"
 
