@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import examples  # noqa: E402 (it lies beside the pages)
 from examples import BLOCK, PAGES, README, lines_of  # noqa: E402
 
-LONG = ("attack-a-disassociated-release", "attack-a-release", "from-a-file-to-a-decision", "generalise")
+LONG = ("attack-a-disassociated-release", "attack-a-release", "from-a-file-to-a-decision", "generalise", "large-data")
 """Pages whose commands take seconds, though all others print what commands like theirs do."""
 
 

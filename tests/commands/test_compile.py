@@ -141,8 +141,13 @@ def test_installed_machine_code_is_used_where_it_fits_and_never_written(tmp_path
     ("path", "text", "disabled"),
     [
         ("numba.py", "raise ImportError('broken')", ""),
-        ("sitecustomize.py", "from numba.core import caching; del caching.CompileResultCacheImpl", ""),
-        ("none.py", "", "1"),
+        pytest.param(
+            "sitecustomize.py",
+            "from numba.core import caching; del caching.CompileResultCacheImpl",
+            "",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("none.py", "", "1", marks=pytest.mark.slow),
     ],
     ids=["broken", "changed", "switched off"],
 )

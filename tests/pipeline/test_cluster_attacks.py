@@ -32,6 +32,7 @@ from decloak.rules.reassociate import kernel
 from decloak.store.opening import connect_readonly
 from naive_cluster_search import rows_with
 from processes import PATIENCE
+from slowly import slow_but
 from test_cluster_parts import METHOD, RELEASE, clusters_in, files_of, scenario, truth_of
 from test_parts import drawn, written
 
@@ -86,7 +87,7 @@ def comparable(monkeypatch):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[Path, decloak.Run]:
     folder = tmp_path_factory.mktemp("attacked")
-    file = written(folder / "records.parquet", [row for row in drawn(400) if row])
+    file = written(folder / "records.parquet", [row for row in drawn(200) if row])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunk_parts, "NODE", 40)
         patch.setattr(blocks, "BATCH", 50)
@@ -94,12 +95,19 @@ def made(tmp_path_factory) -> tuple[Path, decloak.Run]:
 
 
 @pytest.mark.usefixtures("small_batches", "comparable")
-@pytest.mark.parametrize(("cover", "plain"), [(None, False), (None, True), ("cure", False), ("suppress", False)])
+@pytest.mark.parametrize(
+    ("cover", "plain"),
+    slow_but(
+        [(None, False), ("cure", False)],
+        [(None, False), (None, True), ("cure", False), ("suppress", False)],
+        several=True,
+    ),
+)
 def test_figures_are_those_of_a_run_in_memory(tmp_path, monkeypatch, cover, plain):
     for module, name in ((kernel, "_loops"), (accuracy, "loops"), (cluster_search, "loops")) if plain else ():
         monkeypatch.setattr(module, name, lambda: None)
     method = METHOD | ({"cover": cover} if cover else {})
-    file = written(tmp_path / "r.parquet", [row for row in drawn(400, seed=3) if row])
+    file = written(tmp_path / "r.parquet", [row for row in drawn(200, seed=3) if row])
     in_files = decloak.run(attacked(file) | {"anonymise": method}, store=tmp_path / "files.db")
     whole = decloak.run(
         attacked(file, in_parts=False, measure=["accuracy"]) | {"anonymise": method}, store=tmp_path / "whole.db"
@@ -145,7 +153,13 @@ def test_figures_are_those_without_compiled_loops(made, tmp_path, monkeypatch):
     assert figures(run) == expected
 
 
-@pytest.mark.parametrize("kill", [None, "_attack", "_count_block", "attack_file", "search_file", "locate_people"])
+@pytest.mark.parametrize(
+    "kill",
+    slow_but(
+        [None, "_attack", "search_file"],
+        [None, "_attack", "_count_block", "attack_file", "search_file", "locate_people"],
+    ),
+)
 def test_processes_find_the_figures_of_one_also_if_one_is_killed(made, tmp_path, monkeypatch, kill):
     monkeypatch.setattr(chunk_parts, "NODE", 40)
     monkeypatch.setattr(blocks, "BATCH", 50)
@@ -186,7 +200,7 @@ def test_a_run_that_was_stopped_goes_on_after_the_attack(made, tmp_path, monkeyp
 
 def test_an_attack_reads_neither_the_truth_nor_the_original_records(made, tmp_path, monkeypatch):
     monkeypatch.setattr(chunk_parts, "NODE", 40)
-    file, attack = written(tmp_path / "r.parquet", [row for row in drawn(400) if row]), cluster_attacks._attack
+    file, attack = written(tmp_path / "r.parquet", [row for row in drawn(200) if row]), cluster_attacks._attack
     folder, away = Path(f"{tmp_path / 's.db'}.parts"), tmp_path / "away"
 
     def without_truth(*arguments):
