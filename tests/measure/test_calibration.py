@@ -1,6 +1,7 @@
 """Links an attack is nearly certain of: the counting, and what a run tells of it."""
 
 import re
+import shutil
 from contextlib import closing
 from statistics import fmean
 
@@ -90,11 +91,17 @@ def test_eliminations_are_right_where_the_member_was_added(tmp_path):
     connection.close()
 
 
-def test_links_of_shared_chunks_count_as_well(tmp_path):
-    (tmp_path / "s.yaml").write_text(CHUNKS)
-    run = decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db")
-    assert run.ok
-    connection = connect_readonly(tmp_path / "s.db")
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory):
+    """A run of two repetitions."""
+    folder = tmp_path_factory.mktemp("repeated")
+    (folder / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\n")
+    return decloak.run(folder / "s.yaml", store=folder / "s.db")
+
+
+def test_links_of_shared_chunks_count_as_well(repeated):
+    assert repeated.ok
+    connection = connect_readonly(repeated.store)
     (attack,) = connection.execute(
         "select a.id from attack a join rule r on r.id = a.rule where r.name = 'expectation'"
     ).fetchone()
@@ -120,7 +127,7 @@ def test_links_of_shared_chunks_count_as_well(tmp_path):
             expected.append((pytest.approx(chance), pytest.approx(share), first[cluster] + number))
     assert 0 < sum(right) < len(right)
     assert list(zip(p, right, row, strict=True)) == expected
-    measures = {name: value for (name, label), value in run.variants[0].measures.items() if label == "expectation"}
+    measures = {name: value for (name, label), value in repeated.variants[0].measures.items() if label == "expectation"}
     assert measures["certain_links"] == pytest.approx(sum(right[p >= 0.8]))
     surest = {one: max(right[(p >= 0.8) & (row == one)]) for one in row[p >= 0.8].tolist()}
     assert measures["certain_links_people"] == pytest.approx(sum(surest.values()))
@@ -137,10 +144,8 @@ def test_the_reliability_curve_is_that_of_a_walk_over_the_findings(drawn):
     assert sum(part.findings for part in reliability_bins(p, right)) == len(drawn)
 
 
-def test_the_store_has_the_reliability_curve_and_the_page_draws_it(tmp_path, call):
-    (tmp_path / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\n")
-    assert decloak.run(tmp_path / "s.yaml", store=tmp_path / "s.db").ok
-    connection = connect_readonly(tmp_path / "s.db")
+def test_the_store_has_the_reliability_curve_and_the_page_draws_it(repeated, tmp_path, call):
+    connection = connect_readonly(repeated.store)
     curves = [one for run in (1, 2) for one in sureness_of(connection, run) if one.attack == "expectation"]
     (attack,) = connection.execute(
         "select a.attack from run_attack a where a.run = 1 and a.label = 'expectation'"
@@ -151,7 +156,7 @@ def test_the_store_has_the_reliability_curve_and_the_page_draws_it(tmp_path, cal
     counts = {one.tenth: (one.findings, one.p) for one in first if one.attack == "expectation"}
     number = np.minimum((p * 10).astype(int), 9)
     assert counts == {n: (np.sum(number == n), pytest.approx(p[number == n].sum())) for n in set(number.tolist())}
-    done = call("report", "--with-evidence", "--store", tmp_path / "s.db", "-o", tmp_path / "p.html")
+    done = call("report", "--with-evidence", "--store", repeated.store, "-o", tmp_path / "p.html")
     assert done.code == 0
     page = (tmp_path / "p.html").read_text()
     section = re.search(r'<section id="sure".*?</section>', page, re.S)[0]
@@ -192,22 +197,23 @@ def test_miscalibration_is_the_mean_over_tenths_of_how_far_they_are_off(drawn):
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory):
-    """A store in which k varies, every variant twice."""
+def swept(repeated, tmp_path_factory):
+    """A store in which k varies, every variant twice, in runs 3 to 6."""
     folder = tmp_path_factory.mktemp("swept")
-    (folder / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\nvary: {anonymise.k: [2, 3]}\n")
+    shutil.copy(repeated.store, folder / "s.db")
+    (folder / "s.yaml").write_text(CHUNKS + "repeat: {times: 2, seed: 1}\nvary: {anonymise.k: [3, 4]}\n")
     assert decloak.run(folder / "s.yaml", store=folder / "s.db").ok
     return folder / "s.db"
 
 
 @pytest.mark.parametrize(
-    ("by", "runs_of"), [([], {"": [1, 2, 3, 4]}), (["anonymise.k"], {"k = 2": [1, 2], "k = 3": [3, 4]})]
+    ("by", "runs_of"), [([], {"": [3, 4, 5, 6]}), (["anonymise.k"], {"k = 3": [3, 4], "k = 4": [5, 6]})]
 )
 def test_panels_of_reliability_have_the_curves_of_the_runs_they_name(swept, by, runs_of):
     with closing(connect_readonly(swept)) as connection:
         study = Study.of(connection, chosen_runs(connection, ["last"]))
         panels = {one["title"]["text"]: one for one in reliability_panels(connection, study, by)}
-        kept = {run: sureness_of(connection, run) for run in (1, 2, 3, 4)}
+        kept = {run: sureness_of(connection, run) for run in (3, 4, 5, 6)}
     attacks = ("random", "expectation")
     assert list(panels) == [", ".join(filter(None, (attack, name))) for attack in attacks for name in runs_of]
     for attack in attacks:
