@@ -344,7 +344,7 @@ def test_figures_of_too_few_people_are_uncertain_and_others_not_measured(tmp_pat
     run = decloak.run(attacked(file) | {"attack": ["aba"]}, store=tmp_path / "s.db")
     said = " ".join(line.text for line in account_of(run.store, [1]).verdict.lines if line.label == "Not measured")
     missing, uncertain = said.split(". ")
-    assert missing == "Links with certainty and inference advantage"
+    assert missing == "Re-associations with certainty and inference advantage"
     assert uncertain.startswith("Too few people were counted to be sure about people singled out with")
     assert any("because attacks on clusters in files state no probabilities" in note for note in run.variants[0].notes)
 

@@ -21,6 +21,7 @@ from decloak.measure.kernels.statistics import Interval
 from decloak.report import assemble, charts, verdict
 from decloak.report.exposure_section import ReleasePoint as Place
 from decloak.report.exposure_section import _dominated, _exposed, _place_names, tiles_of
+from decloak.report.headlines import unknown_figures
 from decloak.report.page import (
     Drawn,
     Finding,
@@ -658,3 +659,11 @@ def test_a_page_says_that_it_leaves_out_findings_of_its_only_attack(monkeypatch,
     monkeypatch.setattr(assemble, "MOST_FINDINGS", 5)
     monkeypatch.setattr(assemble, "list_findings", lambda connection, run, label, most: rows[:most])
     assert assemble._findings(None, 1).said == said
+
+
+@pytest.mark.parametrize(
+    ("figure", "name"), [("certain_links", "links with certainty"), ("covered", "re-associations with certainty")]
+)
+def test_a_missing_figure_has_its_own_name(figure, name):
+    figures = green(verdict, **{figure: verdict.People()})
+    assert unknown_figures(SimpleNamespace(figures=figures, decision=verdict.decide(figures))) == ([name], [])

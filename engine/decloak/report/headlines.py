@@ -9,6 +9,7 @@ from decloak.data.forms import FormName
 from decloak.measure.kernels.random_attack import MOST_EXACT, MOST_PERMUTED
 from decloak.report.risk_card import RANDOM
 from decloak.report.verdict import (
+    COVERED,
     CRITERIA,
     LEVEL,
     MOST_ADVANTAGE,
@@ -194,10 +195,11 @@ def unknown_figures(judged: Judged) -> tuple[list[str], list[str]]:
 
 def _named(criteria: Sequence[VerdictCriterion]) -> list[str]:
     """Name the figures of `criteria`, with their numbers of known items."""
-    known: dict[Outcome, list[str]] = {}
+    known: dict[str, list[str]] = {}
     for criterion in criteria:
-        known.setdefault(criterion.outcome, []).append(str(criterion.known))
-    return [MEASURED[outcome].format(" or ".join(items)) for outcome, items in known.items()]
+        name = "re-associations with certainty" if criterion is COVERED else MEASURED[criterion.outcome]
+        known.setdefault(name, []).append(str(criterion.known))
+    return [name.format(" or ".join(items)) for name, items in known.items()]
 
 
 def missing_recovery(judged: Judged) -> str:

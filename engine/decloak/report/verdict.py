@@ -157,6 +157,8 @@ class VerdictCriterion(NamedTuple):
     of: Callable[[Figures], People]
 
 
+# Of one outcome with certain links, and measured by another family: each has its own name where it is missing.
+COVERED = VerdictCriterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.covered)
 CRITERIA = (
     VerdictCriterion(Outcome.IDENTIFIERS, 0, 0.0, lambda figures: figures.identifiers),
     VerdictCriterion(Outcome.ROW_ORDER, 0, 0.0, lambda figures: figures.row_order),
@@ -167,7 +169,7 @@ CRITERIA = (
     VerdictCriterion(Outcome.EXPOSED, 3, 0.01, lambda figures: figures.exposed.get(3, People())),
     VerdictCriterion(Outcome.IMPLIED, 2, 0.0, lambda figures: figures.implied),
     VerdictCriterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.certain_links),
-    VerdictCriterion(Outcome.CERTAIN_LINKS, 0, 0.0, lambda figures: figures.covered),
+    COVERED,
     VerdictCriterion(Outcome.AFTER_ATTACK, 2, 0.0, lambda figures: figures.after_attack.get(2, People())),
     VerdictCriterion(Outcome.AFTER_ATTACK, 3, 0.0, lambda figures: figures.after_attack.get(3, People())),
 )
