@@ -1,9 +1,11 @@
 """The decision of an advice: dominated candidates, brute force over random tables, and what never leads."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
+from decloak.advice import screen
 from decloak.advice.candidates import (
     READERS,
     Candidate,
@@ -183,3 +185,10 @@ def test_inputs_of_the_owner_add_candidates():
     assert {"diversity", "attackers who know what items mean", "4 known items"} <= {
         one.name for one in not_applicable(800, OwnerInputs())
     }
+
+
+@pytest.mark.parametrize(("of", "said"), [(250, "2 known items 240 of 250 people."), (201, "2 known items 240.")])
+def test_a_number_of_other_people_says_of_how_many(of, said):
+    counts = {"exposed_3_original": Ranged(1.0, 1.0, 201, 201), "exposed_2_original": Ranged(1.0, 1.0, 240, of)}
+    advice = SimpleNamespace(tried=[SimpleNamespace(figures=counts)], records=250, items=9, control=0, drawn_from=None)
+    assert " ".join(" ".join(screen._head(advice)).split()).endswith(said)

@@ -86,6 +86,12 @@ def _people(figure: Ranged | None, of: bool) -> str:
     return f"{figure.people:,.0f} of {figure.of:,.0f} people" if of else f"{figure.people:,.0f}"
 
 
+def _apart(figure: Ranged | None, other: Ranged | None) -> bool:
+    """Return True if two figures count among different numbers of people, so that each needs its own."""
+    # Only people with 3 items or more can be exposed by 3 items.
+    return figure is not None and other is not None and figure.of != other.of
+
+
 def _head(advice: Advice) -> Iterator[str]:
     others = f"{advice.control:,} further records serve as control group." if advice.control else (
         "A file of yours has the control group."
@@ -98,8 +104,9 @@ def _head(advice: Advice) -> Iterator[str]:
     if of:
         yield of.strip()
     yield f"{advice.records:,} records, {advice.items:,} items. {others}{drawn}"
-    three, two = (_people(today.get(f"exposed_{known}_original"), known == 3) for known in (3, 2))
-    yield from _line("Today", f"3 known items expose {three} (probability above 1/11), 2 known items {two}.")
+    three, two = (today.get(f"exposed_{known}_original") for known in (3, 2))
+    said = f"{_people(three, True)} (probability above 1/11), 2 known items {_people(two, _apart(two, three))}"
+    yield from _line("Today", f"3 known items expose {said}.")
 
 
 def _result(advice: Advice) -> Iterator[str]:
@@ -139,7 +146,8 @@ def _figures(lead: Tried, criteria: tuple[Criterion, ...]) -> Iterator[str]:
         key = f"exposed_{known}"
         figure = lead.exposed(known)
         limit = f" (limit {by[key].limit * figure.of:,.0f})" if key in by and figure and figure.of else ""
-        found.append(f"{known} known items {'expose ' if known == 3 else ''}{_people(figure, known == 3)}{limit}")
+        of_people = _people(figure, known == 3 or _apart(figure, lead.exposed(3)))
+        found.append(f"{known} known items {'expose ' if known == 3 else ''}{of_people}{limit}")
         if key in by and by[key].limit == 0 and figure and not figure.people and figure.of:
             # Nobody exposed among n people bounds the share by about 3 / n, with 95% confidence.
             found[-1] += f" and, by the rule of three, at most {3 / figure.of:.2%} of others like them"

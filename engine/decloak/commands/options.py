@@ -94,7 +94,7 @@ def print_run_titles(connection: "sqlite3.Connection", *names: str) -> None:
     from decloak.report.wording import filled
     from decloak.store.results import find_run, run_title
 
-    for name in names:
+    for name in dict.fromkeys(names):
         number = find_run(connection, name)
         if name != str(number):
             said = f"{quote(name)[1:-1]} is run {number}: {quote(run_title(connection, number), 300)[1:-1]}"

@@ -202,7 +202,7 @@ def _manifest(form: AnyForm, making: Making, carrier: str, order: str, counts: M
         ids="none",
         counts=counts,
         contains=form.contains,
-        leaves_out=("what the original records are called", *LEFT_OUT),
+        leaves_out=("the ids of the original records", *LEFT_OUT),
     )
 
 
