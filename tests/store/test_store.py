@@ -360,9 +360,9 @@ insert into scoring values (1, 's', 1, 1, '2', 1);
 insert into distance_table values (1, 1, 0, 1, '[2]', 1);
 insert into distance_row values (1, 0, 2, '[1]', '[0]');
 insert into rule values (1, 'u', 'gba', 'eliminate', '', null, 'stable', 'a', 'r', 'w');
-insert into attack values (1, 'a', 1, 1, 1, 1, '{}', 1, 1, null, null, null);
+insert into attack values (1, 'a', 1, 1, 1, 1, '{}', 1, 1, 1, null, null);
 insert into elimination values (1, 1, 1, 1, 0.5, 0, 1, '[0]');
-insert into eliminated_member values (1, 1, 0, 1, null, 1.0);
+insert into eliminated_members values (1, 1, '[1]', null, '[0]');
 insert into run values (1, 'r', 's', 'base', 1, 0, '{}', 'now', 1);
 insert into run_attack values (1, 0, 'gba', 1);
 """

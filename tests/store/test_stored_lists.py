@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import decloak
 from decloak.data.rows import CodedRows, RowLabels
 from decloak.errors import DecloakError
-from decloak.store import eliminations
+from decloak.store import lists
 from decloak.store.assigned import probabilities, read_assigned
 from decloak.store.distance_tables import read_distances, read_pair_scores, read_pairs
 from decloak.store.eliminations import read_eliminations
@@ -134,10 +134,18 @@ SCORES = {
     "update distance_row set distances = '[]'": (read_distances, "rows of other lengths than their columns"),
     "update scoring set numbers = 1 << 40": (read_distances, "a number that is not there"),
     "delete from number": (read_distances, "a list refers to a number that is not there"),
-    "update eliminated_member set cell = 1 << 40": (
+    "update eliminated_members set cells = json_insert(json_remove(cells, '$[0]'), '$[#]', 3 << 40)": (
         read_eliminations,
         "is on other cells than those of its distance tables",
     ),
+    "update eliminated_members set cells = replace(cells, '[', '[-')": (
+        read_eliminations,
+        "is on other cells than those of its distance tables",
+    ),
+    "update eliminated_members set cells = '{}'": (read_eliminations, "eliminated are no lists of numbers"),
+    "update eliminated_members set weights = '[0]'": (read_eliminations, "has other weights than findings"),
+    "update eliminated_members set weights = null": (read_eliminations, "are no lists of numbers"),
+    "update eliminated_members set cells = '[]', weights = '[]'": (read_eliminations, "lacks findings"),
     "update elimination set kept = '[]'": (read_eliminations, "is on other cells than those of its distance tables"),
     "update elimination set distance_table = 77": (read_eliminations, "an elimination is of no distance table"),
     "update attack set probabilities = '[0]'": (probabilities, "has other probabilities than findings"),
@@ -149,7 +157,7 @@ def test_lists_that_make_no_sense_are_refused(store, sql):
     read, told = SCORES[sql]
     with open_store(store) as opened:
         opened.connection.execute("pragma foreign_keys = off")
-        (one,) = opened.connection.execute("select min(attack) from elimination").fetchone()
+        (one,) = opened.connection.execute("select min(attack) from elimination where weighted").fetchone()
         opened.connection.execute(sql)
         with pytest.raises(DecloakError, match=told):
             read(opened.connection, 1 if read in (read_pairs, read_pair_scores, read_distances) else one)
@@ -160,7 +168,8 @@ def test_assigned_units_that_are_not_there_are_refused(clusters):
         opened.connection.execute("pragma foreign_keys = off")
         for sql, told in (
             ("update unit set items = '{' || id", "assigns units that are no lists of names"),
-            ("update assigned_unit set txn = 1", "assigns to records that its release does not have"),
+            ("update assigned_units set units = '[1]'", "assigns to records that its release does not have"),
+            ("update assigned_units set cluster = 1 << 40", "assigns to records that its release does not have"),
             ("delete from unit", "."),
         ):
             opened.connection.execute(sql)
@@ -175,12 +184,14 @@ def test_parts_of_eliminations_are_those_of_the_whole(tmp_path, monkeypatch):
     (tmp_path / "sets.yaml").write_text(f"{scenario}relate: {{measure: ngd, source: release}}\nattack: [tba, rba]\n")
     written, read = [], []
     for rows in (1 << 16, 3):
-        monkeypatch.setattr(eliminations, "_ROWS", rows)
+        monkeypatch.setattr(lists, "_ROWS", rows)
+        monkeypatch.setattr(lists, "MOST", rows)
         decloak.run(tmp_path / "sets.yaml", store=tmp_path / f"{rows}.db")
         with closing(connect_readonly(tmp_path / f"{rows}.db")) as connection:
             written.append(connection.execute("select * from eliminated_member order by finding").fetchall())
             read.append([column.tolist() for attack in (1, 2) for column in read_eliminations(connection, attack)[:8]])
-    assert len(written[0]) > 100
+            (parts,) = connection.execute("select count(*) from eliminated_members").fetchone()
+    assert parts >= len(written[0]) / 3 > 33
     assert written[0] == written[1]
     assert read[0] == read[1]
 

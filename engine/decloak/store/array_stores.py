@@ -1,6 +1,6 @@
-"""Read stores of versions 1 to 8, and write them in the current version.
+"""Read stores of versions 1 to 8, and findings of versions 9 to 17, and write them in the current version.
 
-These versions show records, distances and findings as rows of tables. From version 3 on a store may contain arrays of
+Versions 1 to 8 show records, distances and findings as rows of tables. From version 3 on a store may contain arrays of
 numbers in their place. Then `pending` in the table of counts is filled, and the rows are made here first.
 """
 
@@ -14,13 +14,18 @@ import numpy as np
 
 from decloak.arrays import NumberArray
 from decloak.data.read_budget import charge
-from decloak.store.assigned import write_probabilities
+from decloak.store.assigned import mark_units, write_assigned_lists, write_probabilities
 from decloak.store.disassociated import write_totals
 from decloak.store.distance_tables import write_pairs
 from decloak.store.documentation import schema_statements
-from decloak.store.eliminations import GROUPS, ConcatenatedEliminations, write_eliminations
+from decloak.store.eliminations import (
+    GROUPS,
+    ConcatenatedEliminations,
+    write_eliminated_lists,
+    write_eliminations,
+)
 from decloak.store.inserting import insert_rows, quoted
-from decloak.store.lists import damaged, json_lists, json_references, write_numbers
+from decloak.store.lists import damaged, reference_lists, write_attack_numbers, write_numbers
 
 _FORMS = ("u1", "u2", "u4", "i8", "f8")
 _PACKED = 2
@@ -189,10 +194,8 @@ def _write_distances(connection: sqlite3.Connection, scoring: int) -> None:
     ).fetchall()
     first, references = write_numbers(connection, np.array(cells, np.float64).reshape(-1))
     connection.execute("update scoring set numbers = ? where id = ?", (first, scoring))
-    ends = np.cumsum([0, *(row[-1] for row in rows)]).tolist()
-    listed = json_references(references)
-    texts = json_lists([listed[low:high] for low, high in pairwise(ends)])
-    written = ((*row[:-1], text) for row, text in zip(rows, texts, strict=True))
+    starts = np.cumsum([0, *(row[-1] for row in rows)])[:-1]
+    written = ((*row[:-1], text) for row, text in zip(rows, reference_lists(references, starts), strict=True))
     insert_rows(connection, "distance_row (distance_table, row, txn, context, distances)", written)
 
 
@@ -210,14 +213,57 @@ def _write_findings(connection: sqlite3.Connection, attack: int, form: str) -> N
         connection.execute(
             f"insert or ignore into unit (chunk, items) select distinct s.chunk, s.unit {of_attack}", (attack,)
         )
-        connection.execute(
-            "insert into assigned_unit (finding, attack, txn, unit, value) select s.finding, f.attack, s.txn, u.id, "
-            "s.value from old_finding f join old_assigned s on s.finding = f.id "
-            "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ?",
+        mark_units(connection)
+        rows = connection.execute(
+            "select s.txn, u.id, s.value from old_finding f join old_assigned s on s.finding = f.id "
+            "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ? order by s.finding",
             (attack,),
         )
+        _write_assigned(connection, attack, rows.fetchall())
     else:
         connection.execute("insert into fact select id, attack, round from old_finding where attack = ?", (attack,))
+
+
+def _write_assigned(connection: sqlite3.Connection, attack: int, rows: Sequence[tuple[int, int, float | None]]) -> None:
+    """Write the findings of `attack` as lists: the record of each, its unit, and what the record was ranked by."""
+    (first,) = connection.execute("select first from attack where id = ?", (attack,)).fetchone()
+    clusters = connection.execute(
+        "select c.first, c.id, c.size from attack a join cluster c on c.release = a.release where a.id = ? "
+        "order by c.first",
+        (attack,),
+    ).fetchall()
+    begins, ids, sizes = np.array([(0, 0, 1), *clusters], np.int64).T
+    told = np.array(rows, np.float64).reshape(-1, 3)
+    txns, units = told[:, :2].astype(np.int64).T
+    at = np.searchsorted(begins, txns, side="right") - 1
+    places = txns - begins[at]
+    if (places >= sizes[at]).any() or (ids[at] == 0).any():
+        raise damaged(f"attack {attack} assigns to records that its release does not have")
+    write_assigned_lists(connection, attack, first, ids[at], units * sizes[at] + places, told[:, 2])
+
+
+def write_findings(connection: sqlite3.Connection) -> None:
+    """Write the findings of a store of versions 9 to 17 as lists: there each is a row of a table."""
+    mark_units(connection)
+    attacks = connection.execute("select id, first from attack order by id").fetchall()
+    for attack, first in attacks:
+        rows = connection.execute(
+            "select txn, unit, value from old_assigned_unit where attack = ? order by finding", (attack,)
+        )
+        _write_assigned(connection, attack, rows.fetchall())
+        rows = connection.execute(
+            "select x.* from old_eliminated_member x join elimination e on e.id = x.elimination where e.attack = ? "
+            "order by x.finding",
+            (attack,),
+        )
+        told = np.array(rows.fetchall(), np.float64).reshape(-1, 6)
+        _, owner, cells, groups = told[:, :4].astype(np.int64).T
+        judged = "select coalesce(max(weighted), 0), coalesce(max(suspected), 0) from elimination where attack = ?"
+        weights, suspicions = (
+            write_attack_numbers(connection, attack, column) if needed else None
+            for column, needed in zip(told[:, 4:].T, connection.execute(judged, (attack,)).fetchone(), strict=True)
+        )
+        write_eliminated_lists(connection, first, owner, 3 * cells + groups, weights, suspicions)
 
 
 def _write_eliminations(connection: sqlite3.Connection, attack: int, first: int) -> None:
@@ -261,11 +307,11 @@ def _write_certainty(connection: sqlite3.Connection, attack: int, tables: Iterab
     if tied is None or until is None:
         return
     rows = connection.execute(
-        "select x.txn, x.unit, r.cluster, c.first from assigned_unit x join record r on r.id = x.txn "
-        "join cluster c on c.id = r.cluster where x.attack = ? order by x.finding",
+        "select k.value / c.size, c.id, c.first from assigned_units x join cluster c on c.id = x.cluster "
+        "join json_each(x.units) k where x.attack = ? order by x.first, k.key",
         (attack,),
     ).fetchall()
-    begins = [place for place, row in enumerate(rows) if not place or row[1:3] != rows[place - 1][1:3]]
+    begins = [place for place, row in enumerate(rows) if not place or row != rows[place - 1]]
     (first,) = connection.execute(
         "select d.first from attack a join release l on l.id = a.release join dataset d on d.id = l.dataset "
         "where a.id = ?",
@@ -275,7 +321,7 @@ def _write_certainty(connection: sqlite3.Connection, attack: int, tables: Iterab
         raise damaged(f"the ties of attack {attack} are of no finding")
     ends = [0, *until.tolist()]
     sharing = {
-        place: [int(txn) + first - rows[place][3] for txn in tied[low:high].tolist()]
+        place: [int(txn) + first - rows[place][2] for txn in tied[low:high].tolist()]
         for place, (low, high) in zip(begins, pairwise(ends), strict=True)
         if high > low
     }

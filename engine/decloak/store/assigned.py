@@ -10,7 +10,6 @@ The findings of a unit follow each other. The rows of a cluster follow each othe
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -18,22 +17,22 @@ import numpy as np
 from decloak.arrays import Floats, Ints
 from decloak.data.assignment import Assignment, AssignmentList, Kind, RowLists
 from decloak.data.pairs import first_occurrences
-from decloak.data.rows import BLOCK
 from decloak.store.inserting import insert_rows, next_number
 from decloak.store.lists import (
     damaged,
-    json_lists,
-    json_references,
+    finding_lists,
+    read_lists,
     read_numbers,
     read_object,
     read_references,
-    write_numbers,
+    reference_lists,
+    write_attack_numbers,
 )
-from decloak.store.records import dataset_of, extent
 
 __all__ = [
     "as_read",
     "findings_count",
+    "mark_units",
     "no_probabilities",
     "probabilities",
     "probability_teller",
@@ -41,6 +40,7 @@ __all__ = [
     "read_assigned",
     "read_rows_given",
     "write_assigned",
+    "write_assigned_lists",
     "write_probabilities",
 ]
 
@@ -52,22 +52,32 @@ def write_assigned(
 
     `attack` made the `assignments` to rows of `release`. `values` ranked these rows; one that is not finite is unknown.
     """
+    clusters = connection.execute("select id, size from cluster where release = ? order by number", (release,))
+    ids, sizes = np.array(clusters.fetchall(), np.int64).reshape(-1, 2).T
     owner, rows = assignments.given.list_of_row, assignments.given.rows
-    starts, units = _starts(connection, release), _units(connection, assignments)
+    cluster = assignments.cluster[owner]
     first = next_number(connection, "finding")
     connection.execute("update attack set first = ?, findings = ? where id = ?", (first, len(rows), attack))
-    for begin in range(0, len(rows), BLOCK):  # as Python's numbers all of them would take ten times the memory
-        block = slice(begin, begin + BLOCK)
-        txns = starts[assignments.cluster[owner[block]]] + rows[block]
-        ranks = np.where(np.isfinite(values[block]), values[block], np.nan)  # NaN is null in SQLite
-        numbers = range(first + begin, first + begin + len(txns))
-        found = zip(numbers, repeat(attack), txns.tolist(), units[owner[block]].tolist(), ranks.tolist(), strict=False)
-        insert_rows(connection, "assigned_unit (finding, attack, txn, unit, value)", found)
+    codes = _units(connection, assignments)[owner] * sizes[cluster] + rows
+    write_assigned_lists(connection, attack, first, ids[cluster], codes, values)
     firsts = assignments.given.start.tolist()
     sharing = {number: list(tied) for number, tied in zip(firsts, assignments.tied.tuples(), strict=False) if tied}
     if sharing:
         text = json.dumps(sharing, separators=(",", ":"))
         connection.execute("update attack set ties = ? where id = ?", (text, attack))
+
+
+def write_assigned_lists(
+    connection: sqlite3.Connection, attack: int, first: int, clusters: Ints, codes: Ints, values: Floats
+) -> None:
+    """Write the findings of `attack` from the number `first` on: the cluster of each, its unit with its row, and value.
+
+    A code is the number of the unit times the size of the cluster, plus the row.
+    """
+    known = np.isfinite(values)
+    ranked_by = write_attack_numbers(connection, attack, np.where(known, values, np.nan)) if known.any() else None
+    rows = ((*row, attack) for row in finding_lists(first, clusters, codes, ranked_by))
+    insert_rows(connection, "assigned_units (first, cluster, units, ranked_by, attack)", rows)
 
 
 def _units(connection: sqlite3.Connection, assignments: AssignmentList) -> Ints:
@@ -78,16 +88,21 @@ def _units(connection: sqlite3.Connection, assignments: AssignmentList) -> Ints:
         for chunk, items in map(assignments.kinds.__getitem__, kinds)
     ]
     connection.executemany("insert or ignore into unit (chunk, items) values (?, ?)", keys)
-    numbers = {(chunk, items): number for number, chunk, items in connection.execute("select * from unit")}
+    mark_units(connection)
+    numbers = {
+        (chunk, items): number for number, chunk, items in connection.execute("select id, chunk, items from unit")
+    }
     of_kind = np.zeros(len(assignments.kinds), np.int64)
     of_kind[kinds] = [numbers[key] for key in keys]
     return of_kind[assignments.kind]
 
 
-def _starts(connection: sqlite3.Connection, release: int) -> Ints:
-    """Return the number of the first record of each cluster of `release`."""
-    rows = connection.execute("select first from cluster where release = ? order by number", (release,))
-    return np.array([first for (first,) in rows], np.int64)
+def mark_units(connection: sqlite3.Connection) -> None:
+    """Write the mark of each unit that has one item alone."""
+    connection.execute(
+        "update unit set mark = (select ',' || i.id || ',' from item i where i.name = json_extract(items, '$[0]')) "
+        "where mark is null and json_array_length(items) = 1"
+    )
 
 
 class _Findings(NamedTuple):
@@ -115,30 +130,28 @@ class _Findings(NamedTuple):
 
 
 def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
-    release, first, count, form = connection.execute(
-        "select a.release, a.first, a.findings, u.form from attack a join rule u on u.id = a.rule where a.id = ?",
-        (attack,),
+    release, count, form = connection.execute(
+        "select a.release, a.findings, u.form from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
     ).fetchone()
     if form != "reassociate":
         return None
-    rows = connection.execute(
-        "select txn, unit from assigned_unit where finding >= ?1 and finding < ?1 + ?2 order by finding", (first, count)
-    )
-    txns, units = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 2).T
-    starts = _starts(connection, release)
-    whole = extent(connection, dataset_of(connection, release))
-    if len(txns) and not whole.first <= int(txns.min()) <= int(txns.max()) < whole.first + whole.records:
+    listed = connection.execute(
+        "select c.number, c.size, x.units from assigned_units x join cluster c on c.id = x.cluster and c.release = ? "
+        "where x.attack = ? order by x.first",
+        (release, attack),
+    ).fetchall()
+    lengths, codes = read_lists((text for *_, text in listed), f"the units of attack {attack}")
+    if len(codes) != count:
         raise damaged(f"attack {attack} assigns to records that its release does not have")
-    clusters = np.searchsorted(starts, txns, side="right") - 1
-    different, places = np.unique(units, return_inverse=True)
+    clusters, sizes = np.repeat(np.array([row[:2] for row in listed], np.int64).reshape(-1, 2), lengths, axis=0).T
+    different, places = np.unique(codes // sizes, return_inverse=True)
     known = {number: texts for number, *texts in connection.execute("select id, chunk, items from unit")}
     try:
-        listed = [known[number] for number in different.tolist()]
+        units = [known[number] for number in different.tolist()]
     except KeyError:
         raise damaged(f"attack {attack} assigns a unit that is not there") from None
-    chunks, texts = ([pair[side] for pair in listed] for side in (0, 1))
-    begins = starts[clusters] if len(txns) else txns
-    return _Findings(clusters, txns - begins, places.reshape(-1), chunks, texts)
+    chunks, texts = ([pair[side] for pair in units] for side in (0, 1))
+    return _Findings(clusters, codes % sizes, places.reshape(-1), chunks, texts)
 
 
 def as_read(assignments: Iterable[Assignment]) -> AssignmentList:
@@ -217,12 +230,8 @@ def write_probabilities(connection: sqlite3.Connection, attack: int, p: Floats |
     """Write the probabilities `p` of the findings of `attack`, in order; None for an attack without probabilities."""
     if p is None:
         return
-    (numbers,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
-    first, references = write_numbers(connection, p)
-    numbers = first if numbers is None else numbers
-    references[references >= 0] += first - numbers
-    (text,) = json_lists([json_references(references)])
-    connection.execute("update attack set numbers = ?, probabilities = ? where id = ?", (numbers, text, attack))
+    (text,) = reference_lists(write_attack_numbers(connection, attack, p), np.zeros(1, np.int64))
+    connection.execute("update attack set probabilities = ? where id = ?", (text, attack))
 
 
 def probabilities(connection: sqlite3.Connection, attack: int) -> Floats | None:

@@ -6,15 +6,22 @@ A finding is one eliminated member. Its round is its place in the order: a rule 
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints, NumberArray
 from decloak.store.distance_tables import read_distances
-from decloak.store.inserting import insert, next_number
-from decloak.store.lists import damaged, json_lists, json_references, read_numbers, read_references, write_numbers
+from decloak.store.inserting import insert, insert_rows, next_number
+from decloak.store.lists import (
+    damaged,
+    finding_lists,
+    read_lists,
+    read_numbers,
+    read_references,
+    reference_lists,
+    write_attack_numbers,
+)
 
 __all__ = [
     "GROUPS",
@@ -24,6 +31,7 @@ __all__ = [
     "concatenate_eliminations",
     "read_eliminated",
     "read_eliminations",
+    "write_eliminated_lists",
     "write_eliminations",
 ]  # fmt: skip
 
@@ -64,8 +72,6 @@ class Eliminations(NamedTuple):
     kept_weights: Floats
 
 
-_ROWS = 1 << 16
-"""Rows that are tuples or lists at a time: these take five times the memory of arrays."""
 _FLOATS = {"suspicions", "weights", "kept_weights"}
 _GATHERED = (
     "rows", "cols", "rounds", "groups", "suspicions", "weights", "kept_rows", "kept_cols", "kept_weights",
@@ -127,15 +133,15 @@ def write_eliminations(
     kept_cells = columns["kept_rows"] * np.repeat(widths, result.kept) + columns["kept_cols"]
     is_weighted = not _are_distances(connection, attack, result, cells, kept_cells)
     is_suspected = not np.array_equal(columns["suspicions"], columns["weights"], equal_nan=True)
-    numbers: int | None = None
-    references: Ints = np.zeros(len(kept_cells), np.int64)
-    if is_weighted:
-        numbers, references = write_numbers(connection, columns["kept_weights"])
     first = next_number(connection, "finding") if first is None else first
     count = int(result.eliminated.sum())
-    place = (first, count, numbers, attack)
-    connection.execute("update attack set first = ?, findings = ?, numbers = ? where id = ?", place)
-    kept_lists = _kept_lists(heights * widths, result.kept, kept_cells, references)
+    connection.execute("update attack set first = ?, findings = ? where id = ?", (first, count, attack))
+    columns_of = ("kept_weights", "weights", "suspicions")
+    kept, weights, suspicions = (
+        write_attack_numbers(connection, attack, columns[name]) if needed else None
+        for name, needed in zip(columns_of, (is_weighted, is_weighted, is_suspected), strict=True)
+    )
+    kept_lists = _kept_lists(heights * widths, result.kept, kept_cells, kept)
     begins = first + np.cumsum(result.eliminated) - result.eliminated
     eliminations = [
         insert(
@@ -146,34 +152,33 @@ def write_eliminations(
             tables.ids[result.tables].tolist(), begins.tolist(), result.thresholds.tolist(), kept_lists, strict=True
         )
     ]  # fmt: skip
-    written = (
-        np.repeat(np.array(eliminations, np.int64), result.eliminated),
-        cells,
-        columns["groups"],
-        columns["weights"] if is_weighted else None,  # SQLite reads NaN as null
-        columns["suspicions"] if is_suspected else None,
-    )
-    for begin in range(0, count, _ROWS):
-        end = min(begin + _ROWS, count)
-        values = (repeat(None) if column is None else column[begin:end].tolist() for column in written)
-        connection.executemany(
-            "insert into eliminated_member (finding, elimination, cell, group_kind, weight, suspicion) "
-            "values (?, ?, ?, ?, ?, ?)",
-            zip(range(first + begin, first + end), *values, strict=False),
-        )
+    owner = np.repeat(np.array(eliminations, np.int64), result.eliminated)
+    write_eliminated_lists(connection, first, owner, 3 * cells + columns["groups"], weights, suspicions)
 
 
-def _kept_lists(sizes: Ints, counts: Ints, kept_cells: Ints, references: Ints) -> list[str]:
-    """Return the list of each table: 0 for an eliminated cell, else its reference counted from 1; None is an empty
-    list.
+def write_eliminated_lists(
+    connection: sqlite3.Connection, first: int, owner: Ints, codes: Ints, weights: Ints | None, suspicions: Ints | None
+) -> None:
+    """Write findings from the number `first` on, each with the elimination that is its `owner`.
+
+    A code is 3 times the cell, plus the kind of the group. `weights` and `suspicions` are references.
+    """
+    rows = finding_lists(first, owner, codes, weights, suspicions)
+    insert_rows(connection, "eliminated_members (first, elimination, cells, weights, suspicions)", rows)
+
+
+def _kept_lists(sizes: Ints, counts: Ints, kept_cells: Ints, references: Ints | None) -> Iterator[str]:
+    """Yield the list of each table: 0 for an eliminated cell, else its reference counted from 1; None is an empty list.
 
     `sizes` are the numbers of cells of the tables, `counts` the numbers of kept cells. `kept_cells` are the
-    kept cells of all tables with the `references` of their weights.
+    kept cells of all tables with the `references` of their weights; without references each has 1.
     """
-    ends = np.cumsum(sizes)
+    starts = np.cumsum(sizes) - sizes
     whole = np.zeros(int(sizes.sum()), np.int64)
-    whole[np.repeat(ends - sizes, counts) + kept_cells] = np.where(references < 0, -1, references + 1)
-    return json_lists([json_references(part) for part in np.split(whole, ends[:-1])]) if len(sizes) else []
+    whole[np.repeat(starts, counts) + kept_cells] = (
+        1 if references is None else np.where(references < 0, -1, references + 1)
+    )
+    return reference_lists(whole, starts)
 
 
 def _are_distances(
@@ -210,16 +215,20 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
     tables = _tables(connection, attack)
     order = _places(np.array(of), tables.ids)
     sizes, widths = (tables.heights * tables.widths)[order], tables.widths[order]
-    rows = connection.execute(
-        "select x.elimination, x.finding, x.cell, x.group_kind, x.weight, x.suspicion from attack a "
-        "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings where a.id = ? "
-        "order by x.finding",
+    listed = connection.execute(
+        "select x.elimination, x.cells, x.weights, x.suspicions from elimination e "
+        "join eliminated_members x on x.elimination = e.id where e.attack = ? order by x.first",
         (attack,),
-    )
-    parts = iter(lambda: rows.fetchmany(_ROWS), [])
-    found = np.concatenate([np.zeros((0, 6)), *(np.array(part, np.float64) for part in parts)])
-    numbers, findings, cells, groups = found[:, :4].astype(np.int64).T
-    place = _places(numbers, np.array(ids))
+    ).fetchall()
+    owners, texts, *judged = zip(*listed, strict=True) if listed else [()] * 4
+    counts, codes = read_lists(texts, f"the members that attack {attack} eliminated")
+    base, begin, count = connection.execute(
+        "select numbers, first, findings from attack where id = ?", (attack,)
+    ).fetchone()
+    if len(codes) != count:
+        raise damaged(f"attack {attack} lacks findings")
+    cells, groups = codes // 3, codes % 3
+    place = np.repeat(_places(np.array(owners, np.int64), np.array(ids)), counts)
     lengths, references = read_references(kept, f"the weights of attack {attack}")
     if not np.array_equal(lengths, sizes) or (cells < 0).any() or (cells >= sizes[place]).any():
         raise damaged(f"attack {attack} is on other cells than those of its distance tables")
@@ -227,24 +236,22 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
     ends = np.cumsum(sizes)
     kept_place = np.searchsorted(ends, is_kept, side="right")
     kept_cells = is_kept - (ends - sizes)[kept_place]
-    weights: Floats = found[:, 4]
-    kept_weights: Floats
     if any(weighted):
-        (base,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
+        weights = _numbers(connection, attack, base, judged[0], count)
         kept_weights = read_numbers(connection, base, references[is_kept] - 1)
     else:
         all_d = read_distances(connection, _scoring(connection, attack))
         d = np.concatenate([np.zeros(0), *(all_d[number].ravel() for number in order.tolist())])
         weights, kept_weights = d[(ends - sizes)[place] + cells], d[is_kept]
     limits = np.array([np.nan if limit is None else limit for limit in thresholds], np.float64)
-    of_table, numbers_of = np.array(of, np.int64), np.array(first, np.int64)
+    of_table, firsts = np.array(of, np.int64), np.array(first, np.int64)
     return Eliminations(
         tables=of_table[place],
         rows=cells // widths[place],
         cols=cells % widths[place],
-        rounds=findings - numbers_of[place] + 1,
+        rounds=begin + np.arange(count) - firsts[place] + 1,
         groups=groups,
-        suspicions=found[:, 5] if any(suspected) else weights,
+        suspicions=_numbers(connection, attack, base, judged[1], count) if any(suspected) else weights,
         thresholds=limits[place],
         weights=weights,
         kept_tables=of_table[kept_place],
@@ -252,6 +259,14 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
         kept_cols=kept_cells % widths[kept_place],
         kept_weights=kept_weights,
     )
+
+
+def _numbers(connection: sqlite3.Connection, attack: int, base: int, texts: Sequence[str | None], count: int) -> Floats:
+    """Return the numbers of `attack`, counted from `base`, for its `count` findings: the references are in `texts`."""
+    _, references = read_references((text or "" for text in texts), f"the weights of attack {attack}")
+    if len(references) != count:
+        raise damaged(f"attack {attack} has other weights than findings")
+    return read_numbers(connection, base, references)
 
 
 def _places(values: Ints, among: Ints) -> Ints:
@@ -268,9 +283,8 @@ def _places(values: Ints, among: Ints) -> Ints:
 def read_eliminated(connection: sqlite3.Connection, attack: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield the cells that `attack` eliminated: number of the table in its scoring, row, column and round."""
     yield from connection.execute(
-        "select t.number, x.cell / t.columns, x.cell % t.columns, x.finding - e.first + 1 from attack a "
-        "join eliminated_member x on x.finding >= a.first and x.finding < a.first + a.findings "
-        "join elimination e on e.id = x.elimination join distance_table t on t.id = e.distance_table "
-        "where a.id = ? order by x.finding",
+        "select t.number, x.cell / t.columns, x.cell % t.columns, x.finding - e.first + 1 from elimination e "
+        "join eliminated_member x on x.elimination = e.id join distance_table t on t.id = e.distance_table "
+        "where e.attack = ? order by x.finding",
         (attack,),
     )

@@ -81,9 +81,8 @@ def _judgement(
 ) -> tuple[int, float | None] | tuple[None, float | None]:
     """Return the finding of an attack on a cell of a table, None where it kept the cell, and the weight."""
     found = connection.execute(
-        "select s.finding, s.weight from attack a join elimination e on e.attack = a.id join eliminated_member x "
-        "on x.elimination = e.id and x.finding >= a.first and x.finding < a.first + a.findings "
-        "join eliminated s on s.finding = x.finding where a.id = ? and e.distance_table = ? and x.cell = ?",
+        "select s.finding, s.weight from eliminated s join distance_table t on t.id = s.distance_table "
+        "where s.attack = ? and s.distance_table = ? and s.row * t.columns + s.col = ?",
         (attack, table, cell),
     ).fetchone()
     kept = connection.execute(
@@ -137,9 +136,9 @@ def units_given(
 ) -> list[tuple[int, float | None, str]]:
     """Every finding of an attack that gave a unit with an item to a record: its number, value and unit."""
     return connection.execute(
-        "select s.finding, s.value, (select group_concat(value, ', ') from json_each(s.unit)) from attack a "
-        "join assigned s on s.finding >= a.first and s.finding < a.first + a.findings join txn x on x.id = s.txn "
-        "where a.id = ? and x.label = ? and exists (select 1 from json_each(s.unit) where value = ?)",
+        "select s.finding, s.value, (select group_concat(value, ', ') from json_each(s.unit)) from assigned s "
+        "join txn x on x.id = s.txn where s.attack = ? and x.label = ? "
+        "and exists (select 1 from json_each(s.unit) where value = ?)",
         (attack, transaction, item),
     ).fetchall()
 
@@ -275,11 +274,8 @@ def member_comparison(connection: sqlite3.Connection, finding: int) -> Compariso
         "where k.distance_table = ?1 order by c.d is null, c.d, k.col",
         (table, row),
     ).fetchall()
-    rounds = dict(connection.execute(
-        "select s.col, s.round from attack a join eliminated s on s.finding >= a.first "
-        "and s.finding < a.first + a.findings where a.id = ? and s.distance_table = ? and s.row = ?",
-        (attack, table, row),
-    ).fetchall())  # fmt: skip
+    eliminated = "select col, round from eliminated where attack = ? and distance_table = ? and row = ?"
+    rounds = dict(connection.execute(eliminated, (attack, table, row)).fetchall())
     contexts = connection.execute(
         "select x.item, i.name from context x join item i on i.id = x.item "
         "where x.distance_table = ? and x.row = ? order by i.name",
@@ -316,9 +312,8 @@ def row_comparison(connection: sqlite3.Connection, finding: int) -> Comparison:
         (finding,),
     ).fetchone()
     rows = connection.execute(
-        "with given as materialized (select s.txn, s.value, s.finding from attack t join assigned s "
-        "  on s.finding >= t.first and s.finding < t.first + t.findings "
-        "  where t.id = ?1 and s.chunk = ?2 and s.unit = ?3) "
+        "with given as materialized (select txn, value, finding from assigned "
+        "  where attack = ?1 and chunk = ?2 and unit = ?3) "
         "select x.id - c.first, (select group_concat(i.name, ', ') from contains e join item i on i.id = e.item "
         "  where e.txn = x.id), a.value, a.finding from cluster c "
         "join record x on x.id >= c.first and x.id < c.first + c.size left join given a on a.txn = x.id "

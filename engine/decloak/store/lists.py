@@ -10,8 +10,8 @@ share a few thousand numbers, and the most frequent ones get the shortest refere
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,35 @@ def json_references(references: Ints) -> list[int | None]:
     if len(references) and int(references.min()) < 0:
         values = [None if value is not None and value < 0 else value for value in values]
     return values
+
+
+def reference_lists(references: Ints, starts: Ints) -> Iterator[str]:
+    """Yield the JSON text of each list of `references`, null for a negative one. `starts` has the place of the first
+    reference of each list.
+    """
+    ends = np.append(starts, len(references))[1:]
+    # A block at a time: as Python's numbers all of them would take ten times the memory.
+    for block in np.split(np.column_stack((starts, ends)), np.flatnonzero(np.diff(starts // _ROWS)) + 1):
+        begin, end = block.min(initial=len(references)), block.max(initial=0)
+        listed = json_references(references[begin:end])
+        yield from json_lists([listed[low:high] for low, high in (block - begin).tolist()])
+
+
+MOST = 32
+"""Most findings of a list: to find the number of each, a view reads the whole list."""
+
+
+def finding_lists(first: int, owner: Ints, *columns: Ints | None) -> Iterator[tuple[int | str | None, ...]]:
+    """Yield a row for each list of findings: the number of its first finding, its owner, and a text for each column.
+
+    The findings begin with the number `first`. Those of a list have one `owner`, and follow each other. A text is a
+    list of the numbers in one of `columns`, null for a negative one. It is None for a column that is None.
+    """
+    of_owner = np.flatnonzero(np.diff(owner, prepend=-1))
+    place = np.arange(len(owner)) - np.repeat(of_owner, np.diff(np.append(of_owner, len(owner))))
+    starts = np.flatnonzero(place % MOST == 0)
+    texts = (repeat(None) if column is None else reference_lists(column, starts) for column in columns)
+    return zip((first + starts).tolist(), owner[starts].tolist(), *texts, strict=False)
 
 
 def read_lists(texts: Iterable[str], what: str) -> tuple[Ints, Ints]:
@@ -131,6 +160,15 @@ def write_numbers(connection: sqlite3.Connection, values: Floats) -> tuple[int, 
     rows = enumerate(different[order].tolist(), first)
     insert_rows(connection, "number (id, value)", rows)
     return int(first), references
+
+
+def write_attack_numbers(connection: sqlite3.Connection, attack: int, values: Floats) -> Ints:
+    """Write the distinct numbers among `values` as numbers of `attack`; return their references, -1 for NaN."""
+    first, references = write_numbers(connection, values)
+    connection.execute("update attack set numbers = coalesce(numbers, ?) where id = ?", (first, attack))
+    (base,) = connection.execute("select numbers from attack where id = ?", (attack,)).fetchone()
+    references[references >= 0] += first - base
+    return references
 
 
 def read_numbers(connection: sqlite3.Connection, first: int, references: Floats) -> Floats:

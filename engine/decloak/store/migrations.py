@@ -3,7 +3,7 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,6 @@ def _make_table(database: "Database", name: str) -> None:
     database.conn.execute(dict(schema_statements("TABLE"))[name].replace("TABLE", "TABLE IF NOT EXISTS", 1))
 
 
-def _remake_views(database: "Database", names: Iterable[str]) -> None:
-    """Make the views `names` of `database` again, as schema.sql has them now."""
-    views = dict(schema_statements("VIEW"))
-    for name in names:
-        database.conn.execute(f"drop view if exists {name}")
-        database.conn.execute(views[name])
-
-
 def _keep_requests(database: "Database") -> None:
     """Give each request the number of its run in `database`, because their order was not recorded."""
     _make_table(database, "request")
@@ -48,10 +40,6 @@ def _write_lists(database: "Database") -> None:
         raise DecloakError("the store is damaged: its arrays make no rows", hint="take a copy from before") from None
 
 
-QUESTION_VIEWS = (
-    "named_result", "run_change", "named_finding", "exposed_record", "exposed_item", "truth_finding",
-    "truth_exposed_record", "derived_from", "published_concept", "edge",
-)  # fmt: skip
 FIGURES = {
     "struck": "eliminated",
     "chance": "baseline",
@@ -71,13 +59,36 @@ RULE_KEYS = {"strike: coin": "eliminate: random", "strike: ": "eliminate: "}
 
 
 def _make_tables(database: "Database") -> None:
-    """Make the tables of published itemsets and of files with records in `database`, unless it has them.
+    """Make the tables of `database` that checksums read, unless it has them."""
+    for name in ("published_itemset", "part", "seal"):
+        _make_table(database, name)
+    _write_finding_lists(database)
 
-    Their views are made again.
-    """
-    _make_table(database, "published_itemset")
-    _make_table(database, "part")
-    _remake_views(database, ("published_itemset_item", "records_in_files"))
+
+def _write_finding_lists(database: "Database") -> None:
+    """Write the findings that `database` has as rows as lists, and make all of its views again."""
+    from decloak.store.array_stores import write_findings  # the process that runs untrusted SQL has no room for numpy
+
+    connection: sqlite3.Connection = database.conn
+    rows = ("assigned_unit", "eliminated_member")
+    if not connection.execute("select 1 from sqlite_master where type = 'table' and name = ?", rows[:1]).fetchone():
+        return
+    for table in rows:
+        connection.execute("pragma legacy_alter_table = on")
+        connection.execute(f"alter table {table} rename to old_{table}")
+        connection.execute("pragma legacy_alter_table = off")
+    _rebuild(connection, "unit", dict(schema_statements("TABLE"))["unit"], ("id", "chunk", "items"))
+    _make_table(database, "assigned_units")
+    _make_table(database, "eliminated_members")
+    write_findings(connection)
+    for table in rows:
+        connection.execute(f"drop table old_{table}")
+    for _, sql in schema_statements("INDEX"):
+        connection.execute(sql.replace("INDEX", "INDEX IF NOT EXISTS", 1))
+    for name, sql in schema_statements("VIEW"):
+        connection.execute(f"drop view if exists {name}")
+        connection.execute(sql)
+    connection.execute("delete from seal where kind = 'attack'")
 
 
 def _add_tables(database: "Database", kind: str) -> None:
@@ -92,23 +103,20 @@ def _seal_stages(database: "Database") -> None:
     for old, new in FIGURES.items():
         database.conn.execute("update or ignore measure set name = ? where name = ?", (new, old))
     database.conn.execute("update measurement set family = 'calibration' where family = 'certain'")
-    _make_tables(database)  # checksums read them
-    _make_table(database, "seal")
+    _make_tables(database)
     seal_new(database.conn)
 
 
 def _write_dictionary(database: "Database") -> None:
-    """Write the dictionary of figures into `database`, and separate pooled figures from figures of tables."""
+    """Write the dictionary of figures into `database`."""
     connection: sqlite3.Connection = database.conn
     _make_table(database, "figure")
-    _remake_views(database, ("result", "result_by_table"))
     if connection.execute("select exists (select 1 from run)").fetchone()[0]:  # a published store has no figures
         write_figures(connection, unwritten_figures(connection, all_metrics()))
 
 
-def _answer_questions(database: "Database") -> None:
-    """Add the views to `database` that answer the questions of people by names; rename keys of its rule texts."""
-    _remake_views(database, QUESTION_VIEWS)
+def _rename_rule_keys(database: "Database") -> None:
+    """Rename keys of the rule texts of `database`."""
     for old, new in RULE_KEYS.items():
         database.conn.execute("update rule set text = replace(text, char(10) || ?, char(10) || ?)", (old, new))
 
@@ -154,6 +162,7 @@ def _rebuild(connection: sqlite3.Connection, table: str, statement: str, now: Se
 def _rename_columns(database: "Database") -> None:
     """Rename the columns of `database` that needed quotes; add columns of rules, and the table of criteria."""
     connection: sqlite3.Connection = database.conn
+    _make_tables(database)
     names = "select name, sql from sqlite_master where type = '{}' and (name glob '{}' or name glob '{}')"
     of_rules = connection.execute(names.format("view", "why_*", "start_*")).fetchall()
     own, tables = dict(schema_statements("VIEW")), dict(schema_statements("TABLE"))
@@ -164,8 +173,6 @@ def _rename_columns(database: "Database") -> None:
         if "table" in columns:
             renamed = [quoted("item_group" if column == "table" else column) for column in columns]
             _rebuild(connection, name, sql.replace('"table"', '"item_group"'), renamed)
-    eliminated = ("finding", "elimination", "cell", "group_kind", "weight", "suspicion")
-    _rebuild(connection, "eliminated_member", tables["eliminated_member"], eliminated)
     if not any(row[1] == "status" for row in connection.execute("pragma table_info(rule)")):
         _rebuild(connection, "rule", tables["rule"], ("id", "digest", "name", "form", "text"))
     for number, form, text in connection.execute("select id, form, text from rule").fetchall():
@@ -211,6 +218,12 @@ def _keep_times(database: "Database") -> None:
         connection.execute(f"insert or ignore into stage_time select {columns} where {valid} and {is_number}")
 
 
+def _list_findings(database: "Database") -> None:
+    """Write the findings of `database` as lists, and note checksums of its attacks."""
+    _write_finding_lists(database)
+    seal_new(database.conn)
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     **dict.fromkeys(range(2, 8), lambda _: None),  # step 9 reads stores of every version before it
     8: _keep_requests,
@@ -219,9 +232,10 @@ MIGRATIONS: Mapping[int, Migration] = {
     11: _write_dictionary,
     12: partial(_add_tables, kind="attack"),
     13: partial(_add_tables, kind="release"),
-    14: _answer_questions,
+    14: _rename_rule_keys,
     15: partial(_add_tables, kind="dataset"),
     16: _rename_columns,
     17: _keep_times,
+    18: _list_findings,
 }
 """By the version they lead to."""

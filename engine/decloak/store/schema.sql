@@ -343,14 +343,14 @@ CREATE TABLE elimination (
   kept TEXT NOT NULL             -- each cell, row by row, as a JSON list: 0 when it was eliminated or has no score; else its weight, as a place from the first number of the attack, counted from 1, or null where it has none
 ) STRICT;
 
--- A member that an eliminate rule eliminated from one transaction. The view eliminated says from which.
-CREATE TABLE eliminated_member (
-  finding INTEGER PRIMARY KEY,   -- the finding
+-- The members that an eliminate rule eliminated in one distance table, at most 32 to a list. The view eliminated gives a
+-- row for each.
+CREATE TABLE eliminated_members (
+  first INTEGER PRIMARY KEY,     -- number of the first finding; the others follow
   elimination INTEGER NOT NULL REFERENCES elimination (id) ON DELETE CASCADE, -- the elimination
-  cell INTEGER NOT NULL,         -- the cell: row times columns plus column
-  group_kind INTEGER NOT NULL CHECK (group_kind IN (0, 1, 2)), -- the kind of group it was the farthest in: 0 table, 1 row, 2 column
-  weight REAL,                   -- the weighted distance just before, null where it is the distance
-  suspicion REAL                 -- what was compared with the threshold, null where that is the weight
+  cells TEXT NOT NULL,           -- the cells in the order of rounds, as a JSON list: 3 times the cell (row times columns plus column), plus the kind of group it was the farthest in: 0 table, 1 row, 2 column
+  weights TEXT,                  -- the weighted distance of each just before, as a JSON list: a place from the first number of the attack, null where it has none; null when these are the distances
+  suspicions TEXT                -- what was compared with the threshold, as a JSON list like weights; null when these are the weights
 ) STRICT;
 
 -- A sub-record or a term that reassociate rules assign to records.
@@ -358,16 +358,18 @@ CREATE TABLE unit (
   id INTEGER PRIMARY KEY,        -- number of the unit
   chunk TEXT NOT NULL,           -- the chunk: a record chunk's number, T for terms, S0.1 for a shared one
   items TEXT NOT NULL,           -- its items by name, as a JSON list
+  mark TEXT,                     -- the number of its item between commas, as in a list of elements; null when it has several
   UNIQUE (chunk, items)
 ) STRICT;
 
--- A unit that a reassociate rule assigned to a record. The view assigned says which.
-CREATE TABLE assigned_unit (
-  finding INTEGER PRIMARY KEY,   -- the finding
+-- The units that a reassociate rule assigned to the records of one cluster, at most 32 to a list. The view assigned gives
+-- a row for each.
+CREATE TABLE assigned_units (
+  first INTEGER PRIMARY KEY,     -- number of the first finding; the others follow
   attack INTEGER NOT NULL REFERENCES attack (id) ON DELETE CASCADE, -- the attack
-  txn INTEGER NOT NULL,          -- the record it was assigned to
-  unit INTEGER NOT NULL REFERENCES unit (id), -- the unit
-  value REAL                     -- what the record was ranked by, larger is closer; null where no score is known
+  cluster INTEGER NOT NULL,      -- the cluster
+  units TEXT NOT NULL,           -- the units, as a JSON list: the number of the unit times the records of the cluster, plus the row it was assigned to
+  ranked_by TEXT                 -- what each row was ranked by, as a JSON list: a place from the first number of the attack, null where no score is known; null when none is known
 ) STRICT;
 
 -- [node] One variant of a scenario, run once.
@@ -475,6 +477,9 @@ CREATE INDEX member_of_item ON member_of (item);
 CREATE INDEX distance_row_txn ON distance_row (txn);
 CREATE INDEX counted_pair_b ON counted_pair (b);
 CREATE INDEX fact_attack ON fact (attack);
+CREATE INDEX elimination_attack ON elimination (attack);
+CREATE INDEX eliminated_members_elimination ON eliminated_members (elimination);
+CREATE INDEX assigned_units_attack ON assigned_units (attack, cluster);
 
 -- [node] A transaction: the set of items of one person.
 CREATE VIEW txn AS
@@ -594,6 +599,31 @@ SELECT
   r.row AS row,                  -- the row
   e.value AS item                -- the context item
 FROM distance_row r, json_each(r.context) e;
+
+-- A member that an eliminate rule eliminated from one transaction. The view eliminated says from which.
+CREATE VIEW eliminated_member AS
+SELECT
+  x.first + k.key AS finding,    -- the finding
+  x.elimination AS elimination,  -- the elimination
+  k.value / 3 AS cell,           -- the cell: row times columns plus column
+  k.value % 3 AS group_kind,     -- the kind of group it was the farthest in: 0 table, 1 row, 2 column
+  (SELECT n.value FROM elimination e JOIN attack a ON a.id = e.attack JOIN number n ON n.id = a.numbers + (SELECT value FROM json_each(x.weights, '$[' || k.key || ']'))
+    WHERE e.id = x.elimination) AS weight, -- the weighted distance just before, null where it is the distance
+  (SELECT n.value FROM elimination e JOIN attack a ON a.id = e.attack JOIN number n ON n.id = a.numbers + (SELECT value FROM json_each(x.suspicions, '$[' || k.key || ']'))
+    WHERE e.id = x.elimination) AS suspicion -- what was compared with the threshold, null where that is the weight
+FROM eliminated_members x, json_each(x.cells) k;
+
+-- A unit that a reassociate rule assigned to a record. The view assigned says which.
+CREATE VIEW assigned_unit AS
+SELECT
+  x.first + k.key AS finding,    -- the finding
+  x.attack AS attack,            -- the attack
+  c.first + k.value % c.size AS txn, -- the record it was assigned to
+  k.value / c.size AS unit,      -- the unit
+  (SELECT n.value FROM attack a JOIN number n ON n.id = a.numbers + (SELECT value FROM json_each(x.ranked_by, '$[' || k.key || ']')) WHERE a.id = x.attack) AS value -- what the record was ranked by, larger is closer; null where no score is known
+FROM assigned_units x
+JOIN cluster c ON c.id = x.cluster
+JOIN json_each(x.units) k;
 
 -- The finding of an eliminate rule: a member eliminated from a generalised item in one transaction.
 CREATE VIEW eliminated AS
@@ -721,8 +751,8 @@ SELECT
 FROM run_attack ra
 CROSS JOIN attack a ON a.id = ra.attack
 CROSS JOIN rule u ON u.id = a.rule
-CROSS JOIN eliminated_member x ON x.finding >= a.first AND x.finding < a.first + a.findings
-CROSS JOIN elimination e ON e.id = x.elimination
+CROSS JOIN elimination e ON e.attack = a.id
+CROSS JOIN eliminated_member x ON x.elimination = e.id
 CROSS JOIN distance_table t ON t.id = e.distance_table
 CROSS JOIN scoring s ON s.id = t.scoring
 CROSS JOIN generalised g ON g.id = t.generalised
@@ -750,7 +780,7 @@ SELECT
 FROM run_attack ra
 CROSS JOIN attack a ON a.id = ra.attack
 CROSS JOIN rule u ON u.id = a.rule
-CROSS JOIN assigned_unit s ON s.finding >= a.first AND s.finding < a.first + a.findings
+CROSS JOIN assigned_unit s ON s.attack = a.id
 CROSS JOIN unit g ON g.id = s.unit
 CROSS JOIN record o ON o.id = s.txn
 CROSS JOIN dataset d ON d.id = o.dataset
@@ -901,10 +931,6 @@ GROUP BY ra.run, ra.position, s.item;
 -- Every finding, and whether it is right. An elimination is right if the person does not have the item, an assignment is
 -- right if the person has all items of the unit.
 CREATE VIEW truth_finding AS
-WITH wanted AS MATERIALIZED (
-  SELECT u.id AS unit, group_concat(i.name, ', ') AS names, ',' || max(i.id) || ',' AS mark, count(*) AS items
-  FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
-  GROUP BY u.id)
 SELECT
   ra.run AS run,                 -- the run
   r.variant AS variant,          -- the variant's name
@@ -917,32 +943,29 @@ SELECT
 FROM run r
 CROSS JOIN run_attack ra ON ra.run = r.id
 CROSS JOIN attack a ON a.id = ra.attack
-CROSS JOIN eliminated_member x ON x.finding >= a.first AND x.finding < a.first + a.findings
-CROSS JOIN elimination e ON e.id = x.elimination
+CROSS JOIN elimination e ON e.attack = a.id
+CROSS JOIN eliminated_member x ON x.elimination = e.id
 CROSS JOIN distance_table t ON t.id = e.distance_table
 CROSS JOIN distance_row w ON w.distance_table = t.id AND w.row = x.cell / t.columns
 CROSS JOIN truth_origin o ON o.txn = w.txn
 UNION ALL SELECT
   ra.run, r.variant, ra.label,
-  coalesce(p.label, CAST(p.id - (SELECT d.first FROM dataset d WHERE d.id = p.dataset) + 1 AS TEXT)), u.names,
-  CASE WHEN instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', u.mark) = 0 THEN 0 WHEN u.items = 1 THEN 1
-    ELSE NOT EXISTS (SELECT 1 FROM unit v, json_each(v.items) n JOIN item i ON i.name = n.value
-      WHERE v.id = s.unit AND i.id NOT IN (SELECT k.value FROM json_each(p.elements) k)) END,
+  coalesce(p.label, CAST(p.id - (SELECT d.first FROM dataset d WHERE d.id = p.dataset) + 1 AS TEXT)),
+  (SELECT group_concat(value, ', ') FROM json_each(u.items)),
+  CASE WHEN u.mark IS NOT NULL THEN instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', u.mark) > 0
+    ELSE NOT EXISTS (SELECT 1 FROM json_each(u.items) n JOIN item i ON i.name = n.value
+      WHERE i.id NOT IN (SELECT k.value FROM json_each(p.elements) k)) END,
   s.finding
 FROM run r
 CROSS JOIN run_attack ra ON ra.run = r.id
 CROSS JOIN attack a ON a.id = ra.attack
-CROSS JOIN assigned_unit s ON s.finding >= a.first AND s.finding < a.first + a.findings
-CROSS JOIN wanted u ON u.unit = s.unit
+CROSS JOIN assigned_unit s ON s.attack = a.id
+CROSS JOIN unit u ON u.id = s.unit
 CROSS JOIN truth_origin o ON o.txn = s.txn
 CROSS JOIN record p ON p.id = o.original;
 
 -- The people with a finding of an attack, with the number of findings that are right, as in truth_finding.
 CREATE VIEW truth_exposed_record AS
-WITH wanted AS MATERIALIZED (
-  SELECT u.id AS unit, ',' || max(i.id) || ',' AS mark, count(*) AS items
-  FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
-  GROUP BY u.id)
 SELECT
   ra.run AS run,                 -- the run
   r.variant AS variant,          -- the variant's name
@@ -951,15 +974,26 @@ SELECT
   s.findings AS findings,        -- the number of findings about the person
   s.correct AS correct           -- the number of these that are right
 FROM (
-  SELECT a.attack, o.original, count(*) AS findings, sum(
-    CASE WHEN instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', w.mark) = 0 THEN 0 WHEN w.items = 1 THEN 1
-    ELSE NOT EXISTS (SELECT 1 FROM unit u, json_each(u.items) n JOIN item i ON i.name = n.value
-      WHERE u.id = a.unit AND i.id NOT IN (SELECT k.value FROM json_each(p.elements) k)) END) AS correct
-  FROM assigned_unit a
-  JOIN wanted w ON w.unit = a.unit
-  JOIN truth_origin o ON o.txn = a.txn
-  JOIN record p ON p.id = o.original
-  GROUP BY a.attack, o.original
+  SELECT m.attack, m.original, sum(m.findings) AS findings, sum((
+    SELECT sum(CASE WHEN u.mark IS NOT NULL THEN instr(m.elements, u.mark) > 0
+      ELSE NOT EXISTS (SELECT 1 FROM json_each(u.items) n JOIN item i ON i.name = n.value
+        WHERE instr(m.elements, ',' || i.id || ',') = 0) END)
+    FROM json_each(m.units) k CROSS JOIN unit u ON u.id = k.value)) AS correct
+  FROM (
+    SELECT g.attack, o.original, r.value AS units, length(r.value) - length(replace(r.value, ',', '')) + 1 AS findings,
+      ',' || substr(p.elements, 2, length(p.elements) - 2) || ',' AS elements
+    FROM (
+      -- The units of each row, a cluster at a time: to sort all findings at once takes longer. The limit keeps SQLite
+      -- from making elements again for each finding.
+      SELECT x.attack, c.first, (SELECT '{' || group_concat('"' || row || '":[' || units || ']') || '}' FROM (
+        SELECT k.value % c.size AS row, group_concat(k.value / c.size) AS units
+        FROM assigned_units y, json_each(y.units) k WHERE y.attack = x.attack AND y.cluster = x.cluster GROUP BY 1)) AS rows
+      FROM (SELECT DISTINCT attack, cluster FROM assigned_units) x JOIN cluster c ON c.id = x.cluster) g
+    CROSS JOIN json_each(g.rows) r
+    CROSS JOIN truth_origin o ON o.txn = g.first + r.key
+    CROSS JOIN record p ON p.id = o.original
+    LIMIT -1) m
+  GROUP BY m.attack, m.original
   UNION ALL SELECT e.attack, o.original, count(*), sum(
     instr(',' || substr(p.elements, 2, length(p.elements) - 2) || ',', ',' || (SELECT value FROM json_each(t.members, '$[' || (x.cell % t.columns) || ']')) || ',') = 0)
   FROM eliminated_member x
