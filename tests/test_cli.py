@@ -861,6 +861,22 @@ def test_what_is_compared_ends_with_what_to_make_of_it(call, tmp_path):
     assert not any(line.startswith("exposure ") for line in said.out.splitlines())
 
 
+def test_a_figure_of_the_release_is_compared_once(call, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\nmeasure: [loss, recovery]\n"
+        "relate: {measure: ngd, source: clinic-counts}\nattack: [tba, gba]\nvary:\n  anonymise:\n"
+        "    - {method: sets, size: 2, share: 0.2}\n    - {method: sets, size: 4, share: 0.6}\n"
+    )
+    assert call("run", tmp_path / "s.yaml", "--store", tmp_path / "s.db").code == 0
+    out = call("compare", 1, 2, "--store", tmp_path / "s.db").out
+    rows = [re.split(r"\s{2,}", line)[:3] for line in out.splitlines() if line.startswith(("loss ", "recovery "))]
+    assert {attack for family, attack, _ in rows if family == "loss"} == {"release"}
+    assert {attack for family, attack, _ in rows if family == "recovery"} == {"tba", "gba"}
+    assert len(rows) == len(set(map(tuple, rows)))
+    counted = int(re.search(r"^(\d+) figures differ", out, re.M)[1])
+    assert counted == len(rows) + len([line for line in out.splitlines() if line.startswith(("people ", "coverage "))])
+
+
 def test_without_any_word_the_help_is_printed_as_it_is(call):
     said = call()
     assert said.code in (0, 2)  # by the version of click

@@ -77,7 +77,12 @@ def _measures(names: Sequence[str], comparison: "RunComparison") -> tuple[Sequen
 
 def _print_changes(names: Sequence[str], comparison: "RunComparison", changes: "Sequence[FigureChange]") -> None:
     """Describe the differences and their intervals."""
-    equal = len({key for figures in comparison.figures for key in figures} - {change.key for change in changes})
+    from decloak.report.risk_card import RELEASE
+
+    changed = {change.key for change in changes}
+    released = {change.key[0] for change in changes if change.key is not None and change.attack == RELEASE}
+    keys = {key for figures in comparison.figures for key in figures}
+    equal = len([key for key in keys - changed if key[0] not in released])
     if not changes:
         say(f"\nNone of the {equal} figures differs.")
         return

@@ -129,8 +129,9 @@ class RunComparison:
         """Yield the figures that differ, by family, attack and figure.
 
         People exposed are in the cards, and two runs never share their seconds. A measure of findings that covers
-        every claim makes the figures of its findings redundant.
+        every claim makes the figures of its findings redundant. A figure of the release is yielded once.
         """
+        released = set[str]()
         attacks = list(dict.fromkeys(attack for figures in self.figures for _, attack in figures))
         for family in (family for family in FAMILIES if family.name in measured and family.name != "exposure"):
             for attack in attacks:
@@ -140,8 +141,13 @@ class RunComparison:
                     key = (metric.key, attack)
                     values = tuple(_rounded(figures.get(key), metric) for figures in self.figures)
                     # A figure that only one run has was not measured in the other, and did not change.
-                    if len(set(values)) > 1 and sum(value is not None for value in values) > 1:
-                        yield FigureChange(family.name, attack, metric.title, values, self.change(key), key)
+                    if len(set(values)) < 2 or sum(value is not None for value in values) < 2:
+                        continue
+                    # The store has a figure of the release with every attack on it.
+                    if metric.key not in released:
+                        by = RELEASE if family.of_release else attack
+                        yield FigureChange(family.name, by, metric.title, values, self.change(key), key)
+                    released |= {metric.key} if family.of_release else set()
 
     def _in_people(self, *cards: ExposureCard) -> Iterator[FigureChange]:
         """Yield the rows of two cards that differ, each by the attack that exposes most people, or by the release."""
