@@ -68,6 +68,8 @@ vary: {anonymise.method: [cut, aa, da]}
 """
 ONE = COAT.replace("vary: {anonymise.k: [3, 4, 6]}\n", "").replace("repeat: {times: 2, seed: 1}\n", "")
 """A scenario of a single variant, whose attacks are worked on apart."""
+ONE_OF_CHUNKS = CHUNKS[: CHUNKS.index("vary:")].replace("[accuracy]", "[accuracy, utility]")
+"""The same of clusters, with a measure that is equal for all attacks."""
 CORPUS = """\
 scenario: counts of documents
 data: {generate: clinic, transactions: 40, seed: 7}
@@ -139,14 +141,44 @@ def alone(tmp_path_factory) -> Callable[[str], tuple[str, dict[str, list[tuple[o
 
 
 @pytest.mark.parametrize(
-    "text", slow_but([COAT], [COAT, CHUNKS, CUT, ONE]), ids=["sets", "chunks", "labels", "attacks"]
-)
+    "text", slow_but([COAT, ONE_OF_CHUNKS], [COAT, CHUNKS, CUT, ONE, ONE_OF_CHUNKS]),
+    ids=["sets", "chunks", "labels", "attacks", "attacks-on-chunks"],
+)  # fmt: skip
 @pytest.mark.parametrize("jobs", slow_but([3], (2, 3, 5)))
 def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, jobs, alone, tmp_path):
     first, content = alone(text)
     other = run(written(tmp_path, text), tmp_path / "several.db", jobs, "--json")
     assert other.stdout.replace("several.db", "one.db") == first
     assert rows(tmp_path / "several.db") == content
+
+
+NOTED = """
+import sys
+import decloak.measure.exposure_chunks as chunks, decloak.measure.utility as utility
+import decloak.pipeline.scheduler as scheduler, decloak.rules.reassociate.posterior as probabilities
+from decloak.cli import main
+def note_calls(module, name):
+    function = getattr(module, name)
+    def noted(*arguments, **named):
+        with open("calls", "a") as calls:
+            calls.write(f"{name}\\n")
+        return function(*arguments, **named)
+    setattr(module, name, noted)
+note_calls(chunks, "implied_in_chunks")
+note_calls(probabilities, "posterior")
+note_calls(utility, "tkd_chunks")
+scheduler.TRIAL = -1
+main(sys.argv[1:])
+"""
+"""A run in processes that notes calls which take long on large data."""
+
+
+def test_what_attacks_on_one_release_share_is_computed_once_for_all_processes(tmp_path):
+    path = written(tmp_path, ONE_OF_CHUNKS)
+    arguments = [sys.executable, "-c", NOTED, "run", path.name, "--store", "s.db", "--jobs", "2"]
+    subprocess.run(arguments, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=True)
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").split()
+    assert sorted(calls) == ["implied_in_chunks", "posterior", "tkd_chunks"]
 
 
 @pytest.mark.slow

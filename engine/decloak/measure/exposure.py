@@ -18,10 +18,10 @@ from decloak.data.forms import FormName
 from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN, metrics_of
 from decloak.measure import calibration, exposure_guesses
-from decloak.measure.exposure_chunks import exposure_of_chunks, implied_outside_chunks
+from decloak.measure.exposure_chunks import exposure_of_chunks, implied_outside_chunks, slow_values_of_chunks
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
 from decloak.measure.exposure_sets import RawExposure, exposure_of_sets, implied_outside_sets
-from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue
+from decloak.measure.family import POOLED, Attacked, Family, MetricResult, MetricValue, SlowValue
 from decloak.measure.kernels.singling_out import keep_rarest_items, sample_targets
 from decloak.releases.stored import (
     PartedDisassociation,
@@ -178,6 +178,14 @@ def _measure(attacked: Attacked, **settings: Any) -> MetricResult:
     return [*(value for values, _ in parts for value in values), *outside], "; ".join(notes) or None
 
 
+def _slow_values(attacked: Attacked, **settings: Any) -> list[SlowValue]:
+    """Return the slow values of the release that serve every attack on it; `settings` are those of the guesses."""
+    held, slow = attacked.release, exposure_guesses.slow_values(attacked, **settings)
+    if isinstance(held, StoredDisassociation):
+        slow += slow_values_of_chunks(held)
+    return slow
+
+
 FAMILY = Family(
     name="exposure",
     about="People a release exposes; always measured",
@@ -187,4 +195,5 @@ FAMILY = Family(
     settings=exposure_guesses.ExposureSettings,
     always_measured=True,
     ways_in_columns=True,
+    slow_values=_slow_values,
 )

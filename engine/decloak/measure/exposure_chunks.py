@@ -16,7 +16,7 @@ from decloak.arrays import Floats, Ints, Mask
 from decloak.counting.itemsets import among, distinct
 from decloak.data.rows import CodedRows
 from decloak.measure.exposure_figures import Change, RecordExposure, changes
-from decloak.measure.family import Attacked
+from decloak.measure.family import Attacked, SlowValue
 from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.chunk_guesses import (
     Candidates,
@@ -39,7 +39,7 @@ from decloak.measure.kernels.singling_out import (
 from decloak.measure.kernels.true_rows import AssignedUnits, TrueRows
 from decloak.releases.stored import StoredDisassociation
 
-__all__ = ["ChunkPeople", "exposure_of_chunks", "implied_outside_chunks"]
+__all__ = ["ChunkPeople", "exposure_of_chunks", "implied_outside_chunks", "slow_values_of_chunks"]
 
 
 def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> RecordExposure:
@@ -54,6 +54,13 @@ def exposure_of_chunks(held: StoredDisassociation, attacked: Attacked) -> Record
     if p is None or not np.isfinite(p).any():
         return people.exposure(given, None)
     return people.exposure(given, p[attacked.assignments.finding])
+
+
+def slow_values_of_chunks(held: StoredDisassociation) -> list[SlowValue]:
+    """Return the slow values of the people of a release."""
+    people = held.cached(_people)
+    names = ("singled_out_by_release", "implied", "raw", "guessed_by_release")
+    return [] if people is None else SlowValue.of(people, *names)
 
 
 def implied_outside_chunks(held: StoredDisassociation, others: CodedRows[str]) -> tuple[int, int]:
@@ -95,7 +102,7 @@ class ChunkPeople:
         `p` has the probability of each row that is `given`, NaN where it is not known.
         """
         after = baseline = None
-        inferred = Change(None, self.guessed())
+        inferred = Change(None, self.guessed_by_release)
         if given is not None:
             after = self._count_singled_out([self._with_anchors(given.added)])
             baseline, at_random = self._baseline(given)
@@ -228,6 +235,11 @@ class ChunkPeople:
     def item_counts(self) -> Ints:
         """Return how many items each person has."""
         return np.bincount(self._all_known // self.rows.items, minlength=len(self._target_rows))
+
+    @cached_property
+    def guessed_by_release(self) -> float:
+        """Return how many people have an item known, or guessed correctly at the first guess, before an attack."""
+        return self.guessed()
 
     def guessed(self, given: Candidates | None = None) -> float:
         """Return how many people have an item known, or guessed correctly at the first guess, after an attack."""

@@ -20,7 +20,7 @@ from decloak.data.rows import CodedRows
 from decloak.figures import MOST_KNOWN
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, after_attack, published_by, with_exclusive
-from decloak.measure.family import POOLED, Attacked, MetricResult, MetricValue
+from decloak.measure.family import POOLED, Attacked, MetricResult, MetricValue, SlowValue
 from decloak.measure.kernels.advantage import wilson
 from decloak.measure.kernels.estimate.counts import Signatures, drawn_people, known_items, plain_records, signatures
 from decloak.measure.kernels.estimate.estimator import Matrix
@@ -88,11 +88,9 @@ def measure(attacked: Attacked, *, targets: int | Literal["all"], control: objec
     held, listed = attacked.release, "exposure" in attacked.listed
     if held.making.method == FormName.DISTANCES:
         return [], NO_TABLES if listed else None
-    if held.original is None:
+    looked_up = _look_up(attacked, targets, control, seed)
+    if looked_up is None:
         return [], None  # the card says so
-    most = None if targets == "all" else targets
-    people = attacked.shared.of(held.original, _Draw(most, seed, str(control), attacked.control))
-    looked_up = held.cached(_LookUp(people, tuple(attacked.exclusive)))
     # What an attack assigns to records of a disassociated release has no estimator yet.
     after = looked_up.after(after_attack(held, attacked)) if isinstance(held, StoredSetRelease) else ()
     figures = [*looked_up.exposed, *after]
@@ -101,6 +99,28 @@ def measure(attacked: Attacked, *, targets: int | Literal["all"], control: objec
         return figures, None
     notes = [looked_up.note, *([NO_LOOK_UP_AFTER] if isinstance(held, StoredDisassociation) else [])]
     return [*figures, *looked_up.guesses], "; ".join(filter(None, notes)) or None
+
+
+def slow_values(
+    attacked: Attacked, *, targets: int | Literal["all"], control: object, seed: int
+) -> list[SlowValue]:  # fmt: skip
+    """Return the slow values of the release that was attacked; the settings are those of `measure`."""
+    if attacked.release.making.method == FormName.DISTANCES:
+        return []
+    looked_up = _look_up(attacked, targets, control, seed)
+    names = ("exposed", "guesses") if "exposure" in attacked.listed else ("exposed",)
+    return [] if looked_up is None else SlowValue.of(looked_up, *names)
+
+
+def _look_up(
+    attacked: Attacked, targets: int | Literal["all"], control: object, seed: int
+) -> "_ReleaseFigures | None":  # fmt: skip
+    """Return the people who are looked up in the release, None without the original records."""
+    held, most = attacked.release, None if targets == "all" else targets
+    if held.original is None:
+        return None
+    people = attacked.shared.of(held.original, _Draw(most, seed, str(control), attacked.control))
+    return held.cached(_LookUp(people, tuple(attacked.exclusive)))
 
 
 @dataclass(frozen=True)

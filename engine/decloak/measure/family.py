@@ -7,8 +7,8 @@ help texts are derived from it.
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Generic, TypeVar
+from functools import cached_property, partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from decloak.arrays import Floats
 from decloak.data.assignment import AssignmentList
@@ -31,6 +31,20 @@ MetricValue = tuple[int, str, float | None, float | None, float | None]
 MetricResult = tuple[list[MetricValue], str | None]
 """Figures, and why some are missing."""
 
+
+class SlowValue(NamedTuple):
+    """A small value that takes long to compute: `kept` has it at `key` once it is computed."""
+
+    kept: dict[str, Any]
+    key: str
+    compute: Callable[[], object]
+
+    @classmethod
+    def of(cls, owner: object, *names: str) -> list["SlowValue"]:
+        """Return the cached properties of `owner` with these names."""
+        return [cls(vars(owner), name, partial(getattr, owner, name)) for name in names]
+
+
 SETS = frozenset({FormName.SET_GENERALISED, FormName.GENERALISED, FormName.DISTANCES})
 """The forms whose records show generalised items."""
 
@@ -48,6 +62,7 @@ class Family:
     for all attacks. One that `depends_on_knowledge` is measured for each attacker. Each run measures a family that is
     `always_measured`, and a scenario lists it only for its settings. If the scenario lists none, a run measures those
     `by_default`. A family shown with `ways_in_columns` has a line per figure, with its ways side by side.
+    `slow_values` takes what `measure` takes, and returns values of the release that serve every attack on it.
     """
 
     name: str
@@ -64,6 +79,7 @@ class Family:
     always_measured: bool = False
     by_default: bool = False
     ways_in_columns: bool = False
+    slow_values: Callable[..., Sequence[SlowValue]] = lambda attacked, **settings: ()
 
     @property
     def lines(self) -> dict[str, dict[str, Metric]]:

@@ -22,7 +22,7 @@ from decloak.data.ordering import sorted_warning
 from decloak.data.rows import RowLabels
 from decloak.digest import digest
 from decloak.errors import no_release
-from decloak.measure.family import AttackResult, Family, MetricResult
+from decloak.measure.family import AttackResult, Family, MetricResult, SlowValue
 from decloak.parallel import tasks_on
 from decloak.pipeline.attacks import AttackerViews, MadeAttack, run_attack
 from decloak.pipeline.plan import Plan, PlannedAttack, StageKey, is_related
@@ -209,6 +209,27 @@ class Pipeline:
         made = self._made[key] = run_attack(planned, self.material, self.views.view(planned.rule))
         return made.write
 
+    def prepare_attacks(self) -> None:
+        """Keep in memory what several attacks share, but for `slow_values`."""
+        with self.material.reporting_compilation():
+            for planned in self.plan.attacks:
+                planned.rule.operator.prepare(planned.rule, self.views.view(planned.rule))
+
+    def slow_values(self) -> list[SlowValue]:
+        """Return the slow values that the figures of several attacks share."""
+        planned = {
+            family.name: (family, dict(settings), attack)
+            for attack in self.plan.attacks
+            for family, _, settings in attack.measures
+        }
+        slow = list[SlowValue]()
+        for family, settings, attack in planned.values():
+            attacked = self._attacked(attack, 0)  # these values do not depend on the attack, which has no number yet
+            slow += family.slow_values(attacked, **settings)
+            if family.of_release:
+                slow.append(SlowValue(self._of_release, family.name, partial(family.measure, attacked, **settings)))
+        return slow
+
     def measurement(self, planned: PlannedAttack) -> None:
         """Have the figures of one attack in the store, a stage for each family of measures."""
         attacked = self._attacked(planned)
@@ -217,12 +238,12 @@ class Pipeline:
         # What an attack assigned is large, and only its own measures read it.
         self._made.pop(planned.digest, None)
 
-    def _attacked(self, planned: PlannedAttack) -> AttackResult[StoredRelease]:
-        """Return an attack in the store as measures read it."""
+    def _attacked(self, planned: PlannedAttack, number: int | None = None) -> AttackResult[StoredRelease]:
+        """Return an attack as measures read it; without a `number`, the store has it."""
         inputs, seed, made = self.workspace.inputs, self.plan.variant.seed, self._made.get(planned.digest)
         return AttackResult(
             self.workspace.connection,
-            self.workspace.number(StageKey("attack", planned.digest)),
+            self.workspace.number(StageKey("attack", planned.digest)) if number is None else number,
             planned.rule.derives,
             self.material.release,
             inputs.folder,

@@ -75,7 +75,11 @@ def run_in_workers(
         jobs, most = _share_memory(memory, min(jobs, tasks), workspace)
     first = _unfinished(plans, workspace)[0]
     with suppress(NoRelease):  # its worker meets the error again, at its turn
-        _load_shared(first, workspace, everything=len(plans) == 1 and memory is None)
+        if len(plans) == 1 and memory is None:
+            _prepare_attacks(plans, workspace, jobs)
+        else:
+            workspace.check(first)
+            Pipeline.of(first, workspace).original()
     schedule = Schedule(plans, workspace, split=len(plans) < 2 * jobs)
     from concurrent.futures import FIRST_COMPLETED, wait  # takes time to import, and nothing may be left to do
 
@@ -97,14 +101,34 @@ def run_in_workers(
             yield schedule.refusal(index) or Pipeline.of(plan, workspace).run()
 
 
-def _load_shared(plan: Plan, workspace: Workspace, *, everything: bool) -> None:
-    """Load what all workers need before they start: forked processes then have it in memory."""
-    pipeline = Pipeline.of(plan, workspace)
-    if everything:
-        pipeline.prepare()
-    else:
-        workspace.check(plan)
-        pipeline.original()
+def _prepare_attacks(plans: Sequence[Plan], workspace: Workspace, jobs: int) -> None:
+    """Compute what the attacks of a plan share, so that workers forked later have it in memory.
+
+    Processes compute the slow values meanwhile.
+    """
+    pipeline = Pipeline.of(plans[0], workspace)
+    pipeline.prepare()
+    missing = [planned for planned in pipeline.plan.attacks if not workspace.has(planned.stages[0])]
+    if workspace.cluster is not None or len(missing) < 2:
+        return
+    from concurrent.futures import wait
+
+    pipeline.material.report("values that several attacks need")
+    with suppress(DecloakError), ExitStack() as stack:  # a worker meets the error again, at its turn
+        slow = pipeline.slow_values()
+        processes = min(jobs - 1, max(1, len(slow)))
+        pool, _, check = _start_workers(stack, plans, workspace, processes, None)
+        found = [pool.submit(compute_value, place) for place in range(len(slow))]
+        pipeline.prepare_attacks()
+        while wait(found, OFTEN).not_done:
+            check()
+        for value, future in zip(slow, found, strict=True):
+            value.kept[value.key] = future.result()
+
+
+def compute_value(place: int) -> object:
+    """Compute one of the slow values of the only plan, in a worker."""
+    return Pipeline.of(_here.plans[0], _here.workspace).slow_values()[place].compute()
 
 
 def _start_workers(

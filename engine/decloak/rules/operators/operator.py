@@ -285,6 +285,9 @@ class Operator(ABC, Generic[Model, Compiled, Found]):
         """Return all that `run` needs of `view` as plain values; None for a rule that queries the database."""
         return None
 
+    def prepare(self, rule: RuleOf[Model, Compiled, Found], view: AttackerView) -> None:
+        """Compute what several attacks on a release share into the cache of `view`, before processes are forked."""
+
     @abstractmethod
     def run(self, rule: RuleOf[Model, Compiled, Found], view: AttackerView, settings: Settings) -> Found:
         """Attack with `rule` what the `view` shows, under `settings`; return the findings."""

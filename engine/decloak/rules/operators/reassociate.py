@@ -32,6 +32,7 @@ from decloak.store.relations import Derives
 from decloak.store.sandbox import Sandbox
 
 if TYPE_CHECKING:
+    from decloak.rules.reassociate.posterior import Posterior
     from decloak.rules.reassociate.scores import SplitRelease
 
 __all__ = ["REASSOCIATE", "RankedAssignments", "ReassociateRule"]
@@ -132,6 +133,12 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
             inputs["measure_scores"] = view.measure_scores()
         return inputs
 
+    def prepare(self, rule: _Rule, view: AttackerView) -> None:
+        if rule.traits.ranks_by_probability or view.release().k is None:
+            _split(view)
+        else:
+            _posterior(view)
+
     def run(self, rule: _Rule, view: AttackerView, settings: Settings) -> RankedAssignments:
         from decloak.rules.reassociate.kernel import (
             ClusterAttack,
@@ -155,17 +162,13 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         return RankedAssignments(ranked, values, notes)
 
     def confidence(self, rule: _Rule, result: RankedAssignments, view: AttackerView, settings: Settings) -> Confidence:
-        from decloak.rules.reassociate.posterior import posterior
-
         if rule.traits.ranks_by_probability:
             return Confidence.of(np.where(np.isfinite(result.values), result.values, np.nan))
         if view.release().k is None:
             return Confidence.unavailable(
                 "the release does not state its k, so the number of records with a term is unknown"
             )
-        if view.cache.posterior is None:
-            view.cache.posterior = posterior(_split(view), view.all_measures())
-        return Confidence.of(view.cache.posterior.of(result.ranked))
+        return Confidence.of(_posterior(view).of(result.ranked))
 
     def coverage(self, rule: _Rule, result: RankedAssignments, view: AttackerView) -> Coverage | None:
         if rule.is_random:
@@ -206,6 +209,14 @@ def _split(view: AttackerView) -> "SplitRelease":
 
     view.cache.split = view.cache.split or SplitRelease(view.release())
     return view.cache.split
+
+
+def _posterior(view: AttackerView) -> "Posterior":
+    """Return the probability of every row of the release of `view`: once for all attacks on it."""
+    from decloak.rules.reassociate.posterior import posterior
+
+    view.cache.posterior = view.cache.posterior or posterior(_split(view), view.all_measures())
+    return view.cache.posterior
 
 
 def _note_inexact_clusters(rule: _Rule, split: "SplitRelease", exactly: Set[int]) -> Sequence[str]:
