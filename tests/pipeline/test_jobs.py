@@ -181,6 +181,31 @@ def test_what_attacks_on_one_release_share_is_computed_once_for_all_processes(tm
     assert sorted(calls) == ["implied_in_chunks", "posterior", "tkd_chunks"]
 
 
+KILLED = """
+import os, signal, sys
+import decloak.pipeline.scheduler as scheduler
+from decloak.cli import main
+compute = scheduler.compute_value
+def compute_and_end(place):
+    if place < 2:
+        return compute(place)
+    os.kill(os.getpid(), signal.SIGKILL)
+compute_and_end.__qualname__, compute_and_end.__module__ = "compute_value", scheduler.__name__
+scheduler.TRIAL, scheduler.compute_value = -1, compute_and_end
+main(sys.argv[1:])
+"""
+"""A run whose process for shared values is killed after the first of them."""
+
+
+def test_a_run_goes_on_when_the_process_for_shared_values_is_killed(tmp_path):
+    path = written(tmp_path, ONE_OF_CHUNKS)
+    first = run(path, tmp_path / "one.db", 1, "--json")
+    arguments = [sys.executable, "-c", KILLED, "run", path.name, "--store", "several.db", "--jobs", "2", "--json"]
+    other = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert other.stdout.replace("several.db", "one.db") == first.stdout
+    assert rows(tmp_path / "several.db") == rows(tmp_path / "one.db")
+
+
 @pytest.mark.slow
 def test_counts_of_documents_that_workers_made_are_in_the_store(tmp_path):
     (tmp_path / "texts.txt").write_text("cough and asthma\ncough and fever\n", encoding="utf-8")
