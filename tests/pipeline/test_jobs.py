@@ -197,13 +197,12 @@ main(sys.argv[1:])
 """A run whose process for shared values is killed after the first of them."""
 
 
-def test_a_run_goes_on_when_the_process_for_shared_values_is_killed(tmp_path):
-    path = written(tmp_path, ONE_OF_CHUNKS)
-    first = run(path, tmp_path / "one.db", 1, "--json")
+def test_a_run_goes_on_when_the_process_for_shared_values_is_killed(alone, tmp_path):
+    path, (first, content) = written(tmp_path, ONE_OF_CHUNKS), alone(ONE_OF_CHUNKS)
     arguments = [sys.executable, "-c", KILLED, "run", path.name, "--store", "several.db", "--jobs", "2", "--json"]
     other = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert other.stdout.replace("several.db", "one.db") == first.stdout
-    assert rows(tmp_path / "several.db") == rows(tmp_path / "one.db")
+    assert other.stdout.replace("several.db", "one.db") == first
+    assert rows(tmp_path / "several.db") == content
 
 
 @pytest.mark.slow
