@@ -92,40 +92,38 @@ def test_the_help_says_of_check_what_it_takes_first(call):
     assert "release (a release file)" in " ".join(call("check", "--help").out.split())
 
 
-def test_help_imports_nothing_heavy():
-    script = (
-        "import sys\nfrom decloak.cli import _code\nassert _code(['--help']) == 0\n"
-        "heavy = {'numpy', 'scipy', 'pydantic', 'rich', 'networkx', 'sqlite_utils', 'yaml', 'jinja2', 'sqlite3'}\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
+def loaded_by(*arguments, code=0):
+    """Return the modules that a command imports, its packages included."""
+    script = f"import sys\nfrom decloak.cli import _code\nassert _code({list(arguments)!r}) == {code}\n"
+    script += "print(*sys.modules, file=sys.stderr)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    return set(done.stderr.splitlines()[-1].split())
+
+
+ARRAYS = {"numpy", "scipy", "pydantic"}
+
+
+def test_help_imports_nothing_heavy():
+    heavy = ARRAYS | {"rich", "networkx", "sqlite_utils", "yaml", "jinja2", "sqlite3"}
+    assert not heavy & loaded_by("--help")
 
 
 def test_a_run_with_nothing_left_to_do_loads_little(store):
-    run = ["run", str(ROOT / "scenarios" / "quickstart.yaml"), "--store", str(store)]
     heavy = {"scipy", "numpy.random", "numpy.ma", "networkx", "sqlite_utils", "pandas", "multiprocessing"}
-    script = (
-        f"import sys\nfrom decloak.cli import _code\nassert _code({run!r}) == 0\n"
-        f"print(sorted({heavy!r} & set(sys.modules)))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert not heavy & loaded_by("run", str(ROOT / "scenarios" / "quickstart.yaml"), "--store", str(store))
 
 
 def test_a_check_of_records_loads_neither_methods_nor_sparse_matrices(tmp_path):
     (tmp_path / "a.dat").write_text("1 2 3\n1 2 3\n4\n")
-    check = ["check", str(tmp_path / "a.dat"), "--input", "spmf", "--k", "2", "--m", "3"]
-    heavy = ("decloak.anonymisers", "decloak.scenario", "numba", "scipy", "numpy.ma.", "numpy.random")
-    script = (
-        f"import sys\nfrom decloak.cli import _code\nassert _code({check!r}) == 3\n"
-        f"print([name for name in sys.modules if name.startswith({heavy!r})])"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine")}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    loaded = loaded_by("check", str(tmp_path / "a.dat"), "--input", "spmf", "--k", "2", "--m", "3", code=3)
+    heavy = {"decloak.anonymisers", "decloak.scenario", "numba", "scipy", "numpy.ma", "numpy.random", "pydantic"}
+    assert not heavy & loaded
+
+
+@pytest.mark.parametrize("command", [["runs"], ["sql", "select 1"]])
+def test_a_question_to_a_store_loads_no_arrays(store, command):
+    assert not ARRAYS & loaded_by(*command, "--store", str(store))
 
 
 def test_nothing_is_imported_before_the_command_line_listens_for_signals():

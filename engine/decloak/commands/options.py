@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from decloak.data.formats.lines import FilePath, location
-from decloak.data.formats.record import Options
 from decloak.digest import JsonObject
 from decloak.errors import DecloakError, quote
 from decloak.report.terminal import say
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from decloak.data.dataset import Dataset
     from decloak.data.formats.look import Reading
+    from decloak.data.formats.record import Options
 
 
 EXIT_INPUT = 2
@@ -166,12 +166,14 @@ def reading_options(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-def plain_options(parameters: JsonObject) -> Options:
+def plain_options(parameters: JsonObject) -> "Options":
     """Return the options for reading plain files among the `parameters` of a command."""
+    from decloak.data.formats.record import Options  # with numpy, which a query does not need
+
     return Options(**{name: value for name, value in parameters.items() if name in Options._fields and value})
 
 
-def reading_of(file: Path, kind: str | None, options: Options, option: str) -> tuple[FilePath, str, Options]:
+def reading_of(file: Path, kind: str | None, options: "Options", option: str) -> tuple[FilePath, str, "Options"]:
     """Return the file, its kind and its options: as they are given, else as `look_reading` finds them."""
     if kind is not None:
         return file, kind, options
@@ -179,7 +181,7 @@ def reading_of(file: Path, kind: str | None, options: Options, option: str) -> t
     return source, reading.format, reading.options
 
 
-def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "Reading"]:
+def look_reading(file: Path, options: "Options", option: str) -> tuple[FilePath, "Reading"]:
     """Detect the format of a file and print it on stderr. Raise an error if the format is uncertain or contradicts the
     options.
 
@@ -207,7 +209,7 @@ def look_reading(file: Path, options: Options, option: str) -> tuple[FilePath, "
     return source, reading
 
 
-def read_plain(file: FilePath, kind: str, options: Options, *, as_said: bool) -> "Dataset":
+def read_plain(file: FilePath, kind: str, options: "Options", *, as_said: bool) -> "Dataset":
     """Read records in a given format. A contradiction is an error, and a doubt is a warning on stderr."""
     from decloak.data.formats.look_check import read_fitting
 
