@@ -23,7 +23,7 @@ from decloak.counting.violations import (
 )
 from decloak.data.dataset import Dataset
 from decloak.data.generalised import Generalised
-from decloak.data.rows import CodedRows
+from decloak.data.rows import CodedRows, Sets
 from decloak.errors import DecloakError
 
 RECORDS = st.lists(st.sets(st.integers(0, 6)), max_size=9)
@@ -133,6 +133,13 @@ def test_what_a_part_of_the_records_holds_often_enough_is_not_counted_in_all():
 def test_a_block_is_never_empty_nor_longer_than_the_piece_asked_for(records, size, piece):
     with pieces_of(piece):
         assert all(0 < len(block.supports) <= piece for block in itemset_supports(matrix(records), size))
+
+
+def test_itemsets_of_very_many_items_stay_apart():
+    items = 1 << 20
+    rows = np.arange(3 * 6_000).reshape(-1, 3) * (items // 18_000)
+    records = Sets(np.arange(0, rows.size + 1, 3), rows.ravel().astype(np.int32), (len(rows), items))
+    assert listed(itemset_supports(records, 3)) == [(tuple(row), 1) for row in rows.tolist()]
 
 
 def test_a_sum_of_weights_may_fill_sixty_two_bits():
