@@ -277,6 +277,15 @@ def test_the_process_of_a_rule_has_nothing_that_a_plugin_leaves_behind(place: Pl
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_a_plugin_in_an_archive_is_found(place: Place):
+    place.describe("decloak_packed", {"formats": "packed = decloak_packed.packed:FORMAT"}, "7.5")
+    archive = shutil.make_archive(str(place.folder / "packed"), "zip", place.packages)
+    shutil.rmtree(place.packages)
+    watch = f"import sys\nsys.path.append({archive!r})\nfrom decloak.plugins import installed\n"
+    watch += "print(installed()[0].version)"
+    assert place.ran(program=("-c", watch)).stdout == "7.5\n"
+
+
 def test_help_reads_no_entry_points(place: Place):
     watch = "import sys\nfrom decloak.cli import cli\ncli(['--help'], standalone_mode=False)\n"
     watch += "print('decloak.plugins' in sys.modules)"

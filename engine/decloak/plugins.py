@@ -5,14 +5,18 @@ that the user installed: decloak imports it with all rights of the user, when it
 """
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, distributions
 from inspect import isclass
+from pathlib import Path
 from traceback import walk_tb
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from decloak.errors import DecloakError, quote
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PREFIX = "decloak."
 """The start of the groups of entry points. The rest is the name of a registry."""
@@ -25,7 +29,7 @@ class Plugin(NamedTuple):
 
     package: str
     version: str
-    entry: EntryPoint
+    entry: "EntryPoint"
 
     @property
     def kind(self) -> str:
@@ -62,6 +66,10 @@ class Plugin(NamedTuple):
 def installed() -> tuple[Plugin, ...]:
     """Return the additions of all installed packages, in the order of their names. Nothing is imported."""
     found: dict[str, list[Plugin]] = {}
+    if not any(map(_has_plugins, sys.path)):
+        return ()
+    from importlib.metadata import distributions  # it reads e-mail too, a tenth of a start
+
     for package in distributions():
         # To parse the entry points of every installed package would take longer than a start may.
         if f"[{PREFIX}" in (package.read_text("entry_points.txt") or ""):
@@ -69,6 +77,18 @@ def installed() -> tuple[Plugin, ...]:
             entries = [entry for entry in package.entry_points if entry.group.startswith(PREFIX)]
             found.setdefault(name, [Plugin(name, version, entry) for entry in entries])
     return tuple(plugin for name in sorted(found) for plugin in found[name])
+
+
+def _has_plugins(place: str) -> bool:
+    """Return False if `place`, an entry of the path of Python, has no package that lists an addition."""
+    folder = Path(place)
+    if not folder.is_dir():
+        return folder.exists()  # packed: importlib looks into it
+    try:
+        listed = folder.glob("*-[iI][nN][fF][oO]/entry_points.txt")
+        return any(f"[{PREFIX}".encode() in path.read_bytes() for path in listed)
+    except OSError:  # one that may not be read
+        return True
 
 
 def with_plugins(
