@@ -24,7 +24,7 @@ def expected_singled_out(may, known, classes):
 
 def candidates(may, itemsets):
     """Records that may hold each itemset."""
-    return [sum(set(itemset) <= held for held in may) for itemset in itemsets]
+    return [[record for record, held in enumerate(may) if set(itemset) <= held] for itemset in itemsets]
 
 
 def implied(may, shows, known, shown):

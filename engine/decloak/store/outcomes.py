@@ -90,11 +90,13 @@ def _among(values: Ints, ascending: Ints) -> Mask:
 
 def true_tables(connection: sqlite3.Connection, scoring: int) -> list[TrueTable]:
     """Read the distance tables of a scoring, which all attacks on it share."""
-    (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
-    truth = _Truth.of(connection, release)
     tables = connection.execute(
         "select id, number, members from distance_table where scoring = ? order by number", (scoring,)
     ).fetchall()
+    if not tables:
+        return []  # to read all records would take longer than to anonymise them
+    (release,) = connection.execute("select release from scoring where id = ?", (scoring,)).fetchone()
+    truth = _Truth.of(connection, release)
     lengths, items = read_lists([members for _, _, members in tables], f"the members of scoring {scoring}")
     rows = connection.execute(
         "select r.txn from distance_table t join distance_row r on r.distance_table = t.id "

@@ -6,7 +6,6 @@ merges themselves gives lopsided trees whose labels are exhausted together (NCP 
 """
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -29,10 +28,7 @@ def ordered(data: Dataset, by: str, fanout: int, seed: int = 0) -> Hierarchy:
     """Return a hierarchy of groups of `fanout` items of `data`, in the order `by`: names (numbers as numbers), file,
     popularity, or random with `seed`.
     """
-    if by == "file":
-        items: Sequence[str] = list(dict.fromkeys(item for row in data.transactions for item in row))
-    else:
-        items = ordered_names(Counter(item for row in data.transactions for item in set(row)), by, seed)
+    items = data.rows.used_names if by == "file" else ordered_names(data.rows.supports(), by, seed)
     return Hierarchy.balanced(items, fanout, f"{by}, fanout {fanout}")
 
 

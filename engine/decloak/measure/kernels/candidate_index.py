@@ -61,8 +61,9 @@ class CandidateIndex:
         """Return an index of `records` records and `items` items, in which `entries` has `row * items + item` for each
         item of a row.
 
-        >>> CandidateIndex.of(3, 2, np.array([0, 5, 2])).candidates(np.array([[0, 1]])).tolist()
-        [2, 1]
+        >>> index = CandidateIndex.of(3, 2, np.array([0, 5, 2]))
+        >>> [[part.tolist() for part in pair] for pair in index.find_candidates(np.array([[0, 1]]))]
+        [[[0, 0, 1], [0, 1, 2]]]
         """
         entries = distinct(entries)
         start = np.searchsorted(entries, np.arange(records + 1) * max(1, items))
@@ -88,28 +89,15 @@ class CandidateIndex:
         order = np.argsort(of, kind="stable")  # which takes no time where they are ascending
         return replace(self, eliminated=np.concatenate((self.eliminated, items))[order], eliminated_of=of[order])
 
-    def blocks(self, itemsets: Ints) -> "Iterator[tuple[int, Ints, Mask]]":
-        """Yield the candidates for `itemsets` in blocks of records.
-
-        Each block is the number of its first record, the itemsets, and for each itemset a row that is true for
-        candidates.
-        """
+    def find_candidates(self, itemsets: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the places of some `itemsets` and a candidate for each: those of an itemset ascend."""
         for window in self._windows(itemsets, np.ones(itemsets.shape[1], np.bool_)):
             for some in window.pieces():
                 words = window.candidates(some)
-                for word in range(0, words.shape[1], BLOCK // 64):
-                    first = (window.first + word) * 64
-                    part = np.ascontiguousarray(words[:, word : word + BLOCK // 64]).view(np.uint8)
-                    count = min(part.shape[1] * 8, self.records - first)
-                    yield first, some, np.unpackbits(part, axis=1, count=count, bitorder="little").astype(np.bool_)
-
-    def candidates(self, itemsets: Ints) -> Ints:
-        """Return the number of candidates for each of `itemsets`, a column each."""
-        count = np.zeros(itemsets.shape[1], np.int64)
-        for window in self._windows(itemsets, np.ones(len(count), np.bool_)):
-            for some in window.pieces():
-                count[some] += np.bitwise_count(window.candidates(some)).sum(axis=1, dtype=np.int64)
-        return count
+                row, word = np.nonzero(words != 0)
+                bits = np.unpackbits(words[row, word].view(np.uint8), bitorder="little")
+                at, bit = np.divmod(np.flatnonzero(bits.view(np.bool_)), 64)
+                yield some[row[at]], (window.first + word[at]) * 64 + bit
 
     def unique_candidate(self, itemsets: Ints) -> Ints:
         """Return the only candidate for each of `itemsets`, a column each; -1 where there is none, or several."""

@@ -21,7 +21,8 @@ from decloak.counting.itemsets import among, distinct, kinds_of, places_in
 from decloak.data.content import Element, Elements
 from decloak.data.rows import CodedRows, runs
 from decloak.lazy import sparse
-from decloak.measure.kernels.estimate.estimator import Matrix, batches
+from decloak.measure.kernels.candidate_index import CandidateIndex
+from decloak.measure.kernels.estimate.estimator import Matrix, batches, distinct_itemsets
 
 __all__ = ["RowEstimates"]
 
@@ -72,6 +73,24 @@ class RowEstimates:
         shown: Floats = self.members.T @ times.astype(np.float64)
         return shown
 
+    @cached_property
+    def _uniform(self) -> tuple[Ints, Floats, CandidateIndex]:
+        """The only thing of each item that has the same p in all records of it, -1 for other items and at the end.
+
+        Then the value of each thing in records, and the index of the records of things.
+        """
+        things, items, held = self.members.shape[0], self.members.indices, self.standing.indices
+        value, varied = np.zeros(things + 1), np.zeros(things + 1, np.bool_)
+        value[held] = self.standing.data
+        varied[held[self.standing.data != value[held]]] = True
+        thing = np.full(self.items + 1, -1, np.int64)
+        thing[items] = np.repeat(np.arange(things), np.diff(self.members.indptr))
+        thing[varied[thing]] = -1
+        thing[:-1][np.bincount(items, minlength=self.items) > 1] = -1
+        thing[self.corrections.indices] = -1
+        each = np.arange(things + 1)
+        return thing, value, CandidateIndex(self.standing.indptr, held, things, each, each[:-1])
+
     def _columns(self, items: Ints) -> Matrix:
         """Items × records: p of some items."""
         standing, members, corrections = self._by_column
@@ -106,9 +125,16 @@ class RowEstimates:
 
     def supports(self, itemsets: Ints) -> Floats:
         """Estimate how many people have each of `itemsets`; return the numbers."""
-        supports = np.zeros(itemsets.shape[1])
-        for part, product in self._products(itemsets):
-            supports[part] = product @ self.weight
+        thing, value, index = self._uniform
+        known, place = distinct_itemsets(thing[itemsets])
+        there = np.flatnonzero((known >= 0).all(axis=0))
+        of_things, p = np.zeros(known.shape[1]), value[known[:, there]].prod(axis=0)
+        for at, records in index.find_candidates(known[:, there]):
+            np.add.at(of_things, there[at], p[at] * self.weight[records])
+        supports = of_things[place]
+        others = np.flatnonzero(((itemsets >= 0) & (thing[itemsets] < 0)).any(axis=0))
+        for part, product in self._products(itemsets[:, others]):
+            supports[others[part]] = product @ self.weight
         return supports
 
     def weights(self, itemsets: Ints, records: Ints) -> Floats:
