@@ -125,12 +125,13 @@ def test_what_was_eliminated_is_no_candidate(made, eliminated):
 def test_whoever_holds_any_of_some_items_holds_the_group(made, groups):
     may, there = made[0], [set(group) for group in groups]
     start = np.cumsum([0, *map(len, may)])
-    elements = entries(may) % ITEMS
-    found = CandidateIndex.from_elements(start, elements, ITEMS, [np.array(group, np.int64) for group in groups])
+    elements, members = entries(may) % ITEMS, [np.array(group, np.int64) for group in groups]
+    found = CandidateIndex.from_elements(start, elements, ITEMS, members)
+    twice = CandidateIndex.from_elements(2 * start, np.repeat(elements, 2), ITEMS, members)
     held = [{number for number, group in enumerate(there) if group & row} for row in may]
     pairs = [(one, other) for one in range(len(groups)) for other in range(len(groups))]
     itemsets = np.array(pairs, np.int64).reshape(-1, 2).T
-    assert candidates(found, itemsets) == naive.candidates(held, pairs)
+    assert candidates(found, itemsets) == candidates(twice, itemsets) == naive.candidates(held, pairs)
 
 
 def test_records_are_gone_through_in_windows_and_itemsets_in_pieces(monkeypatch):

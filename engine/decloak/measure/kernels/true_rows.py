@@ -6,7 +6,7 @@ kind, so that the items of rows can be looked up. A unit is truly in a row when 
 the unit's chunk, is the unit.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints, Mask
-from decloak.counting.itemsets import among, distinct, places_in
+from decloak.counting.itemsets import among, distinct, kinds_of, places_in
 from decloak.data.assignment import Assignment, AssignmentList, ChunkNumber, Kind, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.pairs import first_occurrences
-from decloak.data.rows import CodedRows, Coding, runs
+from decloak.data.rows import CodedRows, runs
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
 from decloak.rules.reassociate.shared import is_shared, shared_places
@@ -149,17 +149,10 @@ class TrueRows:
     @cached_property
     def _chunks(self) -> tuple[Ints, Ints]:
         """Return the items of clusters, ascending, and the chunk of each; an item is in one chunk."""
-        keys, chunks = [], []
-        for number, cluster in enumerate(self.release.clusters):
-            for chunk, items in [
-                *enumerate(chunk.items for chunk in cluster.record_chunks),
-                (TERM, cluster.term_chunk),
-            ]:
-                keys += [number * self.items + self._code[item] for item in items]
-                chunks += [chunk] * len(items)
+        cluster, item, chunk = published_items(self.release, self._code)
         # np.unique keeps the first index of a key: in reversed order that is the last chunk with the item.
-        key, first = np.unique(np.array(keys[::-1], np.int64), return_index=True)
-        return key, np.array(chunks[::-1], np.int64)[first]
+        key, first = np.unique((cluster * self.items + item)[::-1], return_index=True)
+        return key, chunk[::-1][first]
 
     def chunk_of(self, entries: Ints) -> Ints:
         """Return the record chunk, TERM, or NOWHERE of each of `entries`, items of rows."""
@@ -205,15 +198,22 @@ class TrueRows:
         begins = np.ones(len(row), np.bool_)
         begins[1:] = (row[1:] != row[:-1]) | (chunk[1:] != chunk[:-1]) | (chunk[1:] == TERM)
         starts = np.flatnonzero(begins)
-        names = [self.names[code] for code in item.tolist()]
-        kinds = Coding[Kind]()
-        bounds = zip(chunk[starts].tolist(), pairwise([*starts.tolist(), len(names)]), strict=True)
-        kind = np.array([kinds[self._name(part), tuple(names[begin:end])] for part, (begin, end) in bounds], np.int64)
+        # Many rows have the same unit, so that names are written once for each kind.
+        ends = np.append(starts, len(item))
+        same = kinds_of(sparse.csr_array((np.ones(len(item), np.int8), item, ends), (len(starts), self.items)))
+        named = same * self.parts + chunk[starts] % self.parts
+        _, first, kind = np.unique(named, return_index=True, return_inverse=True)
+        kinds = {
+            (self._name(part), tuple(self.names[code] for code in item[begin:end].tolist())): number
+            for number, (part, begin, end) in enumerate(
+                zip(chunk[starts[first]].tolist(), starts[first].tolist(), ends[first + 1].tolist(), strict=True)
+            )
+        }
         keys = self.cluster[row[starts]] * len(kinds) + kind
         units = first_occurrences([keys])
         order = np.argsort(units)
         unit = order[np.searchsorted(units[order], keys)]
-        return dict(kinds), units, np.sort(unit * self.rows + row[starts])
+        return kinds, units, np.sort(unit * self.rows + row[starts])
 
     @cached_property
     def _shared(self) -> tuple[list[str], Ints, Ints]:
@@ -388,6 +388,19 @@ def crossed(row: Ints, begin: Ints, end: Ints, item: Ints, items: int) -> Ints:
     place, of_row = runs(begin, end)
     entries: Ints = row[of_row] * items + item[place]
     return entries
+
+
+def published_items(release: Disassociated, number: Mapping[str, int]) -> tuple[Ints, Ints, Ints]:
+    """Return what clusters of `release` publish outside shared chunks: cluster, `number` of the item, chunk or TERM."""
+    of_cluster = [len(cluster.record_chunks) for cluster in release.clusters]
+    lists = [chunk.items for cluster in release.clusters for chunk in cluster.record_chunks]
+    lists += [cluster.term_chunk for cluster in release.clusters]
+    each = np.arange(len(of_cluster))
+    cluster = np.concatenate((np.repeat(each, of_cluster), each))
+    chunk = np.concatenate((runs(np.zeros_like(each), np.array(of_cluster, np.int64))[0], np.full_like(each, TERM)))
+    lengths = list(map(len, lists))
+    item = np.array(list(map(number.__getitem__, chain.from_iterable(lists))), np.int64)
+    return np.repeat(cluster, lengths), item, np.repeat(chunk, lengths)
 
 
 def _published(cluster: Cluster) -> set[str]:

@@ -59,6 +59,8 @@ def is_shared(chunk: ChunkNumber) -> bool:
 
 def shared_places(release: Disassociated) -> list[dict[str, str]]:
     """Return for each cluster of `release` the shared chunk `S<joint>.<chunk>` of each item that may be in one."""
+    if not release.joints:
+        return [{} for _ in release.clusters]
     places: list[dict[str, str]] = [dict.fromkeys(cluster.items, "") for cluster in release.clusters]
     # Smaller joint clusters first: an item stays where the innermost one publishes it.
     for number, joint in sorted(enumerate(release.joints), key=lambda entry: len(entry[1].clusters)):

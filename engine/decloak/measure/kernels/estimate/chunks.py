@@ -28,6 +28,7 @@ from decloak.data.disassociated import Disassociated
 from decloak.data.rows import runs
 from decloak.lazy import sparse
 from decloak.measure.kernels.estimate.estimator import Matrix
+from decloak.measure.kernels.true_rows import TERM, published_items
 from decloak.rules.reassociate.shared import shared_places
 
 __all__ = ["ChunkEstimates"]
@@ -96,16 +97,17 @@ class ChunkEstimates:
         chunks += [(chunk, joined[int(name[1:].partition(".")[0])]) for name, chunk in shared]
         begin = np.cumsum([0, *(len(chunk.subrecords) for chunk, _ in chunks)])
         subrecords = [subrecord for chunk, _ in chunks for subrecord in chunk.subrecords]
-        codes = np.array([number[item] for item in chain.from_iterable(subrecords)], np.int64)
+        codes = np.array(list(map(number.__getitem__, chain.from_iterable(subrecords))), np.int64)
         start = np.cumsum([0, *map(len, subrecords)])
         holds = sparse.csr_array((np.ones(len(codes)), codes, start), (len(subrecords), items))
-        placed: list[tuple[int, int, int]] = []
-        for at, (cluster, others) in enumerate(zip(clusters, shared_places(release), strict=True)):
-            for j, chunk in enumerate(cluster.record_chunks, int(of_cluster[at])):
-                placed += [(number[item], at, j) for item in chunk.items]
-            placed += [(number[item], at, len(chunks)) for item in cluster.term_chunk]
-            placed += [(number[item], at, chunk_number[name]) for item, name in others.items()]
-        item, of, place = np.array(placed, np.int64).reshape(-1, 3).T
+        of, item, chunk = published_items(release, number)
+        place = np.where(chunk == TERM, len(chunks), of_cluster[of] + chunk)
+        placed = [
+            (at, number[name], chunk_number[chunk_name])
+            for at, others in enumerate(shared_places(release))
+            for name, chunk_name in others.items()
+        ]
+        of, item, place = np.concatenate((np.stack((of, item, place)), np.array(placed, np.int64).reshape(-1, 3).T), 1)
         return cls(
             sizes, np.where(np.diff(of_cluster) > 0, of_cluster[:-1], -1), own, begin,
             np.array([size for _, size in chunks], np.int64), holds,
