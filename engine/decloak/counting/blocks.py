@@ -16,10 +16,9 @@ from decloak.arrays import Ints, Mask, PairTable
 from decloak.checks import check_km
 from decloak.compiled import try_import
 from decloak.counting.guarantees import Disassociation, FirstViolations, Row
-from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block, Blocks, PartedData
-from decloak.data.formats.cluster_files import read_clusters
+from decloak.data.formats.cluster_files import read_arrays
 from decloak.data.rows import CodedRows, narrow
 from decloak.errors import DecloakError
 from decloak.lazy import sparse
@@ -270,15 +269,19 @@ class Queries:
 
 def some_clusters(block: Block) -> Iterator[Disassociated]:
     """Yield the clusters of `block`, some at a time."""
-    some, records = list[Cluster](), 0
-    for cluster in read_clusters(block):
-        some.append(cluster)
-        records += cluster.size
-        if records >= BATCH:
-            yield Disassociated(tuple(some))
-            some, records = [], 0
-    if some:
-        yield Disassociated(tuple(some))
+    whole = read_arrays(block, strict=False)
+    for numbers in some_numbers(whole.sizes):
+        yield Disassociated(tuple(whole.select(numbers).clusters()))
+
+
+def some_numbers(sizes: Ints) -> Iterator[Ints]:
+    """Yield the numbers of clusters with these `sizes`, some at a time."""
+    # A file that others wrote may have any sizes.
+    ends, first = np.cumsum(np.maximum(sizes, 0)), 0
+    while first < len(sizes):
+        last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + BATCH))
+        yield np.arange(first, min(last + 1, len(sizes)))
+        first = last + 1
 
 
 def faults_in_parts(blocks: Blocks, k: int, m: int, most: int) -> FirstViolations:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.counting.blocks import some_clusters
+from decloak.counting.blocks import some_numbers
 from decloak.data.assignment import AssignmentList
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
-from decloak.data.formats.cluster_files import read_arrays, read_assignments, read_truth
+from decloak.data.formats.cluster_files import ClusterArrays, read_arrays, read_assignments, read_truth
 from decloak.measure.exposure_chunks import ChunkPeople
 from decloak.measure.kernels.chunk_guesses import assigned_candidates
 from decloak.measure.kernels.cluster_search import (
@@ -79,32 +79,27 @@ class _Group(NamedTuple):
     own: Ints
 
 
-def _groups(block: Block, whole: Disassociated, places: PeoplePlaces) -> Iterator[tuple[Disassociated, int, _Group]]:
-    """Yield the batches of the clusters of a file, the number of the first cluster, and the clusters of people."""
-    first = 0
-    for some in some_clusters(block):
-        release = replace(whole, clusters=some.clusters)
-        who = np.flatnonzero((places.cluster >= first) & (places.cluster < first + len(some.clusters)))
-        clusters, of = np.unique(places.cluster[who] - first, return_inverse=True)
-        chosen = [some.clusters[at] for at in clusters.tolist()]
+def _groups(some: ClusterArrays, whole: Disassociated, places: PeoplePlaces) -> Iterator[tuple[Ints, _Group]]:
+    """Yield the numbers of clusters of a file, some at a time, and those of people."""
+    for numbers in some_numbers(some.sizes):
+        who = np.flatnonzero((places.cluster >= numbers[0]) & (places.cluster <= numbers[-1]))
+        clusters, of = np.unique(places.cluster[who] - numbers[0], return_inverse=True)
+        # Only these are needed by name: most clusters are of nobody who was drawn.
+        chosen = tuple(some.select(numbers[clusters]).clusters())
         begins = np.cumsum([0, *(cluster.size for cluster in chosen)])
         own = begins[of] + places.row[who]
         records: list[tuple[str, ...]] = [()] * int(begins[-1])
         for row, person in zip(own.tolist(), who.tolist(), strict=True):
             records[row] = places.records[person]
         ranges = [range(begin, begin + cluster.size) for begin, cluster in zip(begins.tolist(), chosen, strict=False)]
-        yield (
-            release,
-            first,
-            _Group(clusters, who, TrueRows(replace(whole, clusters=tuple(chosen)), records, ranges), own),
-        )
-        first += len(some.clusters)
+        yield numbers, _Group(clusters, who, TrueRows(replace(whole, clusters=chosen), records, ranges), own)
 
 
 def search_file(block: Block, whole: Disassociated, names: Sequence[str], asked: Questions) -> Found:
     """Answer the questions by the clusters of one file."""
-    found = search_all(asked.sets, read_arrays(block), names, None, 0)
-    batches = (replace(whole, clusters=some.clusters) for some in some_clusters(block))
+    some = read_arrays(block)
+    found = search_all(asked.sets, some, names, None, 0)
+    batches = (replace(whole, clusters=tuple(some.select(one).clusters())) for one in some_numbers(some.sizes))
     return search_clusters(batches, names, asked, None if found is None else found[0])
 
 
@@ -121,7 +116,7 @@ def count_own(
     guessed, shown = 0.0, 0
     firsts, alike = np.zeros_like(places.person), np.ones_like(places.person)
     weights = np.zeros((len(known), len(places.person)))
-    for _, first, group in _groups(block, whole, places):
+    for numbers, group in _groups(read_arrays(block), whole, places):
         who, rows = group.who, group.rows
         if not len(who):
             continue
@@ -132,7 +127,7 @@ def count_own(
         cluster = rows.cluster[group.own]
         # Rows of one anchor follow each other, because the sub-records of a chunk are in order.
         row = np.searchsorted(rows.of_row, of) - rows.first[cluster]
-        firsts[who] = _row_number(number, first + group.clusters[cluster], row)
+        firsts[who] = _row_number(number, numbers[group.clusters[cluster]], row)
         alike[who] = rows.class_sizes[of]
         estimator = ChunkEstimates.of(rows.release, code)
         for weight, itemsets in zip(weights, known, strict=True):
@@ -161,9 +156,10 @@ def attack_file(
     seeds = [0, *random.integers(1, 1 << 62, draws).tolist()]
     found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]
     searches, states = [SetSearch(sets, len(names)) for _ in seeds], seeds.copy()
-    for release, begin, group in _groups(block, whole, places):
-        end, sizes = begin + len(release.clusters), np.array([cluster.size for cluster in release.clusters], np.int64)
+    for numbers, group in _groups(some, whole, places):
+        begin, end, sizes = int(numbers[0]), int(numbers[-1]) + 1, some.sizes[numbers]
         for at, search in enumerate(searches if found[0] is None else ()):
+            release = replace(whole, clusters=tuple(some.select(numbers).clusters()))
             way = assigned.in_clusters(begin, end)
             if at:
                 way, states[at] = drawn_in_turn(way, sizes, states[at])

@@ -64,6 +64,33 @@ class ClusterArrays(NamedTuple):
     terms: Ints
     term: NDArray[np.int32]
 
+    def select(self, numbers: Ints) -> "ClusterArrays":
+        """Return the clusters with these `numbers`, in that order."""
+        chunks = RowLists(self.chunks, np.arange(len(self.lists) - 1)).select(numbers)
+        subs = RowLists(self.subs, np.arange(len(self.entries) - 1)).select(chunks.rows)
+        lists, entries = RowLists(self.lists, self.items).select(chunks.rows), RowLists(self.entries, self.held)
+        entries, terms = entries.select(subs.rows), RowLists(self.terms, self.term).select(numbers)
+        items, held, term = (one.rows.astype(np.int32, copy=False) for one in (lists, entries, terms))
+        starts = chunks.start, lists.start, subs.start, entries.start, terms.start
+        return ClusterArrays(
+            self.names, self.sizes[numbers], *starts[:2], items, *starts[2:4], held, starts[4], term
+        )  # fmt: skip
+
+    def clusters(self) -> Iterator[Cluster]:
+        """Yield the clusters by name."""
+        names = np.array(self.names, object)
+        items, held, terms = (names[codes].tolist() for codes in (self.items, self.held, self.term))
+        starts, of_items, of_subs = self.entries.tolist(), pairwise(self.lists.tolist()), pairwise(self.subs.tolist())
+        of_clusters = zip(
+            self.sizes.tolist(), np.diff(self.chunks).tolist(), pairwise(self.terms.tolist()), strict=True
+        )
+        for size, count, (term, end) in of_clusters:
+            made = []
+            for (begin, stop), (low, high) in islice(zip(of_items, of_subs, strict=True), count):
+                subrecords = tuple(tuple(held[a:b]) for a, b in pairwise(starts[low : high + 1]))
+                made.append(Chunk(tuple(items[begin:stop]), subrecords))
+            yield Cluster(size, tuple(made), tuple(terms[term:end]))
+
     def fits_assignments(self, assigned: AssignmentArrays) -> bool:
         """Say whether `assigned` names clusters, chunks, rows and items that are here: compiled loops check no bounds.
 
@@ -265,38 +292,27 @@ def read_clusters(block: Block, *, whole: bool = True) -> Iterator[Cluster]:
     if not whole:
         yield from _read_items(block)
         return
+    yield from read_arrays(block, strict=False).clusters()
+
+
+def read_arrays(block: Block, *, strict: bool = True) -> ClusterArrays:
+    """Return the clusters of the row group that `block` names as arrays.
+
+    A `strict` reader refuses more sub-records than rows, because compiled loops check no bounds.
+    """
     with _reading_clusters(block, CLUSTER) as table:
         sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
         items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
-        arrays = (sizes, chunks, terms, items, subrecords, subrecords.values)
         leaves = [lists.values for lists in (items, subrecords.values, terms)]
-        if any(array.null_count for array in (*arrays, *leaves, chunks.values)):
+        parts = (sizes, chunks, terms, items, subrecords, subrecords.values, *leaves, chunks.values)
+        if any(array.null_count for array in parts):
             raise DecloakError("a cluster has a missing value", hint=REMEDY)
-        ends = [iter(pairwise(lists.offsets.to_pylist())) for lists in (chunks, items, subrecords, terms)]
-        starts = subrecords.values.offsets.to_pylist()
-        names = [_names(values) for values in leaves]
-    of_chunk, of_items, of_subrecords, of_terms = ends
-    for size, (first, last), (term, end) in zip(sizes.to_pylist(), of_chunk, of_terms, strict=True):
-        made = []
-        for (begin, stop), (low, high) in islice(zip(of_items, of_subrecords, strict=True), last - first):
-            held = names[1][starts[low] : starts[high]]
-            cuts = [start - starts[low] for start in starts[low : high + 1]]
-            made.append(Chunk(tuple(names[0][begin:stop]), tuple(tuple(held[a:b]) for a, b in pairwise(cuts))))
-        yield Cluster(size, tuple(made), tuple(names[2][term:end]))
-
-
-def read_arrays(block: Block) -> ClusterArrays:
-    """Return the clusters of the row group that `block` names as arrays."""
-    with _reading_clusters(block, CLUSTER) as table:
-        sizes, chunks, terms = (table[name].chunk(0) for name in CLUSTER)
-        items, subrecords = (chunks.values.field(name) for name in (_ITEMS, _SUBRECORDS))
         code = dict[str, int]()
-        codes = [_coded(lists.values, code) for lists in (items, subrecords.values, terms)]
+        codes = [_coded(values, code) for values in leaves]
         starts = [lists.offsets.to_numpy().astype(np.int64)
                   for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
         size = sizes.to_numpy().astype(np.int64)
-        # Compiled loops check no bounds.
-        if (size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any():
+        if strict and ((size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any()):
             raise ValueError("a cluster has more sub-records than rows")
     of_cluster, of_chunk, of_subrecords, of_entries, of_terms = starts
     return ClusterArrays(
