@@ -64,7 +64,7 @@ class ClusterArrays(NamedTuple):
     terms: Ints
     term: NDArray[np.int32]
 
-    def select(self, numbers: Ints) -> "ClusterArrays":
+    def select(self, numbers: Ints) -> ClusterArrays:
         """Return the clusters with these `numbers`, in that order."""
         chunks = RowLists(self.chunks, np.arange(len(self.lists) - 1)).select(numbers)
         subs = RowLists(self.subs, np.arange(len(self.entries) - 1)).select(chunks.rows)
