@@ -20,7 +20,7 @@ from browser import browser
 from decloak.measure.kernels.statistics import Interval
 from decloak.report import assemble, charts, verdict
 from decloak.report.exposure_section import ReleasePoint as Place
-from decloak.report.exposure_section import _dominated, _exposed, _place_names, tiles_of
+from decloak.report.exposure_section import _dominated, _exposed, _place_names, _tile, tiles_of
 from decloak.report.headlines import unknown_figures
 from decloak.report.page import (
     Drawn,
@@ -36,7 +36,7 @@ from decloak.report.page import (
     strip,
 )
 from decloak.report.risk_card import Cell, ExposureCard, exposure_cards
-from decloak.report.sections import nameless, sweep_section
+from decloak.report.sections import costs_section, nameless, sweep_section
 from decloak.report.study import Point, Series, Study
 from decloak.report.wording import count
 from decloak.store.opening import connect_readonly
@@ -299,6 +299,15 @@ def test_an_attack_that_leads_to_fewer_people_than_the_release_makes_no_card_loo
 def test_a_tile_names_no_control_as_the_strongest_attack(controls, attack):
     figures = {("exposed_2_release", ""): 1.0, ("exposed_2", "rba"): 5.0, ("exposed_2", "random"): 9.0}
     assert _exposed(card_of(Cell(16)), study_of([figures], controls)).source == attack
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [("release", "in the release"), ("random", "after random guessing"), ("rba", "after the attack rba")],
+)
+def test_a_tile_names_its_source_and_random_guessing_is_no_attack(source, place):
+    cell = Cell(16, 3.0, Interval(3.0, None, None, 1), Interval(5.0, None, None, 1), attack="rba", source=source)
+    assert _tile("singled_out_2", cell, card_of(cell)).of == f"of 16 people, {place}"
 
 
 def card_of(singled_out):
@@ -667,3 +676,14 @@ def test_a_page_says_that_it_leaves_out_findings_of_its_only_attack(monkeypatch,
 def test_a_missing_figure_has_its_own_name(figure, name):
     figures = green(verdict, **{figure: verdict.People()})
     assert unknown_figures(SimpleNamespace(figures=figures, decision=verdict.decide(figures))) == ([name], [])
+
+
+def test_a_figure_of_two_families_is_one_column_of_the_cost(tmp_path):
+    data = {"generate": "clinic", "transactions": 60, "seed": 7}
+    method = {"method": "disassociation", "k": 3, "m": 2, "max_cluster": 15}
+    scenario = {"scenario": "s", "data": data, "anonymise": method, "attack": ["random"], "measure": ["utility"]}
+    run = decloak.run(scenario, store=tmp_path / "s.db")
+    with closing(connect_readonly(run.store)) as connection:
+        (table,) = costs_section(Study.of(connection, read_runs(connection))).tables
+    assert "top lost" in table.columns
+    assert len(table.columns) == len(set(table.columns))

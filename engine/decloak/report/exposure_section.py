@@ -10,6 +10,7 @@ from decloak.report import charts
 from decloak.report.advice import advice
 from decloak.report.page import Drawn, PageTable, Section, Tile, TileRow
 from decloak.report.risk_card import (
+    RANDOM,
     RELEASE,
     ROWS,
     Cell,
@@ -261,7 +262,9 @@ def _exposed(card: ExposureCard, study: Study) -> Cell:
 def _tile(figure: str, cell: Cell, card: ExposureCard) -> Tile:
     title, definition = TITLES[figure]
     worst = card.around(cell.worst, cell.of)
-    place = "in the release" if cell.after is None or cell.source == RELEASE else f"after the attack {cell.source}"
+    # A random guess that finds as many people is the baseline, and no attack.
+    places = {RELEASE: "in the release", RANDOM: "after random guessing"}
+    place = places[RELEASE] if cell.after is None else places.get(str(cell.source), f"after the attack {cell.source}")
     return Tile(title, whole(worst.mean if worst else None) or "–", f"of {cell.of:,} people, {place}", definition,
                 list(_rows(cell)), _interval(worst))  # fmt: skip
 

@@ -266,12 +266,9 @@ def sweep_section(study: Study) -> Section | None:
 def costs_section(study: Study) -> Section | None:
     """Return the loss of each release, None if the runs measured none."""
     titles = metrics_by_key()
-    figures = [
-        titles[figure.key]
-        for family in COSTS
-        for figure in family_named(family).metrics
-        if figure.column and figure.key in study.measures
-    ]
+    # Two families may have one figure.
+    keys = dict.fromkeys(figure.key for family in COSTS for figure in family_named(family).metrics if figure.column)
+    figures = [titles[key] for key in keys if key in study.measures]
     if not figures:
         return None
     rows = [
@@ -303,7 +300,7 @@ def making_section(study: Study, store: str, names: Set[str]) -> Section:
     first = study.runs[0]
     counted = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
     lines = [
-        f"decloak {__version__}; {counted}, first started {first.started} UTC.",
+        f"decloak {__version__}; {counted}, first started {first.started}.",
         f"Repeat this page: decloak report {' '.join(str(run.run) for run in study.runs[:1])} --store {store}",
     ]
     config = _drop_empty(nameless_config({**first.config, "vary": study.varied}, names))
