@@ -11,7 +11,9 @@ from decloak.data.assignment import PairScores
 from decloak.data.disassociated import Chunk, Cluster, Disassociated
 from decloak.measure.coverage import LEAST, untested_reason
 from decloak.rules.reassociate.coverage import coverage_in_clusters, coverage_of_learner
+from decloak.rules.reassociate.kernel import ClusterAttack
 from decloak.rules.reassociate.scores import SplitRelease
+from decloak.rules.reassociate.strategy import Reassociation
 from disassociated_releases import releases, scores
 from slowly import slow_but
 
@@ -64,7 +66,12 @@ def test_coverage_of_clusters_equals_counting_one_by_one(made, known):
     pairs = {pair: known.get(pair, known.get(pair[::-1])) for pair in needed}
     scored = {pair for pair, score in pairs.items() if score is not None}
     counts = (len({*sum(scored, ())}), len({*sum(needed, ())})), (len(scored), len(needed)), (seen, cells)
-    assert coverage_in_clusters(SplitRelease(release), PairScores(pairs)) == counts
+    split, given = SplitRelease(release), PairScores(pairs)
+    assert coverage_in_clusters(split, given, None) == counts
+    for combine in ("mean", "upper_half", "best", "bayes"):
+        attacked = ClusterAttack(split, given, Reassociation.build(combine=combine, give="multiplicity"))
+        list(attacked.batches())
+        assert attacked.scored == (None if combine == "bayes" else seen)
     whole = coverage_of_learner(SplitRelease(release))
     assert whole == tuple((needed, needed) for _, needed in counts)
 

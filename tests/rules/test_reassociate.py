@@ -17,6 +17,7 @@ from decloak.rules.reassociate import scores as kernel_scores
 from decloak.rules.reassociate.kernel import reassociate
 from decloak.rules.reassociate.scores import coded_scores
 from decloak.rules.reassociate.strategy import Reassociation
+from decloak.rules.reassociate.units import AnchoredRows, Unit
 from disassociated_releases import GOLDEN, release_of, releases, scores, scores_of
 from row_values import row_values
 
@@ -53,6 +54,34 @@ def test_scores_are_the_same_in_a_table_and_by_a_search(known):
         pair = (items[x], items[y]) if min(x, y) >= 0 else ()
         wanted = known.get(pair, known.get(pair[::-1]))
         assert np.isnan(score) if wanted is None else score == wanted
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.sampled_from([0, 1, 3, 7, 8, 9, 17, 129, 300]), min_size=1, max_size=4),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from(["mean", "upper_half", "best", "bayes", "fitted"]),
+    st.integers(0, 99),
+)
+def test_compiled_loops_value_units_to_the_last_digit(lengths, missing, combine, seed):
+    pytest.importorskip("numba", reason="numba is not installed")
+    rng = np.random.default_rng(seed)
+    code = {f"i{number:03}": number for number in range(320)}
+    cases = [_drawn_case(rng, number, rng.permutation(lengths).tolist(), list(code)) for number in range(2)]
+    keys = np.flatnonzero(np.triu(rng.random((320, 320)) >= missing, 1))
+    # Few different scores, so that some are equal to the median, and some sums are rounded.
+    coded = kernel_scores.Scores(code, keys, rng.integers(0, 9, len(keys)) / 10, 0.3)
+    strategy = Reassociation.build(units=["term"], combine=combine)
+    plain = kernel_scores.values(kernel_scores.ClusterBatch(cases, code), strategy, coded)
+    compiled = kernel_scores.values(kernel_scores.ClusterBatch(cases, code, of_large=True), strategy, coded)
+    assert compiled.tobytes() == plain.tobytes()
+
+
+def _drawn_case(rng, number, lengths, items):
+    anchors = [tuple(sorted(rng.choice(items, length, replace=False).tolist())) for length in lengths]
+    units = [Unit(1, tuple(sorted(rng.choice(items, size, replace=False).tolist())), 1) for size in (1, 2, 5)]
+    terms = [Unit("T", (item,), 1) for item in sorted(rng.choice(items, 2, replace=False).tolist())]
+    return kernel_scores.ClusterCase(number, AnchoredRows(tuple(anchors), tuple(range(len(anchors)))), units + terms)
 
 
 @settings(max_examples=50)

@@ -40,7 +40,7 @@ def compile_loops() -> None:
     from decloak.measure.kernels.accuracy_loops import count_right, search_rows
     from decloak.rules.eliminate.kernel import eliminate
     from decloak.rules.load import Catalogue
-    from decloak.rules.reassociate.cluster_loops import assign_by_means
+    from decloak.rules.reassociate.cluster_loops import assign_by_means, value_units
 
     table = np.random.default_rng(1).random((40, 30))
     for name in ("wba", "gba", "rba"):
@@ -61,6 +61,8 @@ def compile_loops() -> None:
     none, start, codes = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32)
     places, scores, sets = np.zeros((1, 1), np.int32), np.zeros(1), np.zeros((0, 3), np.int64)
     assign_by_means(none, start, start, start, codes, start, codes, places, scores, 1)
+    units, anchors = np.zeros((1, 1), np.int64), np.zeros((1, 1, 1), np.int64)
+    value_units(np.zeros((1, 1)), none, units, none, units, anchors, none, places, scores, 0.0, 0)
     clusters, assigned = (
         (none, start, start, codes, start, start, codes, start, codes),
         (none, start, none, start, none),

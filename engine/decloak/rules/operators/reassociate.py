@@ -63,11 +63,15 @@ class ReassociateRule(RuleModel):
 
 @dataclass(frozen=True)
 class RankedAssignments(Result):
-    """Assignments by cluster, with the value that ranked each of their rows; one that is not finite is unknown."""
+    """Assignments by cluster, with the value that ranked each of their rows; one that is not finite is unknown.
+
+    `scored` occurrences have a score; None where the values need none.
+    """
 
     ranked: AssignmentList
     values: Floats
     notes: Sequence[str] = ()
+    scored: int | None = None
 
     @property
     def idle_reason(self) -> str | None:
@@ -159,7 +163,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
 
         ranked, values = ranked_rows(split, attack.batches())
         notes = _note_inexact_clusters(rule, split, attack.exactly) if rule.compiled.match == "exact" else ()
-        return RankedAssignments(ranked, values, notes)
+        return RankedAssignments(ranked, values, notes, attack.scored)
 
     def confidence(self, rule: _Rule, result: RankedAssignments, view: AttackerView, settings: Settings) -> Confidence:
         if rule.traits.ranks_by_probability:
@@ -179,7 +183,9 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         learns, cached = rule.traits.learns_from_release, view.cache.coverage
         if learns not in cached:
             split, scores = _split(view), PairScores(view.scores(), view.closer, view.unrelated)
-            cached[learns] = coverage_of_learner(split) if learns else coverage_in_clusters(split, scores)
+            cached[learns] = (
+                coverage_of_learner(split) if learns else coverage_in_clusters(split, scores, result.scored)
+            )
         return cached[learns]
 
     def earlier(self, rule: _Rule, connection: sqlite3.Connection, attack: int, database: AttackersDatabase) -> Earlier:

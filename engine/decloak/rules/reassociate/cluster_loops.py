@@ -1,4 +1,7 @@
-"""Compiled loops over the clusters of a file: the attack by means of scores. Importing this module needs numba."""
+"""Compiled loops over clusters: the values of units, and the attack by means of scores on a file of clusters.
+
+Importing this module needs numba.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +13,112 @@ Codes = NDArray[np.int32]
 
 EPSILON = 1e-9
 """Difference up to which values are equal, as in `scores`."""
+
+
+MEAN, UPPER_HALF, BEST, BAYES, FITTED = range(5)
+
+
+@compiled
+def value_units(
+    values: Floats, units: Ints, codes: Ints, owner: Ints, items: Ints, anchors: Ints, count: Ints, table: Codes,
+    scores: Floats, neutral: float, combine: int,
+) -> None:  # fmt: skip
+    """Fill the lines `units` of `values` as `scores.values` does, to the last digit.
+
+    `codes` and `owner` are of all units. `items`, `anchors` and their `count` are of all cases. `table` has the place
+    of the score of two codes in `scores`. `combine` is the number of the way to combine them.
+    """
+    width, longest = items.shape[1], anchors.shape[2]
+    of_item, x, ordered = np.empty(width + 1), np.empty(longest), np.empty(longest)
+    for u in units:
+        case = owner[u]
+        _score_items(of_item, items[case], codes[u], table, scores, neutral if combine >= BAYES else 0.0, combine)
+        for c in range(count[case]):
+            seen = held = 0
+            for at in range(longest):
+                held += anchors[case, c, at] < width
+                x[at] = of_item[anchors[case, c, at]]
+                if not np.isnan(x[at]):
+                    ordered[seen] = x[at]
+                    seen += 1
+            values[u, c] = _combined(x, ordered[:seen], held, combine)
+
+
+@compiled
+def _score_items(
+    of_item: Floats, items: Ints, codes: Ints, table: Codes, scores: Floats, neutral: float, combine: int
+) -> None:
+    """Compute the score of a unit with each of `items`: the mean over its `codes`, for log odds the sum."""
+    of_item[:] = np.nan
+    for at in range(len(items)):
+        total, count = 0.0, 0
+        for code in codes:
+            score = scores[table[items[at], code]] if code >= 0 else np.nan
+            if not np.isnan(score):
+                total += score - neutral
+                count += 1
+        if count:
+            of_item[at] = total if combine >= BAYES else total / count
+
+
+@compiled
+def _combined(x: Floats, seen: Floats, held: int, combine: int) -> float:
+    """Combine the scores `x` of an anchor, of which those `seen` are known, and which holds `held` items."""
+    if combine == BEST:
+        return seen.max() if len(seen) else -np.inf  # type: ignore[no-any-return]
+    count, least = len(seen), -np.inf
+    if combine == UPPER_HALF and count:
+        least = _select(seen, min(count // 2, len(x) - 1)) - EPSILON
+    for at in range(len(x)):
+        if not x[at] >= least:
+            count -= not np.isnan(x[at])
+            x[at] = 0.0
+    total = _add(x)
+    if combine == BAYES:
+        return total
+    if combine == FITTED:
+        return total / np.sqrt(max(held, 1))
+    return total / count if count else -np.inf
+
+
+@compiled
+def _select(x: Floats, k: int) -> float:
+    """Return number `k` of `x` in ascending order, from 0; change the order of `x`."""
+    low, high = 0, len(x) - 1
+    while low < high:
+        pivot, i, j = x[k], low, high
+        while i <= j:
+            while x[i] < pivot:
+                i += 1
+            while x[j] > pivot:
+                j -= 1
+            if i <= j:
+                x[i], x[j] = x[j], x[i]
+                i, j = i + 1, j - 1
+        low, high = i if j < k else low, j if k < i else high
+    return x[k]  # type: ignore[no-any-return]
+
+
+@compiled
+def _add(x: Floats) -> float:
+    """Add up `x` in the order of `scores.add_lines`."""
+    if len(x) < 8:
+        few = x[0]
+        for at in range(1, len(x)):
+            few += x[at]
+        return few  # type: ignore[no-any-return]
+    if len(x) > 128:
+        half = len(x) // 16 * 8
+        return _add(x[:half]) + _add(x[half:])
+    # Eight sums side by side, as numbers: an array for each call would take longer than the sums.
+    a, b, c, d, e, f, g, h = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+    for at in range(8, len(x) - 7, 8):
+        a, b, c, d = a + x[at], b + x[at + 1], c + x[at + 2], d + x[at + 3]
+        e, f, g, h = e + x[at + 4], f + x[at + 5], g + x[at + 6], h + x[at + 7]
+    total = (a + b + (c + d)) + (e + f + (g + h))
+    for at in range(len(x) // 8 * 8, len(x)):
+        total += x[at]
+    return total  # type: ignore[no-any-return]
 
 
 @compiled

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.arrays import Floats, Ints
+from decloak.arrays import Floats, Ints, Mask
 from decloak.attacker.cover import cover_problems
 from decloak.data.assignment import ChunkNumber
 from decloak.data.disassociated import Disassociated
@@ -81,10 +81,18 @@ def cover_rules(case: ClusterCase, ruled_out: CoverLimits) -> Iterator[RowLimit]
     """Yield the limit of rows of the cluster `case` that join units with an item to anchors it
     covers, for `ruled_out`.
     """
+    if not ruled_out.covered:
+        return
+    holding: dict[tuple[ChunkNumber, str], Mask] = {}
+    showing: dict[str, Mask] = {}
+    for at, unit in enumerate(case.units):
+        for item in unit.items:
+            holding.setdefault((unit.chunk, item), np.zeros(len(case.units), np.bool_))[at] = True
+    for at, anchor in enumerate(case.rows.anchors):
+        for item in anchor:
+            showing.setdefault(item, np.zeros(len(case.rows.anchors), np.bool_))[at] = True
     for chunk, x, y in ruled_out.covered:
-        units = np.array([unit.chunk == chunk and x in unit.items for unit in case.units])
-        anchors = np.array([y in anchor for anchor in case.rows.anchors])
-        yield RowLimit(units, anchors, 0, ruled_out.most)
+        yield RowLimit(holding[chunk, x], showing[y], 0, ruled_out.most)
 
 
 def _no_empty_record(case: ClusterCase) -> Iterator[RowLimit]:

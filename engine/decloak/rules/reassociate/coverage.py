@@ -4,12 +4,10 @@ A pair is an item of the first record chunk of a cluster with an item of a later
 occurrence is a record of a cluster with a unit that may have been taken off it.
 """
 
-import numpy as np
-
 from decloak.attacker.tables import anchor_pairs
 from decloak.data.assignment import PairScores
 from decloak.rules.coverage import Count, Coverage, of_scores
-from decloak.rules.reassociate.scores import SplitRelease, values
+from decloak.rules.reassociate.scores import SplitRelease, scored_occurrences, values
 from decloak.rules.reassociate.strategy import Reassociation
 
 __all__ = ["coverage_in_clusters", "coverage_of_learner"]
@@ -17,12 +15,15 @@ __all__ = ["coverage_in_clusters", "coverage_of_learner"]
 _MEAN = Reassociation.build(combine="mean", give="multiplicity")
 
 
-def coverage_in_clusters(split: SplitRelease, scores: PairScores) -> Coverage:
-    """Count what the `scores` cover of what the attacks on the release `split` need; return the coverage."""
+def coverage_in_clusters(split: SplitRelease, scores: PairScores, known: int | None) -> Coverage:
+    """Count what the `scores` cover of what the attacks on the release `split` need; return the coverage.
+
+    `known` occurrences have a score, if an attack has counted them.
+    """
     items, pairs = of_scores(scores.scores)
-    coded, known = split.coded(scores, shared=False), 0
-    for batch in split.batches:
-        known += int(batch.sizes[batch.owner][np.isfinite(values(batch, _MEAN, coded))].sum())
+    if known is None:
+        coded = split.coded(scores, shared=False)
+        known = sum(scored_occurrences(batch, values(batch, _MEAN, coded)) for batch in split.batches)
     return Coverage(items, pairs, Count(known, _occurrences(split)))
 
 

@@ -6,13 +6,11 @@ matched as the strategy says (`match`, `expected`, `exact`), and made consistent
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from decloak.arrays import Floats, Ints
-from decloak.compiled import try_import
 from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, PairScores, RowLists, ScoreDirection
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block
@@ -25,7 +23,15 @@ from decloak.rules.reassociate.exact import exact_posterior
 from decloak.rules.reassociate.expected import expectation, term_rows, term_supports
 from decloak.rules.reassociate.fitted import NegativeControl, fitted_scores
 from decloak.rules.reassociate.match import assign_rows, best_rows, random_rows, tied_rows
-from decloak.rules.reassociate.scores import ClusterBatch, Scores, SplitRelease, values
+from decloak.rules.reassociate.scores import (
+    ODDS,
+    ClusterBatch,
+    Scores,
+    SplitRelease,
+    compiled_loops,
+    scored_occurrences,
+    values,
+)
 from decloak.rules.reassociate.shared import joint_cases
 from decloak.rules.reassociate.strategy import Reassociation
 from decloak.rules.reassociate.structure import row_orders, signatures
@@ -114,21 +120,13 @@ def reassociate(
     return list(ranked_rows(split, attacked)[0])
 
 
-@try_import
-def _loops() -> ModuleType:
-    """Return the compiled loops."""
-    from decloak.rules.reassociate import cluster_loops
-
-    return cluster_loops
-
-
 def assigned_by_means(strategy: Reassociation, block: Block, coded: Scores, k: int | None) -> AssignmentArrays | None:
     """Return what `strategy` assigns in the clusters of a file, by compiled loops; None where these do not apply.
 
     They apply to best matches by means. `coded` are the scores of all items, and `k` bounds the rows of a term.
     """
     by_means = strategy.combine == "mean" and strategy.match == "best" and not strategy.consistent
-    if (loops := _loops()) is None or not by_means or strategy.give != "k - 1" or coded.table is None:
+    if (loops := compiled_loops()) is None or not by_means or strategy.give != "k - 1" or coded.table is None:
         return None
     some = read_arrays(block)
     code = np.array([coded.code.get(name, -1) for name in some.names] or [-1], np.int32)
@@ -158,7 +156,7 @@ class ClusterAttack:
 
     `k` and `m` replace the release's own. `control` spoils the training data. `measures` are the measures behind the
     scores, for a strategy that weighs them. `exactly` gets the clusters whose probabilities come from all possible
-    reconstructions.
+    reconstructions. `scored` counts the occurrences with a score; it is None for values that need none.
     """
 
     def __init__(
@@ -178,6 +176,8 @@ class ClusterAttack:
         # Without a control nothing is permuted, so that the same code runs in both cases.
         self._control = NegativeControl(control, seed)
         self.exactly = set[int]()
+        values_need_scores = strategy.match != "random" and strategy.combine not in ODDS
+        self.scored: int | None = 0 if values_need_scores else None
         each = [split.coded(one, shared=strategy.by_probability) for one in measures or [scores]]
         self._coded = fitted_scores(release, each, self._control) if strategy.combine == "fitted" else each[0]
         self._k, self._m = release.k if k is None else k, release.m if m is None else m
@@ -208,6 +208,8 @@ class ClusterAttack:
                 unit_values = np.full((len(batch.owner), int(batch.anchors.max())), -np.inf)
             else:
                 unit_values = self._control.values(batch, values(batch, self._strategy, self._coded))
+                if self.scored is not None:
+                    self.scored += scored_occurrences(batch, unit_values)
             if self._strategy.by_probability:
                 p = expectation(batch, unit_values, self._targets(batch), self._ruled_out)
                 if self._strategy.match == "exact":

@@ -26,12 +26,14 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import NamedTuple, TypeVar
+from types import ModuleType
+from typing import NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
+from decloak.compiled import try_import
 from decloak.data.assignment import ChunkNumber, Kind, PairScores, ScoreDirection
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
@@ -43,6 +45,7 @@ from decloak.rules.reassociate.units import AnchoredRows, Unit, rows_of_cluster,
 
 __all__ = [
     "EPSILON",
+    "ODDS",
     "ClusterBatch",
     "ClusterCase",
     "Scores",
@@ -50,7 +53,9 @@ __all__ = [
     "add_lines",
     "batches",
     "coded_scores",
+    "compiled_loops",
     "padded",
+    "scored_occurrences",
     "values",
 ]
 
@@ -64,6 +69,9 @@ ODDS = ("bayes", "fitted")
 
 TABLE = 1 << 24
 """Scores of all items with all up to which they are looked up in a table: a search takes five times as long."""
+
+LARGE = 1 << 24
+"""Numbers of a release (units by anchors by items of an anchor) from which on compiled loops are worth their import."""
 
 AT_ONCE = 1 << 20
 """Numbers in the largest array of a batch, about: bounds the memory."""
@@ -189,17 +197,23 @@ class ClusterBatch:
     """Clusters that are attacked together, with their units and rows as arrays.
 
     Units follow each other cluster after cluster. `code` numbers items and `kinds` units; all batches of a release
-    share them. Arrays are made when they are first needed, and stay for the next attack.
+    share them. `of_large` says whether compiled loops pay off. Arrays are made when they are first needed, and stay
+    for the next attack.
     """
 
     def __init__(
-        self, cases: Sequence[ClusterCase], code: Mapping[str, int] | None = None, kinds: Coding[Kind] | None = None
+        self,
+        cases: Sequence[ClusterCase],
+        code: Mapping[str, int] | None = None,
+        kinds: Coding[Kind] | None = None,
+        of_large: bool = False,
     ) -> None:
         self.cases, self.code, self._kinds = cases, code or {}, Coding[Kind]() if kinds is None else kinds
+        self.of_large = of_large
 
     def with_cases(self, cases: Sequence[ClusterCase]) -> "ClusterBatch":
         """Return a batch of other `cases` with the same numbers of items and units."""
-        return ClusterBatch(cases, self.code, self._kinds)
+        return ClusterBatch(cases, self.code, self._kinds, self.of_large)
 
     @property
     def units(self) -> Iterator[Unit]:
@@ -354,7 +368,15 @@ class SplitRelease:
 
     def batch(self, cases: Sequence[ClusterCase]) -> ClusterBatch:
         """Return `cases` as a batch with the numbers of this release."""
-        return ClusterBatch(cases, self.code, self.kinds)
+        return ClusterBatch(cases, self.code, self.kinds, self._is_large)
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """True if compiled loops are worth their import for the values of the release."""
+        numbers = 0
+        for _, (anchors, _), units in self.cases:
+            numbers += len(units) * len(anchors) * max(map(len, anchors))
+        return numbers >= LARGE
 
     def coded(self, scores: PairScores, *, shared: bool) -> Scores:
         """Return `scores` of pairs of items of the clusters' own chunks, and with `shared` of shared chunks too."""
@@ -389,11 +411,32 @@ def values(batch: ClusterBatch, strategy: Reassociation, scores: Scores) -> Floa
         ways[combine] = mask | ways.get(combine, np.False_)
     for combine, mask in ways.items():
         alike = np.flatnonzero(mask)
+        loops = compiled_loops() if batch.of_large and len(scores.keys) and scores.table is not None else None
+        if loops is not None:
+            way, table = get_args(Combine).index(combine), scores.table
+            loops.value_units(
+                *(unit_values, alike, batch.codes, batch.owner, items, anchors, batch.anchors),
+                *(table, scores.scores, scores.neutral, way),
+            )
+            continue
         for members in np.array_split(alike, 1 + len(alike) * anchors[0].size // AT_ONCE) if len(alike) else ():
             owner = batch.owner[members]
             v = _item_scores(batch.codes[members], items[owner], scores, combine)
             unit_values[members] = _combine_scores(v, anchors[owner], combine)
     return np.where(np.arange(unit_values.shape[1]) < batch.anchors[batch.owner, None], unit_values, -np.inf)
+
+
+@try_import
+def compiled_loops() -> ModuleType:
+    """Return the compiled loops over clusters; None without numba."""
+    from decloak.rules.reassociate import cluster_loops
+
+    return cluster_loops
+
+
+def scored_occurrences(batch: ClusterBatch, values: Floats) -> int:
+    """Count the records of the clusters of `batch`, once for each unit that has one of the `values` there."""
+    return int(batch.sizes[batch.owner][np.isfinite(values)].sum())
 
 
 def _item_scores(codes: Ints, items: Ints, scores: Scores, combine: Combine) -> Floats:
