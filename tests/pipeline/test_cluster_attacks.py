@@ -104,7 +104,7 @@ def made(tmp_path_factory) -> tuple[Path, decloak.Run]:
     ),
 )
 def test_figures_are_those_of_a_run_in_memory(tmp_path, monkeypatch, cover, plain):
-    for module, name in ((kernel, "_loops"), (accuracy, "loops"), (cluster_search, "loops")) if plain else ():
+    for module, name in ((kernel, "compiled_loops"), (accuracy, "loops"), (cluster_search, "loops")) if plain else ():
         monkeypatch.setattr(module, name, lambda: None)
     method = METHOD | ({"cover": cover} if cover else {})
     file = written(tmp_path / "r.parquet", [row for row in drawn(200, seed=3) if row])
@@ -146,7 +146,7 @@ def test_figures_of_any_records_are_those_in_memory(rows, k, sizes):
 def test_figures_are_those_without_compiled_loops(made, tmp_path, monkeypatch):
     monkeypatch.setattr(chunk_parts, "NODE", 40)
     monkeypatch.setattr(blocks, "BATCH", 50)
-    for module, name in ((kernel, "_loops"), (accuracy, "loops"), (cluster_search, "loops")):
+    for module, name in ((kernel, "compiled_loops"), (accuracy, "loops"), (cluster_search, "loops")):
         monkeypatch.setattr(module, name, lambda: None)
     run = decloak.run(attacked(made[0] / "records.parquet"), store=tmp_path / "s.db")
     expected = {key: pytest.approx(value, 1e-9) for key, value in figures(made[1]).items()}

@@ -65,7 +65,7 @@ def _score_items(
 def _combined(x: Floats, seen: Floats, held: int, combine: int) -> float:
     """Combine the scores `x` of an anchor, of which those `seen` are known, and which holds `held` items."""
     if combine == BEST:
-        return seen.max() if len(seen) else -np.inf  # type: ignore[no-any-return]
+        return seen.max() if len(seen) else -np.inf
     count, least = len(seen), -np.inf
     if combine == UPPER_HALF and count:
         least = _select(seen, min(count // 2, len(x) - 1)) - EPSILON
@@ -77,7 +77,7 @@ def _combined(x: Floats, seen: Floats, held: int, combine: int) -> float:
     if combine == BAYES:
         return total
     if combine == FITTED:
-        return total / np.sqrt(max(held, 1))
+        return total / np.sqrt(np.float64(max(held, 1)))  # type: ignore[no-any-return]
     return total / count if count else -np.inf
 
 

@@ -75,6 +75,8 @@ def term_rows(release: Disassociated, supports: Mapping[int, Floats]) -> TermRow
     are divided like the expected numbers above one.
     """
     of_size = term_counts(supports)
+    if not release.totals:
+        return TermRows(of_size, {})
     hidden = Counter(dict(release.totals))
     chunks = (chunk for part in (release.clusters, release.joints) for each in part for chunk in _chunks(each))
     hidden.subtract(item for chunk in chunks for subrecord in chunk.subrecords for item in subrecord)

@@ -241,15 +241,23 @@ class ClusterBatch:
         return np.array([self._kinds[unit[:2]] for unit in self.units], np.int64)
 
     @cached_property
+    def _by_kind(self) -> tuple[list[Kind], Ints]:
+        """The distinct chunks and items of units, and the place of each unit's among them."""
+        numbers, place = np.unique(self.kind, return_inverse=True)
+        named = list(self._kinds)
+        return [named[number] for number in numbers.tolist()], place
+
+    @cached_property
     def is_term(self) -> Mask:
         """True for each unit that is a term."""
-        return np.array([unit.chunk == "T" for unit in self.units], np.bool_)
+        kinds, place = self._by_kind
+        return np.array([chunk == "T" for chunk, _ in kinds], np.bool_)[place]
 
     @cached_property
     def chunk(self) -> Ints:
         """The number of each unit's chunk within the batch; a term is a chunk of its own."""
-        names = Coding[ChunkNumber]()
-        name = np.array([names[unit.chunk] for unit in self.units], np.int64)
+        names, (kinds, place) = Coding[ChunkNumber](), self._by_kind
+        name = np.array([names[chunk] for chunk, _ in kinds], np.int64)[place]
         begins = self.is_term.copy()
         begins[:1] = True
         begins[1:] |= (name[1:] != name[:-1]) | (self.owner[1:] != self.owner[:-1])
@@ -258,7 +266,8 @@ class ClusterBatch:
     @cached_property
     def codes(self) -> Ints:
         """The items of each unit, padded with -1."""
-        return padded([[self.code[item] for item in unit.items] for unit in self.units], np.int64(-1))
+        kinds, place = self._by_kind
+        return padded([[self.code[item] for item in items] for _, items in kinds], np.int64(-1))[place]
 
     @cached_property
     def records(self) -> Ints:
