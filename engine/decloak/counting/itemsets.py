@@ -21,7 +21,7 @@ from decloak.data.dataset import rows_of
 from decloak.data.rows import CodedRows, Sets
 from decloak.lazy import sparse
 
-PIECE = 1 << 18
+PIECE = 1 << 17
 """Number of extensions in one step. A single itemset may need more, at most the occurrences of all items."""
 ENTRY = (1 << 32) - 1
 """The bits of a position in a number that also has the itemset."""
