@@ -11,14 +11,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import decloak
 from decloak.data.document_counter import Query, unordered_pair
 from decloak.data.formats.folder import Folder
 from decloak.data.text.documents import Documents, TextOptions
 from decloak.errors import DecloakError, NoRelease
+from decloak.pipeline import scheduler
 from decloak.pipeline.inputs import Inputs
 from decloak.pipeline.plan import Plan
 from decloak.pipeline.scheduler import Schedule, Task, TaskResult
@@ -312,8 +316,6 @@ def test_what_goes_wrong_in_a_process_is_told_as_ever(tmp_path):
 def test_a_program_of_several_threads_runs_one_after_the_other(tmp_path):
     import threading
 
-    import decloak
-
     event = threading.Event()
     thread = threading.Thread(target=event.wait, name="a pool of another package")
     thread.start()
@@ -337,6 +339,19 @@ attack: [ra, mda]
 measure: [recovery]
 vary: {data.transactions: [60, 61, 62]}
 """
+
+
+def test_a_run_that_takes_long_goes_on_in_processes(alone, tmp_path, monkeypatch):
+    """The trial ends within the second of three plans, by a clock that counts the stages."""
+    given, work, clock = [], scheduler.run_in_workers, count()
+    monkeypatch.setattr(
+        scheduler, "run_in_workers", lambda plans, *more: given.append(len(plans)) or work(plans, *more)
+    )
+    monkeypatch.setattr(scheduler, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(scheduler, "TRIAL", 27)
+    decloak.run(written(tmp_path, SIZES), store=tmp_path / "s.db", jobs=2)
+    assert given == [2]
+    assert rows(tmp_path / "s.db") == alone(SIZES)[1]
 
 
 def results_of(task: Task) -> TaskResult:
