@@ -698,6 +698,7 @@ def test_other_content_under_the_same_path_is_another_study(example, tmp_path):
     assert again.variants[0].seed != first.variants[0].seed
 
 
+@pytest.mark.slow  # the tests of data sets notice what is not summed up
 def test_variants_that_differ_in_their_data_set_alone_are_summed_up_over_those(tmp_path, call):
     (tmp_path / "s.yaml").write_text(
         "scenario: s\ndata: {generate: clinic, transactions: 60, seed: 7}\n"
