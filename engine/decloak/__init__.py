@@ -6,6 +6,7 @@ can listen for signals only after it, so not even modules of the standard librar
 
 from decloak.version import __version__ as __version__
 
+# Not from `typing`, which would be imported for it; type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -90,6 +91,7 @@ def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     value = getattr(import_module(f"decloak.{_HOMES[name]}"), name)
+    # From now on Python finds the name without calling this function.
     globals()[name] = value
     return value
 

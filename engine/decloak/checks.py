@@ -18,6 +18,7 @@ def check_km(k: int, m: int) -> None:
 def check_whole(least: int, **named: object) -> None:
     """Raise an error unless all of `named` are integers of at least `least`."""
     for name, value in named.items():
+        # For Python, True is a whole number.
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise DecloakError(f"{name} is {quote(value)}", hint=f"give a whole number of at least {least}")
 

@@ -137,7 +137,9 @@ def _code(arguments: list[str] | None) -> int:
 def _ran(arguments: list[str] | None, used: dict[str, Path]) -> int:
     """Run a command. A request to end has priority over its result."""
     try:
+        # Standalone, click would print errors in its own form, and exit.
         code: object = cli.main(arguments, prog_name="decloak", standalone_mode=False, obj=used)
+        # A full disk shows here at the latest, where its error has a message.
         sys.stdout.flush()
     except BaseException:
         ending.check()  # the exception may stand for the one that the request raised

@@ -100,6 +100,7 @@ class _Place:
         Path(self.get_cache_path()).mkdir(exist_ok=True)
 
     def get_source_stamp(self) -> str:
+        # Not the time of the file, as numba does: installing changes it, and no loop.
         return sha256(Path(self._py_file).read_bytes()).hexdigest()
 
     def get_disambiguator(self) -> str:
@@ -111,6 +112,7 @@ def _installed(function: Callable[..., object]) -> Any:
     if not INSTALLED.is_dir():
         return None
     try:
+        # Classes are made here, because their bases need numba.
         caching = import_module("numba.core.caching")
         places = type("_Places", (caching.CompileResultCacheImpl,), {"_locator_classes": [_Place]})
         return type("_Installed", (caching.Cache,), {"_impl_class": places})(function)
@@ -140,6 +142,7 @@ def inner(function: Function) -> Function:
     """Return `function` compiled, for functions that only compiled ones call. They are cached with their callers:
     alone, some would be cached with outdated callees.
     """
+    # The wrappers are for calls from Python, and there are none.
     kernel: Function = import_module("numba").njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     return kernel
 

@@ -138,6 +138,7 @@ def _with_first(cluster: Cluster, subrecords: Iterable[tuple[str, ...]]) -> Clus
 
 def _show_term(cluster: Cluster, _: Chunk) -> Cluster:
     """Publish a term, or a further item, as a record chunk with one sub-record."""
+    # A cluster without terms gets an item that no record has.
     term, *others = cluster.term_chunk or (RARE,)
     chunk = Chunk((term,), ((term,),))
     return replace(cluster, record_chunks=(*cluster.record_chunks, chunk), term_chunk=tuple(others))
@@ -148,7 +149,10 @@ IN_CLUSTERS: Mapping[str, Damage] = {
     "small cluster": _add_cluster,
     "empty records": _in_cluster(
         lambda cluster, _: replace(
-            cluster, size=1 + sum(len(chunk.subrecords) for chunk in cluster.record_chunks), term_chunk=()
+            # One record more than sub-records, so that one of them is empty.
+            cluster,
+            size=1 + sum(len(chunk.subrecords) for chunk in cluster.record_chunks),
+            term_chunk=(),
         )
     ),
     "too many sub-records": _in_cluster(
@@ -178,6 +182,7 @@ def _small_cell(choose: Choose, case: Case, table: ItemsetTable) -> Damaged:
         items
         for items in sets
         if frozenset(items) not in table.by_itemset
+        # The size of a cell follows only from the supports of all subsets.
         and all(frozenset(part) in table.by_itemset for part in combinations(items, len(items) - 1))
     ]
     if not left_out:
@@ -188,6 +193,7 @@ def _small_cell(choose: Choose, case: Case, table: ItemsetTable) -> Damaged:
 
 IN_TABLES: Mapping[str, Damage] = {
     "small cell": _small_cell,
+    # If all records have the item, none is without it; with one more, it is -1 records.
     "empty cell": lambda _, case, table: (case, _add_itemset(table, (RARE,), table.records)),
     "negative cell": lambda _, case, table: (case, _add_itemset(table, (RARE,), table.records + 1)),
 }

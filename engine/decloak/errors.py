@@ -36,6 +36,7 @@ def _escape(code: int) -> str:
 
 def quote(text: object, most: int = 60) -> str:
     """Return `text` quoted for a one-line message: control characters escaped, at most `most` characters."""
+    # Cut first: a hostile name may have millions of characters to escape.
     plain = escape_control(str(text)[: most + 1])
     return f"'{plain[:most]}…'" if len(plain) > most else f"'{plain}'"
 

@@ -114,6 +114,7 @@ class Metric:
         """Return the bounds of a count of `of` things, or of a share beyond `baselines`."""
         if self.count:
             return Bounds(0.0, of)
+        # At a baseline of 1 there are no errors to be a share of, and no lower bound.
         highest = max((baseline for baseline in baselines if baseline is not None), default=1.0)
         if self.bounds == GAIN and self.unit == "of baseline errors" and highest < 1:
             return Bounds(-highest / (1 - highest), 1.0)  # nothing is worse than all wrong
@@ -127,6 +128,7 @@ class Metric:
                 key=f"{self.key}{ending}",
                 title=f"{self.title}, {WAYS[ending]}" if ending else self.title,
                 definition=self.definition if not number else f"{self.definition} ({WAYS[ending]})",
+                # These ways have a value without any attack.
                 of_release=self.of_release or ending in PUBLISHED,
                 way=ending,
             )

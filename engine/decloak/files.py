@@ -40,6 +40,7 @@ def file_to_read(path: str | os.PathLike[str], *, again: bool = False) -> FileIO
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         _check(os.fstat(number).st_mode, path, handed)
+        # The pipe that a shell passes has to be waited for.
         if hasattr(os, "set_blocking"):
             os.set_blocking(number, True)
         return FileIO(number)

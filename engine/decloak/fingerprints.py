@@ -100,7 +100,9 @@ def _digest_of_other(package: str) -> str:
         found = None
     if found is None or not (places := found.submodule_search_locations or [found.origin or ""]):
         return ""
+    # Sorted: a folder lists its files in any order.
     files = sorted(path for place in map(Path, places) for path in (place, *place.rglob("*")) if path.is_file())
+    # Compiled files hold the time of their source, which installing changes.
     return _digest(b"".join(_digest_bytes(_normal(file.read_bytes())) for file in files if file.suffix != ".pyc"))
 
 
@@ -199,6 +201,7 @@ def _text(path: "Path | Traversable") -> str | None:
 
 def _write_cache(path: Path, text: str) -> None:
     """Write a file atomically. If that fails, the sources are read again next time."""
+    # A name for each process: several may start at once.
     other = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
@@ -269,13 +272,16 @@ def _naming(file: str, contents: Mapping[str, bytes], modules: Mapping[str, str]
 def _imported(content: bytes, modules: Mapping[str, str], packages: set[str]) -> set[str]:
     """Return the modules that a text imports: all of a package if the package itself is imported."""
     found = set[str]()
+    # Imports for type checkers never run.
     for source, names, module in _IMPORT.findall(_FOR_TYPES.sub(b"", content)):
         where = (source or module).decode()
         below = [f"{where}.{name.decode()}" for name in _NAME.findall(_COMMENT.sub(b"", names))] if source else []
         named = [where, *(name for name in below if name in modules)]
+        # Of a package of which modules are named, only these count.
         for name in packages.intersection(named[1:] or named):
             found.update(each for each in modules if each.startswith(f"{name}."))
         found.update(named)
+        # An import runs the `__init__` of each package above.
         found.update(parent for name in named for parent in _parents(name))
     return found.intersection(modules) - {PACKAGE}
 

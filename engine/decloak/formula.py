@@ -80,6 +80,7 @@ def parse(text: str, *, logic: bool = False) -> Term:
         raise DecloakError(f"a formula of {len(text)} characters", hint=f"write at most {LONGEST}")
     try:
         with warnings.catch_warnings(action="ignore"):  # what Python thinks of `1and` is no concern of the user's
+            # Python takes a blank at the start for an indentation.
             tree = ast.parse(text.strip(), mode="eval")
         return _convert(tree.body, logic)
     except SyntaxError as error:
@@ -122,6 +123,7 @@ def _convert(node: ast.expr, logic: bool) -> Term:
 
 
 def _finite(value: float) -> float:
+    # Python reads whole numbers of any size, and floats end at 1e308.
     try:
         number = float(value)
     except OverflowError:

@@ -160,6 +160,7 @@ def keeps_km_between(earlier: AnyForm, later: AnyForm, k: int, m: int) -> None:
     same = {
         label for label, items in after.members.items() if before.members.get(label) == items or known.isdisjoint(items)
     }
+    # The difference has positive counts alone: no further record reveals nothing.
     further = _supports(after, same, m) - _supports(before, same, m)
     if revealed := sorted(entry for entry in further.items() if entry[1] < k):
         raise AssertionError(f"k = {k}, m = {m}: further records with these labels: {revealed[:FEW]}")
@@ -230,6 +231,7 @@ def _complete(release: ReleaseOfFile, original: Records | None, *, suppressed: b
     rows = list(range(len(records)))
     if len(records) == len(fits) and any(map(any, fits)):
         matched = maximum_bipartite_matching(csr_array(np.array(fits)), perm_type="column").tolist()
+        # Without a complete matching, the faults are named for the rows as given.
         rows = rows if -1 in matched else matched
     if not suppressed:
         for fault in check_complete(Dataset(tuple(records[row] for row in rows), release.ids), release):

@@ -34,6 +34,7 @@ class once(Generic[T]):  # noqa: N801
     def __get__(self, instance: object | None, owner: type) -> "once[T] | T":
         if instance is None:
             return self
+        # A property without `__set__` is hidden by an attribute of its name.
         value = vars(instance)[self._name] = self._function(instance)
         return value
 

@@ -16,6 +16,7 @@ def read_size(text: str, place: str = "--memory") -> int:
     >>> read_size("1.5G")
     1610612736
     """
+    # 15 digits, because a float holds these exactly.
     match = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
     size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if size < LEAST:

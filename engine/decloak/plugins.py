@@ -122,4 +122,5 @@ def plugin_at_fault(error: BaseException) -> Plugin | None:
     """Return the plugin whose code raised `error`, or called what raised it; None if no plugin did."""
     modules = {plugin.module: plugin for plugin in installed()}
     names = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    # Reversed: the frame that raised the error is the last.
     return next((modules[name] for name in reversed(names) if name in modules), None)

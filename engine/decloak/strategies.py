@@ -84,6 +84,7 @@ def transactions(
     A draw takes item number r with a weight of r to the power of -`skew`: 0 is uniform, 1 is Zipf's law.
     """
     weights = [(len(names) / rank) ** skew for rank in range(1, len(names) + 1)]
+    # Hypothesis draws evenly, so that frequent names are in the urn more often.
     urn = [name for name, weight in zip(names, weights, strict=True) for _ in range(round(weight / weights[-1]))]
     shortest, longest = 0 if empty else 1, min(len(names), LONGEST)
     row = st.lists(st.sampled_from(urn), unique=True, min_size=shortest, max_size=longest)
@@ -277,6 +278,7 @@ def _released(draw: st.DrawFn, makers: Mapping[str, _Maker], kinds: Sequence[tup
     maker = makers[method]
     case = draw(cases(skew=skew, least_k=3 if fault == "k - 1" else 2, sensitive=method == "diversity"))
     if fault == "m - 1":
+        # From 2, so that m - 1 is a guarantee.
         case = case._replace(m=draw(st.integers(2, 3)))
     bound = fault.removesuffix(" - 1") if fault.endswith(" - 1") else None
     weaker = case if bound is None else case._replace(**{bound: getattr(case, bound) - 1})
@@ -294,6 +296,7 @@ def _released(draw: st.DrawFn, makers: Mapping[str, _Maker], kinds: Sequence[tup
     if damaged is None:
         return reject()
     try:
+        # Some damaged releases still meet their guarantee: these are no examples.
         if maker.keeps is not None:
             maker.keeps(*damaged)
     except AssertionError:
@@ -336,6 +339,7 @@ class IncrementalReleases(RuleBasedStateMachine):
         self.transactions += data.draw(transactions(names, 3, least=1, empty=False), "new records")
         if len(self.transactions) < self.k:
             return
+        # A copy, because the method under test may change its argument.
         later: Any = self.publish([list(row) for row in self.transactions])
         guarantees.keeps_km(later, self.k, self.m)
         if self._earlier is not None:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decloak
-from decloak.counting.guarantees import CoatConstraints, KAnonymity, LmDiversity, WholeSets
+from decloak.counting import guarantees
+from decloak.counting.guarantees import CoatConstraints, KAnonymity, LmDiversity, WholeSets, shown_items
 from decloak.data.generalised import Generalised
 from decloak.data.published import Published
 
@@ -130,6 +132,22 @@ def test_protected_items_that_stand_nowhere_are_told(folder, call):
         "note: 2 of 3 protected items do not occur in the release (suppressed or misspelt): 'gone', 'lost'",
         "the guarantee is met: k = 2, of 2 privacy constraints, within any items",
     ]
+
+
+def test_shown_items_are_looked_up_once_for_all_names(monkeypatch):
+    published = Published((("a", ("b", "c")), ("a", "rest")), ("1", "2"))
+    whole = Generalised.of(published)
+    release = replace(whole, transactions=whole.rows[:1], ids=("1",))
+    looked_up = []
+
+    def recorded(of):
+        looked_up.append(shown_items(of))
+        return looked_up[-1]
+
+    monkeypatch.setattr(guarantees, "shown_items", recorded)
+    (note,) = LmDiversity(2, 1, ("gone", "a", "c", "rest", "gone")).notes(release)
+    assert note.startswith("2 of 4 sensitive items") and note.endswith("'gone', 'rest'")
+    assert looked_up == [{"a", "b", "c"}]  # the label of the row that is gone still has a name
 
 
 def test_k_on_the_command_line_stands_in_place_of_that_of_the_file(folder, call):

@@ -340,13 +340,12 @@ class CellSupports(Guarantee[ItemsetTable]):
 
 def shown_items(release: Generalised) -> frozenset[str]:
     """Return the items that `release` publishes, plain or as a member."""
-    labels = {label for row in release.transactions for label in row}
-    return frozenset(item for label in labels for item in release.members[label])
+    return frozenset(item for label in release.rows.used_names for item in release.members[label])
 
 
 def _missing_items(kind: str, names: Iterable[str], release: Generalised) -> Iterator[str]:
-    every = list(dict.fromkeys(names))
-    missing = [name for name in every if name not in shown_items(release)]
+    every, shown = list(dict.fromkeys(names)), shown_items(release)
+    missing = [name for name in every if name not in shown]
     if missing:
         listed = ", ".join(map(quote, missing[:FEW])) + (", …" if len(missing) > FEW else "")
         absent = f"{len(missing)} of {len(every)} {kind} items"

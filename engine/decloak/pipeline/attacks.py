@@ -163,6 +163,7 @@ def run_attack(planned: PlannedAttack, material: Material, view: AttackerView) -
         outcome = _run_rule(planned, material, replace(view, sandbox=sandbox), database)
     parameters = _parameters(planned, outcome) | {"reads": reads}
     if "auxiliary" in rule.reads and scope.auxiliary is not None:
+        # By this, `holds_originals` knows the attacker's data set from the original data.
         parameters["auxiliary"] = scope.auxiliary
     model = rule.model
     named = {
@@ -195,6 +196,7 @@ def _run_rule(planned: PlannedAttack, material: Material, view: AttackerView, da
     if isinstance(material.release, PartedDisassociation) and rule.traits.by_cluster:
         with tasks_on(material.workspace.cluster), material.reporting_compilation():
             found = attack_in_parts(rule, view, settings, material.release, planned.digest)
+        # A random attack uses no scores, so it covers nothing.
         counted = None if rule.is_random else Coverage(*of_scores(view.scores()), None)
         return _Outcome(found, clock.seconds, Confidence.unavailable(UNSURE), counted)
     if isinstance(material.release, PartedStored):

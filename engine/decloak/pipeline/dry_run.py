@@ -66,6 +66,7 @@ def dry_run(
     """
     document = load(scenario, overrides)
     offline = any(case.scenario.offline for case in document.cases)
+    # Offline, answers in the store are part of a key: more of them give other scores.
     inputs = Inputs(document.folder, kept_counts(store) if offline else 0)
     planned = selected(plans(document, inputs), only)
     with _open_if_there(store) as (kept, expected):
@@ -106,6 +107,7 @@ def _estimate(planned: Sequence[Plan], kept: IsStored, expected: Expected) -> Es
     found = {stage: (name, expected(stage.kind, name, plan)) for stage, (plan, name) in missing.items()}
     known = [seconds for _, seconds in found.values() if seconds is not None]
     unknown = dict.fromkeys(name for name, seconds in found.values() if seconds is None)
+    # An estimate of 0 would promise that stages of unknown length take no time.
     return Estimate(fsum(known) if known or not missing else None, tuple(unknown))
 
 
@@ -113,6 +115,7 @@ def _count_stages(planned: Sequence[Plan], kept: IsStored) -> Iterator[StageCoun
     """Return the stages by name, in the order of the first variant that has them; shared stages count once."""
     keys: dict[str, dict[StageKey, bool]] = {}
     for plan in planned:
+        # A run that the store has computes no stage again.
         done = kept(StageKey("run", plan.run))
         for name, stage in _stages(plan):
             of_name = keys.setdefault(name, {})

@@ -139,6 +139,7 @@ class Inputs:
             return
         sample_records = self.sample(scenario, seed).records
         if scenario.data.has_original and scenario.data.reads_early and not sample.published:
+            # The file of the sample may have records and items in another order.
             there = set(map(frozenset, sample_records.transactions))
             if there.issuperset(map(frozenset, self.published_part(scenario, seed).transactions)):
                 message = f"the sample {quote(sample.sample, 200)} has every record, so the attacker knows the answers"

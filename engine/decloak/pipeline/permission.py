@@ -42,6 +42,7 @@ def _names(scenario: Scenario) -> Iterator[str]:
 
 def _outside(folder: Path, name: str) -> str | None:
     """Return the real path of the file `name`, None if it is inside `folder`."""
+    # A symbolic link in the folder may lead out of it.
     home, path = os.path.realpath(folder), os.path.realpath(folder / name)
     return None if os.path.commonpath([home, path]) == home else path
 
@@ -106,6 +107,7 @@ def allowed_hosts(location: str, requests: Sequence[OutgoingRequest], allow: Seq
     """
     for host, _, words in requests:
         if not is_host_allowed(host, allow):
+            # The author of the scenario chose the host: it may hold what controls a terminal.
             name, count = quote(host, 300)[1:-1], len(words)
             message = f"would send {count:,} {'word' if count == 1 else 'words'} to {name}"
             hint = f"--allow-send {name} allows it, `decloak run --dry-run` shows what they are"

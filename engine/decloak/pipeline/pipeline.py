@@ -71,6 +71,7 @@ class Pipeline:
         if fresh:
             self.prepare()
             for planned in self.plan.attacks:
+                # Each attack is measured at once: its assignments stay in memory until then.
                 self.attack(planned)
                 self.measurement(planned)
             fresh = not self.workspace.has(stage)  # another run may have been faster
@@ -274,6 +275,7 @@ class Pipeline:
         if not family.of_release:
             with tasks_on(self.workspace.cluster):
                 figures, note = family.measure(attacked, **settings)
+            # A zero of an attack that had nothing to do would look like safety.
             return (figures if attacked.idle is None else family.blank_undefined(figures)), note
         # These figures are the same for every attack on the release.
         if family.name not in self._of_release:

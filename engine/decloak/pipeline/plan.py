@@ -206,6 +206,7 @@ class Plan:
 
     def by_rule(self) -> dict[str, PlannedAttack]:
         """Return the attacks by the names of their rules, the first of each."""
+        # Reversed, because later entries of a dictionary replace earlier ones.
         return {planned.rule.name: planned for planned in reversed(self.attacks)}
 
 
@@ -236,6 +237,7 @@ def plan(variant: Variant, inputs: Inputs, catalogue: Catalogue) -> Plan:
     scoring = _key("scoring", code.scoring(), release, context, relatedness)
     attacker = None
     if scenario.form.knows:
+        # Repetitions share an attacker whose knowledge is not drawn.
         chance = variant.seed if scenario.attacker.model in ("moderate", "weak") else 0
         attacker = _key("attacker", code.attacker(), release, _of_attacker(scenario, inputs, KNOWING), chance)
     beside = scenario.attacker.auxiliary_records

@@ -115,6 +115,7 @@ class Run:
     def without_release(self) -> dict[str, str]:
         """Return the variants that have no release in any repetition, with the reason."""
         ran = {variant.name for variant in self.variants}
+        # Reversed, so that the reason of the first repetition stays.
         return {entry.variant: entry.reason for entry in reversed(self.missing) if entry.variant not in ran}
 
 
@@ -170,6 +171,7 @@ def run(
         with allow_hosts(allowed_hosts(place, requests, allow_send)), cluster_at(dask, allow_send) as cluster:
             workspace.cluster = None if requests else cluster  # services are asked by one at a time
             workspace.checked |= checked
+            # One process: services get one request at a time, and parts have a pool of their own.
             runs, missing = _executed(planned, workspace, listener, 1 if requests or parted else jobs, memory)
         _note_run(opened, [variant.run for variant in runs])
     return _summed_up(document, Path(store), planned, runs, missing, whole=only is None)
@@ -193,6 +195,7 @@ def _note_run(store: Store, runs: Sequence[int]) -> None:
         for place, one in enumerate(preset)
     }
     figures = unwritten_figures(store.connection, metrics)
+    # Asked first, so that a run with nothing to do writes nothing.
     if figures or set(store.connection.execute("select * from criterion")) != criteria:
         with store.stage() as connection:
             write_figures(connection, figures)
@@ -265,6 +268,7 @@ def _skipped(plan: Plan) -> list[str]:
     skipped = [name for name in (*names, *plan.scenario.listed_families) if name not in measured]
     listed = ", ".join(dict.fromkeys(skipped))
     notes = [f"skipped measures, which are for other releases or attacks: {listed}"] if listed else []
+    # Rules without a label run for others: the scenario does not name them.
     models = {planned.rule.name: planned.rule.model for planned in plan.attacks if planned.label is not None}
     old = [model for model in models.values() if model.status == "deprecated"]
     return notes + [f"the rule {model.rule} is deprecated; use {', '.join(model.related)}" for model in old]
@@ -281,6 +285,7 @@ def _summed_up(
 ) -> Run:
     measures = tuple(over_repetitions(runs))
     written = document.source.root.children.get("expect")
+    # Reversed, so that the first of equal lines gives the place.
     spots = {} if written is None else {node.value: node.place for node in reversed(written.children.values())}
     variants = {plan.variant.name: plan for plan in planned}
     verdicts = [
@@ -378,6 +383,7 @@ def _mean(
     variant: str, attack: str, title: Metric, figures: Sequence[PooledFigure], chances: Sequence[float | None]
 ) -> Measure:
     wholes = {figure.whole for figure in figures}
+    # Counts of different wholes share no upper bound.
     bounds = title.bounds_of(wholes.pop() if len(wholes) == 1 else None, chances)
     mean = interval([figure.value for figure in figures], bounds=bounds)
     part, of = (_average([figure[column] for figure in figures]) for column in (1, 2))

@@ -44,6 +44,7 @@ def plans(document: Document, inputs: Inputs | None = None, *, controls: bool = 
     faults = [list(islice(_faults(case, document.cases, catalogue, folder), 1)) for case in document.cases]
     if any(faults):
         raise merged_faults([case.source for case in document.cases], faults)
+    # After the checks: faults have places by the number of the attack in the scenario.
     if controls:
         document = replace(document, cases=tuple(_controlled(case, catalogue, folder) for case in document.cases))
     return [plan_of(variant, inputs, catalogue) for variant in variants(document, inputs.data_of)]
@@ -69,6 +70,7 @@ def _audited(case: Combination, catalogue: Catalogue, folder: Folder) -> Combina
         message = "no included attack can run with this knowledge"
         raise DecloakError(message, str(place), "add relate to the scenario, or name attacks")
     steps = list(KnowledgeLevel)
+    # Compared from the highest level down, so that more knowledge always comes later.
     runnable.sort(
         key=lambda rule: (sorted(map(steps.index, knowledge_levels_of(rule, scenario)), reverse=True), rule.name)
     )
@@ -82,6 +84,7 @@ def _controlled(case: Combination, catalogue: Catalogue, folder: Folder) -> Comb
     controls = []
     for attack in scenario.attacks:
         rule = catalogue.rule(attack.rule, folder)
+        # A control has no control of its own.
         for control in rule.traits.controls if attack.control is None else ():
             label = f"{attack.name}_{control}"
             if label not in names:
@@ -118,6 +121,7 @@ def _faults(case: Combination, cases: Sequence[Combination], catalogue: Catalogu
             _check_bounds(case.scenario, attack, rule, folder)
             for other in catalogue.needed_rules(rule):
                 _check_fits(case.scenario, other)
+                # A listed rule has settings of its own, and is checked with these.
                 if other.path not in listed:
                     _check_bounds(case.scenario, None, other, folder)
         except DecloakError as error:

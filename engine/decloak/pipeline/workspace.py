@@ -114,6 +114,7 @@ class Workspace:
         """Write a computed stage in one transaction, unless another run has written it in the meantime."""
         if self.has(result.stage):
             return
+        # Before the stage, because each call is a transaction of its own.
         for keep in result.counts:
             keep(StoredCounts(self.store))
         with self.store.stage() as connection:

@@ -48,8 +48,10 @@ class AttackersDatabase:
 
     def write(self, into: sqlite3.Connection, relations: Collection[str], earlier: Iterable[Earlier] = ()) -> None:
         """Write some relations, and the relations of earlier attacks, into an empty database."""
+        # One transaction: otherwise SQLite would commit each statement by itself.
         into.execute("begin")
         with _damage_error(self._scope):
+            # In this order, because `relations` is a set, whose order changes between processes.
             for name, relation in RELATIONS.items():
                 if name in relations:
                     kinds = [_TYPES.get(column, "integer") for column in relation.columns]
@@ -116,6 +118,7 @@ class AttackersDatabase:
         rows, items = self._nodes.transactions.rows, self._nodes.items
         plain = np.array(rows.names, np.int64) > 0
         kept = plain[rows.codes] if len(rows.codes) else np.zeros(0, np.bool_)
+        # Each row starts earlier by the generalised items that were left out before it.
         start = np.concatenate(([0], np.cumsum(kept)))[rows.start]
         core = core_numbers(start, rows.codes[kept], len(rows.names)).tolist()
         used = sorted(set(rows.codes[kept].tolist()))
@@ -140,6 +143,7 @@ class AttackersDatabase:
 
     def _distance_row(self) -> Rows:
         return self._store.execute(
+            # From 1: numbers of the store depend on the count of records before.
             "select t.number, r.row, r.txn - ? from distance_table t join distance_row r on r.distance_table = t.id "
             "where t.scoring = ? order by 1, 2",
             (self._nodes.extent.first - 1, self._scope.scoring),
@@ -283,6 +287,7 @@ def component_of_rows(start: Ints, codes: Ints, labels: int) -> Ints:
     ends = np.pad(start, (0, labels), mode="edge")
     edges = sparse.csr_array((np.ones(len(codes), np.int8), codes + rows, ends), shape=(rows + labels, rows + labels))
     _, component = connected_components(edges, directed=False)
+    # scipy numbers components in an order of its own; here the first row decides.
     _, first, place = np.unique(component[:rows], return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[place] + 1, np.int64)
 
@@ -296,8 +301,10 @@ def core_numbers(start: Ints, codes: Ints, labels: int) -> Ints:
     >>> core_numbers(np.array([0, 3, 5]), np.array([0, 1, 2, 2, 3]), 4).tolist()
     [2, 2, 2, 1]
     """
+    # Not one byte: the product counts the rows that labels share.
     held = sparse.csr_array((np.ones(len(codes), np.int32), codes, start), shape=(len(start) - 1, labels))
     pairs = (held.T @ held).tocoo()
+    # Each label shares its rows with itself, which is no edge.
     apart = pairs.row != pairs.col
     shared = sparse.csr_array(
         (np.ones(int(apart.sum()), np.int64), (pairs.row[apart], pairs.col[apart])), shape=(labels, labels)
@@ -305,6 +312,7 @@ def core_numbers(start: Ints, codes: Ints, labels: int) -> Ints:
     degree = np.asarray(shared.sum(axis=1), np.int64).ravel()
     core, left, k = np.zeros(labels, np.int64), np.ones(labels, np.bool_), 0
     while left.any():
+        # Removing labels lowers the degree of others, but never their core number.
         k = max(k, int(degree[left].min()))
         gone = left & (degree <= k)
         core[gone], left = k, left & ~gone

@@ -79,6 +79,7 @@ def _source(connection: sqlite3.Connection, origin: str) -> int:
     connection.execute(
         "insert into count_source (origin, date) values (?, date('now')) on conflict do nothing", (origin,)
     )
+    # After a conflict nothing was inserted, so that no `lastrowid` tells the number.
     return int(connection.execute("select id from count_source where origin = ?", (origin,)).fetchone()[0])
 
 

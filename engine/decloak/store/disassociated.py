@@ -42,6 +42,7 @@ def write_clusters(
     items = item_numbers(connection, _names(release))
     # The records of a cluster follow each other, so the number of its first one finds all.
     begins = accumulate((cluster.size for cluster in release.clusters), initial=next_number(connection, "record"))
+    # Not strict: `accumulate` also gives the number after the last record.
     sizes = ((number, position, cluster.size, first)
              for position, (cluster, first) in enumerate(zip(release.clusters, begins, strict=False)))  # fmt: skip
     clusters = insert_numbered(connection, "cluster (release, number, size, first)", sizes)
@@ -140,6 +141,7 @@ def _read_totals(connection: sqlite3.Connection, release: int) -> tuple[tuple[st
     (text,) = connection.execute("select totals from release where id = ?", (release,)).fetchone()
     totals = {} if text is None else read_object(text, f"the totals of release {release}")
     names = item_names(connection)
+    # `isinstance` would accept true and false.
     if not names.keys() >= totals.keys() or not all(type(support) is int for support in totals.values()):
         raise damaged(f"the totals of release {release} are of items that are not there")
     return tuple((names[item], support) for item, support in totals.items())

@@ -51,6 +51,7 @@ def write_scoring(
 
     `digest` is the key of the stage, `relatedness` the measure behind the distances, `context` what makes a context.
     """
+    # An empty start, because a release may have no tables to join.
     numbers, references = write_numbers(connection, np.concatenate([np.zeros(0), *(t.d.ravel() for t in tables)]))
     scoring = insert(
         connection, "scoring",
@@ -75,6 +76,7 @@ def write_scoring(
     ends = np.cumsum([table.d.size for table in tables])[:-1]
     lines = (
         text
+        # Not strict, because np.split makes one part of nothing.
         for table, part in zip(tables, np.split(references, ends), strict=False)
         for text in json_lists([json_references(line) for line in part.reshape(table.d.shape)])
     )
@@ -103,6 +105,7 @@ def read_distances(connection: sqlite3.Connection, scoring: int) -> list[Floats]
         raise damaged(f"tables of scoring {scoring} have rows of other lengths than their columns")
     (first,) = connection.execute("select numbers from scoring where id = ?", (scoring,)).fetchone()
     d = read_numbers(connection, first, references)
+    # np.split makes one part of nothing.
     parts = np.split(d, np.cumsum(widths * heights)[:-1]) if len(tables) else []
     return [part.reshape(height, width) for part, (width, height) in zip(parts, tables, strict=True)]
 
@@ -176,6 +179,7 @@ def write_pairs(connection: sqlite3.Connection, relatedness: int, a: Ints, b: In
     first, references = write_numbers(connection, scores)
     connection.execute("update relatedness set numbers = ? where id = ?", (first, relatedness))
     order = np.lexsort((b, a))
+    # No item has the number -1, so the first run begins there too.
     first_of_item = np.flatnonzero(np.diff(a[order], prepend=-1))
     b, references = b[order], references[order]
     runs = zip(a[order][first_of_item].tolist(), pairwise([*first_of_item.tolist(), len(a)]), strict=True)

@@ -211,6 +211,7 @@ def _foreign_objects(rows: list[Row], modules: set[str], current: bool) -> Itera
             yield f"the {kind} {quote(name)}, called like a function"
         elif name.startswith("sqlite_") and kind == "view":
             yield f"the view {quote(name)}, called like what is SQLite's"
+        # An index without SQL is one that SQLite made for a key.
         elif kind == "index" and table in _schema_objects() and name not in known and sql:
             yield f"the index {quote(name)} on {table}"
         elif not _fits_family(kind, name, sql):

@@ -113,6 +113,7 @@ def cluster(connection: sqlite3.Connection, release: int, number: int) -> Graph:
         hint = f"clusters are 0 to {count - 1}" if count else "only disassociated releases have clusters"
         raise DecloakError(f"the release has no cluster {number}", hint=hint)
     connection.execute(_REACHED)
+    # The table belongs to the connection, and an earlier call may have filled it.
     connection.execute("delete from temp.reached")
     connection.execute(f"insert into temp.reached {_OF_CLUSTER}", found)
     graph = _induced(connection)
@@ -230,12 +231,14 @@ def add_comparison(graph: Graph, finding: int, comparison: Comparison) -> None:
 
 
 def _add_nodes(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str]]) -> None:
+    # Sorted: the order of rows would show the order of the numbers that `_Keys` hides.
     nodes = sorted((*keys.node(kind, number), str(label)) for kind, number, label in rows)
     graph.add_nodes_from((f"{kind}:{number}", {"kind": kind, "label": label}) for kind, number, label in nodes)
 
 
 def _add_edges(graph: Graph, keys: _Keys, rows: Iterable[tuple[str, int, str, str, int, float | None]]) -> None:
     edges = [(*keys.node(*row[:2]), row[2], *keys.node(*row[3:5]), row[5]) for row in rows]
+    # Sorted without the weight, because None has no order.
     for source_kind, source, kind, target_kind, target, weight in sorted(edges, key=lambda edge: edge[:5]):
         _add_edge(graph, f"{source_kind}:{source}", f"{target_kind}:{target}", kind, weight)
 

@@ -126,8 +126,10 @@ def _numbers(texts: Sequence[str], what: str) -> NumberArray:
     if not all(text.startswith("[") and text.endswith("]") for text in texts):
         raise damaged(f"{what} are no lists of numbers")
     try:
+        # An empty list would leave two commas in a row.
         values = json.loads(f"[{','.join(text[1:-1] for text in texts if len(text) > 2)}]")
         charge(8 * len(values))
+        # Only floating-point numbers have NaN, which None becomes.
         array = np.array(values, np.float64 if None in values else None) if values else np.zeros(0, np.int64)
     except (ValueError, TypeError, RecursionError, OverflowError):
         raise damaged(f"{what} are no lists of numbers") from None

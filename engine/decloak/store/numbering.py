@@ -104,6 +104,7 @@ class Numbering:
             "where g.release = ?",
             (self._scope.release,),
         )
+        # A generalised item that no record shows has no number here.
         return [row for row in rows if row[0] in self.generalised]
 
     @cached_property
@@ -140,6 +141,7 @@ class Numbering:
     def items(self) -> dict[int, int]:
         """The numbers of items by those in the store: an item has the number that its name makes."""
         number_of = {name: number for number, name in self.names.items()}
+        # Sorted: of names that make the same number, the order of the store must not decide.
         return {number_of[name]: number for name, number in numbers_by_name(sorted(number_of), set())}
 
     @cached_property

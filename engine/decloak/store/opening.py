@@ -67,6 +67,7 @@ class Store:
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("rollback")
+            # Not their subclasses: errors such as IntegrityError make the command line look for damage.
             if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):
                 raise unusable(error, self.path) from None
             raise
@@ -102,6 +103,7 @@ def open_store(path: str | Path, *, migrations: Mapping[int, Migration] | None =
 
 def _make(path: Path, version: int) -> None:
     """Make a complete store, then link it into place: no reader sees half of it, and an existing store stays."""
+    # Shortened: a name near the limit of the file system has no room for more.
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
     try:
         _make_private(beside, path)
@@ -184,6 +186,7 @@ def _copied(path: Path, file: sqlite3.Connection, version: int) -> sqlite3.Conne
     check_schema(file, path, current=False)
     copy = sqlite3.connect("", isolation_level=None)
     with closing(file), _closed_on_error(copy, path):
+        # The copy has the schema of the file, and deserves no more trust.
         distrust(copy)
         file.backup(copy)
         add_functions(copy)
@@ -253,6 +256,7 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     _check_place(path)
     if path.exists():
         check_is_file(path)  # SQLite would wait for the other end of a pipe
+    # Not `rwc`: SQLite would create a store that others may read.
     mode = "ro" if readonly else "rw"
     url = f"{path.absolute().as_uri()}?mode={mode}"
     try:

@@ -58,6 +58,7 @@ class _Truth(NamedTuple):
     def of(cls, connection: sqlite3.Connection, release: int) -> "_Truth":
         dataset = dataset_of(connection, release)
         whole = extent(connection, dataset)
+        # Above every number, so that a record and an item together make a number of their own.
         (items,) = connection.execute("select coalesce(max(id), 0) + 1 from item").fetchone()
         none = np.zeros(0, np.int64)
         origins: Ints = none
@@ -171,6 +172,7 @@ def fact_outcomes(connection: sqlite3.Connection, attack: int, relation: str) ->
         held = eliminated.get(generalised, _NO_FACTS)
         by_item = np.argsort(members)
         columns = by_item[np.searchsorted(members, held[:, 1], sorter=by_item)]
+        # Rounds count from 1, the order from 0.
         order[np.searchsorted(txns, held[:, 0]), columns] = held[:, 2] - 1
         yield TableOutcome(table, order, np.full(order.shape, np.nan))
 
@@ -224,6 +226,7 @@ def exposure(connection: sqlite3.Connection, attack: int, derives: Derives, most
     records, items = Counter[int](), Counter[str]()
     for outcome in eliminated:
         right = (outcome.order >= 0) & ~outcome.table.original
+        # A record has a row in the table of each generalised item that it shows.
         records.update(dict(zip(outcome.table.places.tolist(), right.sum(axis=1).tolist(), strict=True)))
         items.update(dict(zip(outcome.table.members, right.sum(axis=0).tolist(), strict=True)))
     hit = Counter(count for count in records.values() if count)

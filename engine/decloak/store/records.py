@@ -147,6 +147,7 @@ def read_dataset(connection: sqlite3.Connection, dataset: int) -> Dataset:
 def _coded(numbers: Ints) -> tuple[Ints, Ints]:
     """Return the different numbers, ascending, and the place of each number among them."""
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    # With numbers far apart, the table below would take too much memory.
     if high - low > 4 * len(numbers) + (1 << 20):
         different, places = np.unique(numbers, return_inverse=True)
         return different, places.reshape(-1)
@@ -169,6 +170,7 @@ def read_places(connection: sqlite3.Connection, dataset: int, original: int) -> 
     rows = connection.execute(
         "select original from truth_origin where txn >= ?1 and txn < ?1 + ?2 order by txn", whole
     ).fetchall()
+    # A release without records lacks no place.
     if not rows and whole.records:
         return None
     places = np.array(rows, np.int64).reshape(-1) - extent(connection, original).first

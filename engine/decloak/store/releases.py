@@ -158,6 +158,7 @@ def write_itemset_table(
     settings = {"k": table.k, "m": table.m, **parameters}
     _, release = insert_release(connection, digest, (table.origin, str(table.form)), method, settings, notes, loss)
     items = item_numbers(connection, (item for itemset in table.itemsets for item in itemset))
+    # The empty itemset is the first: its support is the number of records.
     lists = json_lists([[], *([items[item] for item in itemset] for itemset in table.itemsets)])
     rows = zip(range(len(lists)), lists, (table.records, *table.supports), strict=True)
     into = "published_itemset (release, number, items, support)"

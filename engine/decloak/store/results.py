@@ -49,6 +49,7 @@ def holds_originals(path: Path) -> bool:
     except DecloakError:  # there is none yet, or another file: opening it gives the error
         return False
     with closing(connection):
+        # The attacker's own data set is of this kind too.
         sql = (
             "select exists (select 1 from dataset where kind = 'original' and id not in ("
             "  select json_extract(parameters, '$.auxiliary') from attack "
@@ -117,6 +118,7 @@ def release_of(connection: sqlite3.Connection, run: int) -> int:
 def records_of(connection: sqlite3.Connection, run: int) -> int:
     """Return the number of records of the release of `run`."""
     of_release = "release l on l.id = r.release join dataset d on d.id = l.dataset"
+    # The store has no records of data in files: their number is in the catalogue.
     in_files = "select sum(records) from part p where p.dataset = d.id"
     sql = f"select coalesce(({in_files}), d.records) from run r join {of_release} where r.id = ?"
     row = connection.execute(sql, (run,)).fetchone()
@@ -133,7 +135,7 @@ class RunAttack(NamedTuple):
     knows: str
     """The knowledge level of the attacker, empty in a store of an older version."""
     settings: Config
-    """Return the settings that it ran with."""
+    """The settings that it ran with."""
 
     @property
     def control(self) -> str | None:
@@ -297,6 +299,7 @@ def chosen_runs(connection: sqlite3.Connection, names: Sequence[str]) -> list[St
 def sweep_of(connection: sqlite3.Connection, number: int) -> list[StudyRun]:
     """All runs of the sweep that a run is of: what was asked differs in nothing but what varies."""
     (run,) = read_runs(connection, [number])
+    # A later run replaces an earlier one: `read_runs` ends with the newest.
     newest = {
         (other.variant, other.repetition): other
         for other in read_runs(connection)

@@ -71,6 +71,7 @@ class Sandbox:
         self.read: set[str] = set()
         add_functions(connection)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        # A second lock: the authorizer denies ATTACH, and VACUUM, which attaches its copy.
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         # Before there is an authorizer, which would deny this query.
         self._foreign = _names_in(connection)
@@ -96,6 +97,7 @@ class Sandbox:
         connection = sqlite3.connect(":memory:", isolation_level=None)
         shows = {}
         for name, columns in relations.items():
+            # Random: a rule that could name the table would pass by the view.
             door, chosen = f"_{os.urandom(16).hex()}", ", ".join(map(quoted, columns))
             connection.execute(f"create table {door} ({chosen})")
             connection.execute(f"create view {quoted(name)} as select {chosen} from {door}")
@@ -107,6 +109,7 @@ class Sandbox:
     def fill(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[SqlValue]]) -> None:
         """Let rules read `name` with the rows given here: a relation of an empty sandbox, or an additional table."""
         door = next((door for door, shown_as in self._shows.items() if shown_as == name), None)
+        # A view takes no rows: they go into the table behind it.
         into = door or f"temp.{quoted(name)}"
         listed = ", ".join(map(quoted, columns))
         with self._ours():
@@ -141,6 +144,7 @@ class Sandbox:
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         """Check a rule's SQL without running it; return the columns it would give."""
         self._check(sql, place)
+        # The line break ends a comment that the rule's SQL may end with.
         return self.select(f"select * from ({sql}\n) limit 0", place)[0]
 
     def _check(self, sql: str, place: str | None) -> None:
@@ -148,10 +152,12 @@ class Sandbox:
         self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")  # of blobs in the steps
         try:
             steps = self._rows(self._run(f"explain {sql}", place), place)
+            # SQLite takes a name that is no column as text, which its program loads by this step.
             texts = {row[5] for row in steps if row[1] == "String8"}
         finally:
             self._connection.text_factory = str
         for name in re.findall(r'"([^"]+)"', sql) if texts else ():
+            # The program may load the same text for single quotes.
             if name in texts and f"'{name}'" not in sql:
                 hint = _column_for(name) or "write text in single quotes"
                 raise DecloakError(f"no column {quote(name)}", place, hint)
@@ -248,6 +254,7 @@ class Sandbox:
         # To make a table SQLite writes its own list of them as well.
         if self._own is not None and where == "temp" and name in (self._own, "sqlite_temp_master"):
             return sqlite3.SQLITE_OK
+        # SQLite declares the table of such a function on its first use, by an update of the schema.
         if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":
             return self._refuse("a rule may not call a table-valued function such as json_each")
         return self._refuse(f"a rule may not {_ACTIONS.get(action, 'do that')} {quote(name) if name else ''}".rstrip())
@@ -343,6 +350,7 @@ def _check_name(name: str, place: str | None) -> None:
 def derive(sandbox: Sandbox, sql: str, columns: Sequence[str], place: str | None) -> list[Derived]:
     """Run the facts query of a rule; equal rows are one fact."""
     chosen = ", ".join(quoted(column) for column in columns)
+    # Sorted: facts are numbered in this order, and SQLite's own order changes with its plan.
     _, rows = sandbox.select(f"select distinct {chosen} from ({sql}\n) order by {chosen}", place)
     return [Derived(1, row) for row in rows]
 
@@ -372,6 +380,7 @@ def fixpoint(
 
 def _round(sandbox: Sandbox, sql: str, chosen: str, relation: str, place: str | None) -> None:
     """Put what `sql` gives beyond the facts known so far into `last_round`."""
+    # SQL of the rule runs here alone: what `keep` runs is trusted.
     sandbox.make(THIS_ROUND, sql, place)
     sandbox.keep(
         LAST_ROUND, f"select {chosen} from temp.{THIS_ROUND} except select {chosen} from temp.{quoted(relation)}"

@@ -52,10 +52,11 @@ def _listen(requests: "SimpleQueue[JsonObject]") -> NoReturn:
 
 
 def _limit(memory: int) -> None:
-    """Bound what this process takes. SQLite's own bound comes first, and says so; the system's is for all the rest.
+    """Bound the memory and the files of this process.
 
     Windows lacks such limits, and macOS ignores RLIMIT_AS: there SQLite's own bound is the only one.
     """
+    # Lower than the system's bound, because SQLite reports an error when it reaches its own.
     sqlite3.connect(":memory:").execute(f"pragma hard_heap_limit = {memory * 3 // 4}").close()
     with contextlib.suppress(ImportError):
         import resource
@@ -118,6 +119,7 @@ class _Server:
 
     def _batches(self, rows: Iterator[tuple[object, ...]]) -> Iterator[Sequence[Sequence[object]]]:
         """Yield the rows in parts, by column, each about the size of a batch for any values."""
+        # One row first, because nothing is known of the size of the values.
         left, count = self._room or float("inf"), 1
         while True:
             batch: list[tuple[object, ...]] = []
@@ -153,6 +155,7 @@ def _opened(call: str, *arguments: Any) -> Sandbox:
 def _query_rows(path: str | Path, sql: str) -> tuple[tuple[str, ...], Iterator[Row]]:
     """Run a user's SELECT, which may read all of a store; its columns, and its rows, each when it is asked for."""
     connection = connect_readonly(path)
+    # The copy of an older store could be written to.
     connection.execute("pragma query_only = on")
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     with _explaining():
@@ -202,6 +205,7 @@ class _Clock:
 
     def start(self, seconds: float) -> None:
         if self._timers:
+            # Two clocks: a statement that waits uses no time of the processor.
             signal.setitimer(signal.ITIMER_PROF, seconds)
             signal.setitimer(signal.ITIMER_REAL, frames.SLACK * seconds)
             return
@@ -222,4 +226,5 @@ class _Clock:
             return
         left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
         yield
+        # 0 would turn the timer off.
         signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))

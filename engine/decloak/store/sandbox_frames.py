@@ -35,13 +35,16 @@ def read_frame(stream: IO[bytes]) -> Any:
     if len(head) < _HEAD.size:
         return None
     kind, size = _HEAD.unpack(head)
+    # Checked before the read, which would reserve up to 4 GB for a hostile size.
     if kind not in (_JSON, _ROWS) or size > _LARGEST:
         raise ValueError(f"a message of the kind {kind!r} and {size} bytes")
     body = stream.read(size)
+    # The process ended within the message, and its exit code says why.
     if len(body) < size:
         return None
     try:
         return _rows(body) if kind == _ROWS else _loaded(body)
+    # A hostile message makes the parsers raise errors of many kinds.
     except Exception as error:
         raise ValueError("no message") from error
 
@@ -64,6 +67,7 @@ def write_rows(stream: IO[bytes], columns: Sequence[Sequence[object]]) -> None:
 
 def _column(values: Sequence[Any]) -> tuple[str, bytes]:
     """Return a column as bytes, with its encoding: whole numbers, floats, or JSON for mixed kinds."""
+    # Arrays hold one type each, and whole numbers of SQLite fit their 64 bits.
     types = set(map(type, values))
     kind = _ARRAYS.get(types.pop(), "J") if len(types) == 1 else "J"
     return kind, _dumped(values) if kind == "J" else array(kind, values).tobytes()

@@ -237,6 +237,7 @@ def _empty_database(file: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(file, isolation_level=None)
     except sqlite3.OperationalError as error:
         raise unusable(error) from None
+    # The file is written once and soon gone: no crash can matter.
     connection.execute("pragma journal_mode = off")
     connection.execute("pragma synchronous = off")
     return connection
@@ -258,6 +259,7 @@ def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, 
     process = Process(limits)
     try:
         statement = Statement(None, limits, limits.seconds, None, held)
+        # The process works in another folder, where a relative path would lead elsewhere.
         answer = process.answer(statement, "ask", str(Path(path).absolute()), sql)
         columns: tuple[str, ...] = next(answer)
         yield columns, chain.from_iterable(answer)
@@ -295,6 +297,7 @@ def _idle_process(limits: Limits) -> Process:
     idle = _KEPT.get() or []
     while idle:
         process = idle.pop()
+        # The environment may have changed the limits since.
         if process.usable and process.limits == limits:
             return process
         process.end()
@@ -310,6 +313,7 @@ class GuardedSandbox(Sandbox):
         self.read = set()
         try:
             self._value(call, *arguments)
+        # Only this object knows the process: after a Ctrl-C, it would be left running.
         except BaseException:
             self._process.end()
             raise
@@ -334,6 +338,7 @@ class GuardedSandbox(Sandbox):
         self._value("index", name)
 
     def engine_stream(self, sql: str, values: Sequence[SqlValue] = ()) -> Iterator[Row]:
+        # The first message has no columns: it says that the SQL has run.
         answer = self._answer("engine", sql, list(values))
         next(answer)
         return chain.from_iterable(answer)
@@ -342,6 +347,7 @@ class GuardedSandbox(Sandbox):
         idle = _KEPT.get()
         if idle is not None and self._process.usable:
             with suppress(DecloakError):
+                # The tables of this rule go, before another rule gets the process.
                 self._value("close")
                 idle.append(self._process)
                 return

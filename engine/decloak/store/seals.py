@@ -38,6 +38,7 @@ def stage_tables() -> Chains:
     stages = [name for name in tables if any(column[1] == "digest" for column in columns[name])]
     inside: dict[str, list[tuple[str, str]]] = {name: [] for name in tables}
     for name in set(tables) - set(stages) - _CHANGING:
+        # SQLite lists columns of a primary key as optional, and they are not.
         for column, owner in _owners(connection, name, {row[1] for row in columns[name] if not row[3] and not row[5]}):
             inside[owner].append((column, name))
     connection.close()

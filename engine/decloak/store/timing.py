@@ -67,6 +67,7 @@ class KnownTimes:
         in proportion to the item occurrences, and sizes may differ by the factor `NEAR`.
         """
         known = self._times.get((kind, name), {})
+        # No estimate can reach `least`: the sizes of data sets need not be counted.
         if data is None or max((seconds.longest for seconds in known.values()), default=-1.0) * NEAR < least:
             return None
         ratios = {data: 1.0} if data in known else self._ratios(known, data)
@@ -75,6 +76,7 @@ class KnownTimes:
             return None
         total, count, shortest, longest = known[nearest]
         estimate = total / count * ratios[nearest]
+        # Times that differ this much on one data set predict nothing.
         return None if estimate < least or longest > NEAR * max(shortest, SHORT) else estimate
 
     def _ratios(self, known: Iterable[int], data: int) -> dict[int, float]:

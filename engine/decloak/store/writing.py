@@ -96,6 +96,7 @@ def write_run(
     rows = ((run, position, label, attack) for position, (label, attack) in enumerate(attacks))
     insert_rows(connection, "run_attack (run, position, label, attack)", rows)
     connection.executemany(
+        # Attacks with equal settings, and other labels, share their measurements.
         "insert or ignore into run_measurement (run, measurement) values (?, ?)",
         ((run, measurement) for measurement in measurements),
     )
@@ -106,6 +107,7 @@ def write_run(
 def write_requests(connection: sqlite3.Connection, runs: Iterable[int]) -> None:
     """Note that `runs` were asked for in this order, after all others."""
     connection.executemany(
+        # A run has one request, so the earlier one of the same run goes.
         "insert or replace into request (id, run) values ((select coalesce(max(id), 0) + 1 from request), ?)",
         ((run,) for run in runs),
     )
