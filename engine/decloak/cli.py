@@ -63,6 +63,7 @@ GROUPS = {
 }
 """The commands of `decloak --help` in groups. Each command has a module in `decloak.commands`."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+# Python reserves the name of this command.
 _MODULES = {"import": "import_"}
 
 
@@ -171,6 +172,7 @@ def _answered(arguments: list[str] | None) -> int:
         _print_error(f"not text in UTF-8: {quote(error.object)}; write it in UTF-8")
         return EXIT_INPUT
     except BrokenPipeError:
+        # Otherwise Python would report the closed pipe again at its end.
         _forget_output()
         return 0
     except Exception as error:

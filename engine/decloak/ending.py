@@ -116,6 +116,7 @@ def ignore() -> None:
 
 def _start_timer() -> None:
     global _is_waiting
+    # This takes the timer over from `every`.
     signal.signal(signal.SIGALRM, request)
     _is_waiting = True
     signal.setitimer(signal.ITIMER_REAL, AGAIN)

@@ -123,7 +123,9 @@ def _sources() -> Sources:
         return _of_archive()
     files = list(_files(root))
     if not any(file.name.endswith(".py") for file in files):
+        # No source is there that could differ from the stamp.
         return _cached_sources(_text(root / BUILT), None) or _without_sources(root)
+    # An installation changes times, so the file of a build knows sizes alone.
     sizes, times = (_stamp(files, with_times=with_times) for with_times in (False, True))
     last, kept = max(file.changed for file in files), Path(cache_from_source(str(root / BUILT))).with_suffix(".json")
     with suppress(OSError):

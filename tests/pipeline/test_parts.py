@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 from collections import Counter
@@ -442,6 +443,17 @@ def test_sql_reads_the_records_in_files_and_nothing_else(both, call):
         done = call("sql", "--parts", hostile, *store)
         assert (done.code, len(done.err.splitlines())) == (2, 1), done
         assert files[0].read_bytes() == before
+
+
+def test_sql_reads_no_files_through_a_path_that_is_a_pattern(both, call, tmp_path):
+    pytest.importorskip("duckdb", reason="the extra sql is not installed")
+    for folder in ("a [b]", "a b"):
+        shutil.copytree(both[0], tmp_path / folder)
+    query = ("sql", "--parts", "select count(*) from record", "--store")
+    done = call(*query, tmp_path / "a [b]" / "parts.db")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "DuckDB takes a path with *, ? or [ for a pattern; move the store" in done.err
+    assert call(*query, tmp_path / "a b" / "parts.db").code == 0
 
 
 def test_sql_of_a_store_with_its_records_inside_needs_no_parts(both, call):

@@ -40,6 +40,7 @@ class Inputs:
     def digest_of(self, name: str) -> str:
         path = self.folder.path / name
         if path.name in WORDNET:
+            # The error names all files that are missing; the digest would name the first.
             check_database(path.parent)
         return self.folder.digest(name)
 

@@ -276,6 +276,7 @@ def _planned(
     digests: dict[str, str] = {}
     families = list(_families(scenario, code, inputs))
     for attack, rule, audit in _jobs(scenario, catalogue, inputs.folder):
+        # Sorted: `reads` is a set, and the order is part of the key.
         needs = tuple(sorted(name for name in map(catalogue.rule_deriving, rule.reads) if name and name != rule.name))
         settings = attack_settings(attack, rule, scenario, inputs.folder, seed)
         knowing = attacker if "knows" in rule.reads or _measured_by_knowledge(rule) else None

@@ -81,6 +81,7 @@ class ProgressReporter:
         if number not in self._begun:
             self._begun.add(number)
             self._listener.begin(plan.variant.title, number, len(self._numbers))
+        # Variants take turns where several processes work.
         elif number != self._last:
             self._listener.turn(number)
         self._last = number

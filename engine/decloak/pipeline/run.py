@@ -299,6 +299,7 @@ def _summed_up(
     verdicts += [
         Verdict("", None, f"{text} cannot be judged: no variant has what it names", text, spot.line, spot.column)
         for text, spot in spots.items()
+        # With `only`, a variant that did not run may have it.
         if whole and isinstance(text, str) and text not in of_some
     ]
     pooled = _over_data(measures, pool_variants({name: plan.variant.settings for name, plan in variants.items()}))

@@ -237,6 +237,7 @@ class BufferedCounts(MemoryCache):
     def keep_n(self, origin: str, n: int) -> None:
         """Keep the number of documents behind the counts of `origin`."""
         super().keep_n(origin, n)
+        # Not a method of `self._stored`: its connection cannot be pickled.
         self._calls.append(partial(StoredCounts.keep_n, origin=origin, n=n))
 
     def keep_counts(self, origin: str, counts: Mapping[Query, int | None]) -> None:

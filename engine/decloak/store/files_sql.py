@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from glob import escape
 from importlib import import_module
 from pathlib import Path
 
@@ -73,6 +74,10 @@ def _queries(connection: sqlite3.Connection, store: Path) -> tuple[dict[str, lis
         parts = read_parts(connection, dataset)
         if parts and (kind == "published" or form == "parquet"):
             paths, column = _files_of(store, kind, parts)
+            # DuckDB would read other files, which fit the pattern: it takes no path literally.
+            if pattern := next((path for path in paths if escape(path) != path), None):
+                hint = "move the store and its files to a folder without these"
+                raise DecloakError("DuckDB takes a path with *, ? or [ for a pattern", location(pattern), hint)
             view, columns = "record", f"{quoted(column)}::varchar[] as elements"
             if form == FormName.DISASSOCIATED:
                 view, columns = "cluster", ", ".join(CLUSTER)

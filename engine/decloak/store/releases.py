@@ -52,6 +52,7 @@ def write_release(
     items = item_numbers(connection, [element for element in by_frequency(data.rows) if isinstance(element, str)])
 
     def number(element: Element) -> int:
+        # Below zero, because items and generalised items are numbered separately.
         return items[element] if isinstance(element, str) else -generalised[frozenset(element)]
 
     write_records(connection, dataset, data.rows, data.labels, number)
