@@ -20,12 +20,12 @@ from decloak.store.distance_tables import write_pairs
 from decloak.store.documentation import schema_statements
 from decloak.store.eliminations import (
     GROUPS,
+    MEMBERS,
     ConcatenatedEliminations,
-    write_eliminated_lists,
     write_eliminations,
 )
 from decloak.store.inserting import insert_rows, quoted
-from decloak.store.lists import damaged, reference_lists, write_attack_numbers, write_numbers
+from decloak.store.lists import damaged, finding_lists, reference_lists, write_attack_numbers, write_numbers
 
 _FORMS = ("u1", "u2", "u4", "i8", "f8")
 _PACKED = 2
@@ -214,43 +214,34 @@ def _write_findings(connection: sqlite3.Connection, attack: int, form: str) -> N
             f"insert or ignore into unit (chunk, items) select distinct s.chunk, s.unit {of_attack}", (attack,)
         )
         mark_units(connection)
-        rows = connection.execute(
-            "select s.txn, u.id, s.value from old_finding f join old_assigned s on s.finding = f.id "
-            "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ? order by s.finding",
-            (attack,),
+        given = (
+            "select s.finding, s.txn, u.id as unit, s.value from old_finding f join old_assigned s on s.finding = f.id "
         )
-        _write_assigned(connection, attack, rows.fetchall())
+        given += "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ?"
+        _write_assigned(connection, attack, first, given)
     else:
         connection.execute("insert into fact select id, attack, round from old_finding where attack = ?", (attack,))
 
 
-def _write_assigned(connection: sqlite3.Connection, attack: int, rows: Sequence[tuple[int, int, float | None]]) -> None:
-    """Write the findings of `attack` as lists: the record of each, its unit, and what the record was ranked by."""
-    (first,) = connection.execute("select first from attack where id = ?", (attack,)).fetchone()
-    clusters = connection.execute(
-        "select c.first, c.id, c.size from attack a join cluster c on c.release = a.release where a.id = ? "
-        "order by c.first",
+def _write_assigned(connection: sqlite3.Connection, attack: int, first: int, given: str) -> None:
+    """Write the findings of `attack` from the number `first` on as lists; `given` selects them as rows."""
+    rows = connection.execute(
+        f"select c.id, x.unit * c.size + x.txn - c.first, x.value from ({given}) x left join record r on r.id = x.txn "
+        "left join cluster c on c.id = r.cluster order by x.finding",
         (attack,),
-    ).fetchall()
-    begins, ids, sizes = np.array([(0, 0, 1), *clusters], np.int64).T
-    told = np.array(rows, np.float64).reshape(-1, 3)
-    txns, units = told[:, :2].astype(np.int64).T
-    at = np.searchsorted(begins, txns, side="right") - 1
-    places = txns - begins[at]
-    if (places >= sizes[at]).any() or (ids[at] == 0).any():
+    )
+    told = np.array(rows.fetchall(), np.float64).reshape(-1, 3)
+    if np.isnan(told[:, :2]).any():
         raise damaged(f"attack {attack} assigns to records that its release does not have")
-    write_assigned_lists(connection, attack, first, ids[at], units * sizes[at] + places, told[:, 2])
+    clusters, codes = told[:, :2].astype(np.int64).T
+    write_assigned_lists(connection, attack, first, clusters, codes, told[:, 2])
 
 
 def write_findings(connection: sqlite3.Connection) -> None:
     """Write the findings of a store of versions 9 to 17 as lists: there each is a row of a table."""
     mark_units(connection)
-    attacks = connection.execute("select id, first from attack order by id").fetchall()
-    for attack, first in attacks:
-        rows = connection.execute(
-            "select txn, unit, value from old_assigned_unit where attack = ? order by finding", (attack,)
-        )
-        _write_assigned(connection, attack, rows.fetchall())
+    for attack, first in connection.execute("select id, first from attack order by id").fetchall():
+        _write_assigned(connection, attack, first, "select * from old_assigned_unit where attack = ?")
         rows = connection.execute(
             "select x.* from old_eliminated_member x join elimination e on e.id = x.elimination where e.attack = ? "
             "order by x.finding",
@@ -263,7 +254,7 @@ def write_findings(connection: sqlite3.Connection) -> None:
             write_attack_numbers(connection, attack, column) if needed else None
             for column, needed in zip(told[:, 4:].T, connection.execute(judged, (attack,)).fetchone(), strict=True)
         )
-        write_eliminated_lists(connection, first, owner, 3 * cells + groups, weights, suspicions)
+        insert_rows(connection, MEMBERS, finding_lists(first, owner, 3 * cells + groups, weights, suspicions))
 
 
 def _write_eliminations(connection: sqlite3.Connection, attack: int, first: int) -> None:

@@ -25,18 +25,20 @@ from decloak.store.lists import (
 
 __all__ = [
     "GROUPS",
+    "MEMBERS",
     "ConcatenatedEliminations",
     "Eliminations",
     "TableEliminations",
     "concatenate_eliminations",
     "read_eliminated",
     "read_eliminations",
-    "write_eliminated_lists",
     "write_eliminations",
 ]  # fmt: skip
 
 GROUPS = ("table", "row", "column")
 """The kinds of groups, by their numbers in the store."""
+MEMBERS = "eliminated_members (first, elimination, cells, weights, suspicions)"
+"""The table of eliminated members with its columns."""
 
 
 class TableEliminations(NamedTuple):
@@ -153,18 +155,8 @@ def write_eliminations(
         )
     ]  # fmt: skip
     owner = np.repeat(np.array(eliminations, np.int64), result.eliminated)
-    write_eliminated_lists(connection, first, owner, 3 * cells + columns["groups"], weights, suspicions)
-
-
-def write_eliminated_lists(
-    connection: sqlite3.Connection, first: int, owner: Ints, codes: Ints, weights: Ints | None, suspicions: Ints | None
-) -> None:
-    """Write findings from the number `first` on, each with the elimination that is its `owner`.
-
-    A code is 3 times the cell, plus the kind of the group. `weights` and `suspicions` are references.
-    """
-    rows = finding_lists(first, owner, codes, weights, suspicions)
-    insert_rows(connection, "eliminated_members (first, elimination, cells, weights, suspicions)", rows)
+    codes = 3 * cells + columns["groups"]
+    insert_rows(connection, MEMBERS, finding_lists(first, owner, codes, weights, suspicions))
 
 
 def _kept_lists(sizes: Ints, counts: Ints, kept_cells: Ints, references: Ints | None) -> Iterator[str]:

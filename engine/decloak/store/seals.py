@@ -100,7 +100,7 @@ def _grown(connection: sqlite3.Connection, table: str, last: int, checksum: int)
     """Return the last number in `table` and the checksum up to there, from those of the row `last`."""
     rows = connection.execute(f"select * from {table} where id > ? order by id", (last,))
     while block := rows.fetchmany(_AT_ONCE):
-        checksum = zlib.crc32(b"".join(marshal.dumps(row, 2) for row in block), checksum)
+        checksum = zlib.crc32(b"".join(map(marshal.dumps, block, repeat(2))), checksum)
         last = block[-1][0]
     return last, checksum
 
