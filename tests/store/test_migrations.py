@@ -71,6 +71,7 @@ def test_an_old_store_becomes_what_a_new_one_is(store, tmp_path, version):
         assert list(map(repr, read_distances(old, 1))) == list(map(repr, read_distances(new, 1))) != []
         assert not old.execute("pragma foreign_key_check").fetchall()
         assert not old.execute("select name from sqlite_master where name like 'old_%'").fetchall()
+        assert version < OLD[-1] or not list(broken_seals(old))
 
 
 def test_an_old_store_has_the_times_of_its_releases_and_attacks(store, tmp_path):

@@ -209,15 +209,12 @@ def _write_findings(connection: sqlite3.Connection, attack: int, form: str) -> N
     if form == "eliminate":
         _write_eliminations(connection, attack, first)
     elif form == "reassociate":
-        of_attack = "from old_finding f join old_assigned s on s.finding = f.id where f.attack = ?"
-        connection.execute(
-            f"insert or ignore into unit (chunk, items) select distinct s.chunk, s.unit {of_attack}", (attack,)
-        )
+        source = "old_finding f join old_assigned s on s.finding = f.id"
+        kinds = f"select distinct s.chunk, s.unit from {source} where f.attack = ?"
+        connection.execute(f"insert or ignore into unit (chunk, items) {kinds}", (attack,))
         mark_units(connection)
-        given = (
-            "select s.finding, s.txn, u.id as unit, s.value from old_finding f join old_assigned s on s.finding = f.id "
-        )
-        given += "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ?"
+        units = "join unit u on u.chunk = s.chunk and u.items = s.unit where f.attack = ?"
+        given = f"select s.finding, s.txn, u.id as unit, s.value from {source} {units}"
         _write_assigned(connection, attack, first, given)
     else:
         connection.execute("insert into fact select id, attack, round from old_finding where attack = ?", (attack,))

@@ -67,16 +67,14 @@ def _make_tables(database: "Database") -> None:
 
 def _write_finding_lists(database: "Database") -> None:
     """Write the findings that `database` has as rows as lists, and make all of its views again."""
-    from decloak.store.array_stores import write_findings  # the process that runs untrusted SQL has no room for numpy
-
     connection: sqlite3.Connection = database.conn
     rows = ("assigned_unit", "eliminated_member")
     if not connection.execute("select 1 from sqlite_master where type = 'table' and name = ?", rows[:1]).fetchone():
         return
+    from decloak.store.array_stores import write_findings  # the process that runs untrusted SQL has no room for numpy
+
     for table in rows:
-        connection.execute("pragma legacy_alter_table = on")
-        connection.execute(f"alter table {table} rename to old_{table}")
-        connection.execute("pragma legacy_alter_table = off")
+        _set_aside(connection, table)
     _rebuild(connection, "unit", dict(schema_statements("TABLE"))["unit"], ("id", "chunk", "items"))
     _make_table(database, "assigned_units")
     _make_table(database, "eliminated_members")
@@ -149,11 +147,16 @@ def _renamed_in_view(sql: str) -> str:
     return sql
 
 
-def _rebuild(connection: sqlite3.Connection, table: str, statement: str, now: Sequence[str]) -> None:
-    """Make `table` again by `statement`; the columns `now` get the values that columns before them had."""
+def _set_aside(connection: sqlite3.Connection, table: str) -> None:
+    """Rename `table` to old_TABLE."""
     connection.execute("pragma legacy_alter_table = on")  # what refers to the table goes on to refer to its name
     connection.execute(f"alter table {quoted(table)} rename to {quoted(f'old_{table}')}")
     connection.execute("pragma legacy_alter_table = off")
+
+
+def _rebuild(connection: sqlite3.Connection, table: str, statement: str, now: Sequence[str]) -> None:
+    """Make `table` again by `statement`; the columns `now` get the values that columns before them had."""
+    _set_aside(connection, table)
     connection.execute(statement)
     connection.execute(f"insert into {quoted(table)} ({', '.join(now)}) select * from {quoted(f'old_{table}')}")
     connection.execute(f"drop table {quoted(f'old_{table}')}")
