@@ -173,6 +173,16 @@ def frequent_and_rare(seed):
     return rows, distance, {item: tuple(hidden[at - at % 3 : at - at % 3 + 3]) for at, item in enumerate(hidden)}
 
 
+def test_the_control_of_words_alone_sees_no_spelling(monkeypatch):
+    seen = []
+    monkeypatch.setattr(selftrained, "_learn", lambda published, attacked, measures, *_: seen.append(measures.spelling))
+    rows, _ = themed(count=20)
+    published = generalised(rows)
+    for control in (None, "labels", "contexts", "words"):
+        learn_from_release(published, [], lambda pairs: [], control=control)
+    assert seen == [True, True, True, False]
+
+
 @pytest.mark.parametrize("seeds", slow_but([2], [2, 4]))
 def test_probabilities_are_calibrated_on_what_the_training_never_saw(seeds):
     pairs = []
