@@ -177,6 +177,29 @@ def test_a_process_that_was_ended_is_told_in_a_line_and_the_next_one_starts_anew
     assert all(process.returncode is not None for process in processes)
 
 
+REPLIES = [
+    {}, {"columns": 3}, {"columns": None}, {"error": ["x"]}, {"error": None}, {"error": [1, 2, 3, 4]}, {"value": 1},
+    {"value": None, "read": None}, {"value": None, "read": [[]]}, "text", 7,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=json.dumps)
+def test_a_process_that_replies_in_another_form_is_ended(processes, monkeypatch, reply):
+    with one_process(), empty_sandbox({}, "the rule mine") as sandbox:
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, "read_frame", lambda _: reply)
+            with pytest.raises(DecloakError, match=r"ended the process it runs in \(SIGKILL\)"):
+                sandbox.select("select 1", "r.yaml:1:1")
+        assert [process.returncode for process in processes] == [-signal.SIGKILL]
+
+
+def test_a_process_that_replies_without_columns_gives_no_rows(processes, monkeypatch):
+    with one_process(), empty_sandbox({}, "the rule mine") as sandbox, monkeypatch.context() as patch:
+        patch.setattr(frames, "read_frame", lambda _: {"value": None, "read": []})
+        assert sandbox.select("select 1", "r.yaml:1:1") == ((), [])
+        assert sandbox.engine("select 1") == []
+
+
 def test_a_run_that_is_interrupted_ends_its_process(processes):
     def interrupted() -> None:
         with one_process(), empty_sandbox({}, "the rule mine") as sandbox:

@@ -148,27 +148,32 @@ class Process:
     def usable(self) -> bool:
         return self._popen.poll() is None
 
-    def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, JsonObject]:
-        """Columns and then lists of rows where there are some; returned is the message that ends them.
+    def answer(self, statement: Statement, call: str, *arguments: Any) -> Generator[Any, None, tuple[Any, set[str]]]:
+        """Yield columns and then lists of rows where there are some; return a value, and the relations read so far.
 
         The replies of the process are untrusted: they are plain values, and printed text is escaped.
         """
         in_step = False
         try:
             self._send(statement, call, arguments)
-            while True:
-                message = self._next(statement)
-                if isinstance(message, list):
-                    yield message
-                elif "columns" in message:
-                    yield tuple(map(str, message["columns"]))
-                elif "exceeded" in message:
-                    raise statement.exceeds(message["exceeded"])
-                else:
-                    in_step = True
-                    if "error" in message:
-                        raise _error_of(statement, *message["error"])
-                    return message
+            try:
+                while True:
+                    message = self._next(statement)
+                    if isinstance(message, list):
+                        yield message
+                    elif "columns" in message:
+                        yield tuple(map(str, message["columns"]))
+                    elif "exceeded" in message:
+                        raise statement.exceeds(message["exceeded"])
+                    else:
+                        in_step = True
+                        if "error" in message:
+                            raise _error_of(statement, *message["error"])
+                        return message["value"], set(message["read"])
+            # SQL that has taken the process over may send anything.
+            except (KeyError, TypeError):
+                self._popen.kill()
+                raise statement.fails(self._popen.wait()) from None
         finally:
             if not in_step:  # interrupted, or what was exceeded may have left it with no room to work in
                 self.end()
@@ -261,7 +266,7 @@ def ask(path: str | Path, sql: str, *, held: bool) -> Iterator[tuple[tuple[str, 
         statement = Statement(None, limits, limits.seconds, None, held)
         # The process works in another folder, where a relative path would lead elsewhere.
         answer = process.answer(statement, "ask", str(Path(path).absolute()), sql)
-        columns: tuple[str, ...] = next(answer)
+        columns: tuple[str, ...] = next(answer, ())
         yield columns, chain.from_iterable(answer)
     finally:
         process.end()
@@ -326,7 +331,7 @@ class GuardedSandbox(Sandbox):
 
     def stream(self, sql: str, place: str | None = None) -> tuple[tuple[str, ...], Iterator[Row]]:
         answer = self._answer("select", sql, place=place)
-        return next(answer), chain.from_iterable(answer)
+        return next(answer, ()), chain.from_iterable(answer)
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
         return tuple(self._value("columns", sql, place=place))
@@ -340,7 +345,7 @@ class GuardedSandbox(Sandbox):
     def engine_stream(self, sql: str, values: Sequence[SqlValue] = ()) -> Iterator[Row]:
         # The first message has no columns: it says that the SQL has run.
         answer = self._answer("engine", sql, list(values))
-        next(answer)
+        next(answer, None)
         return chain.from_iterable(answer)
 
     def close(self) -> None:
@@ -366,5 +371,4 @@ class GuardedSandbox(Sandbox):
         """
         if place is not None:
             self._statement = self._statement._replace(place=place)
-        last = yield from self._process.answer(self._statement, call, *arguments)
-        self._last, self.read = last["value"], set(last["read"])
+        self._last, self.read = yield from self._process.answer(self._statement, call, *arguments)
