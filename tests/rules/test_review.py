@@ -49,6 +49,14 @@ def test_a_fault_of_a_rule_has_a_remedy(tmp_path, old, new, expected):
         assert found.startswith(expected)
 
 
+def test_a_step_that_is_only_evidence_has_a_reader(tmp_path):
+    extended = SOUND.replace("let:\n", "let:\n  only: select 1 as x\n").replace("evidence: [", "evidence: [only, ")
+    assert "evidence: [only, " in extended
+    written(tmp_path, extended)
+    written(tmp_path, FACTS, "mine.test.yaml")
+    assert faults(tmp_path) == []
+
+
 def test_a_rule_that_finds_nothing_in_its_tests_may_be_impossible(tmp_path, call):
     never = SOUND.replace("facts: select txn, n from held", "facts: select txn, n from held where n > 1 and n < 1")
     written(tmp_path, never)

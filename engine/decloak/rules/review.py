@@ -79,7 +79,9 @@ def _faults(rule: Rule, names: Sequence[str]) -> Iterator[DecloakError]:
         yield source.error(("status",), "a deprecated rule without a replacement", "name one under related")
     if not column_names(model.because):
         yield source.error(("because",), "the reason is the same for all findings", "name a column, such as {item}")
-    later = "\n".join([*model.steps.values(), *(str(value) for value in model.model_dump().values())])
+    # The dump quotes the names of steps and of evidence, and quoted names are not counted: evidence is added as it is.
+    values = (str(value) for value in model.model_dump().values())
+    later = "\n".join([*model.steps.values(), *model.evidence_steps, *values])
     for name in model.steps:
         if len(re.findall(rf"\b{name}\b", later)) - len(re.findall(rf"'{name}'", later)) < 1:
             yield source.error(("let", name), f"nothing reads the step {quote(name)}", "delete it")
@@ -108,6 +110,7 @@ def _coverage(rule: Rule, catalogue: Catalogue) -> RuleCoverage:
     before = [case_fault(rule, case, catalogue, source, number) for case, source, number in tests]
     decided: dict[tuple[str, str], bool] = {}
     for clause, model in _variants(rule):
+        # One variant that decides a case is enough, and each further one runs the tests again.
         if decided.get(clause):
             continue
         try:
@@ -153,6 +156,7 @@ def _variants(rule: Rule) -> Iterator[tuple[tuple[str, str], RuleModel]]:
         if isinstance(value, str) and value.lstrip().lower().startswith(("select", "with")):
             for text, other in sql_conditions(value):
                 yield (rule.place(key), text), model.model_copy(update={key: other})
+        # Types are compared, because 1 is a choice for a number, and True would be one as well.
         others = [choice for choice in (*_OTHER_CHOICES.get(key, ()), 1) if type(choice) is type(value)]
         for choice in (*_words(field.annotation), *others):
             if choice != value:
@@ -177,6 +181,7 @@ def sql_conditions(sql: str) -> Iterator[tuple[str, str]]:
     ['a.x = b.x', 'y between 1 and 2', 'z > 3']
     """
     for start, end in _spans(sql):
+        # 1 is always true, so the SQL is valid without the condition.
         yield " ".join(sql[start:end].split()), f"{sql[:start]}1{sql[end:]}"
 
 
@@ -200,6 +205,7 @@ def _spans(sql: str) -> list[tuple[int, int]]:
     open_clauses: list[_Clause | None] = [None]
     for token in _TOKEN.finditer(sql):
         word, clause = token[0].lower(), open_clauses[-1]
+        # A bracket and a case have conditions of their own.
         if word in ("(", "case"):
             open_clauses.append(None)
             continue
@@ -209,6 +215,7 @@ def _spans(sql: str) -> list[tuple[int, int]]:
             open_clauses[-1] = None
         elif clause is not None and word == "between":
             clause.between += 1
+        # The `and` of a between joins no conditions.
         elif clause is not None and word == "and" and clause.between:
             clause.between -= 1
         elif clause is not None and word == "and":
