@@ -113,8 +113,10 @@ def disassociate_in_parts(
         files = tuple((f"0-{number}", int(count)) for number, count in enumerate(scanned.records) if count)
         made = _clustered(_Node(files, supports), settings)
         parts = _write_parts(made, settings)
+        # Terms and suppressed occurrences are in no record chunk.
         hidden = np.sum([one.terms + one.cut for one in made], axis=0)
         _recount(parts, supports - hidden, records, settings)
+        # Files whose names begin with a dot were for the work, and show records.
         for path in making.glob(".*"):
             path.unlink()
     cut = sum(int(one.cut.sum()) for one in made)
@@ -176,6 +178,7 @@ def _small_nodes(root: _Node, settings: _Settings) -> Iterator[_Node]:
         separating = np.where(node.supports < node.records, node.supports, 0)
         item = int(separating.argmax())
         if node.records <= max(NODE, settings.max_cluster) or separating[item] == 0:
+            # All nodes are listed before the tasks start, and their supports would fill memory.
             yield node._replace(supports=np.zeros(0, np.int64))
         else:
             number += 1
@@ -193,12 +196,14 @@ def _halves(node: _Node, item: int, number: int, settings: _Settings) -> list[_N
 
     of_all = (settings.making, len(settings.names))
     merge_tasks(_split, [(at, file, item, into[at], *of_all) for at, (file, _) in enumerate(node.files)], merge)
+    # Each level would otherwise leave a copy of the records on disk.
     for file, _ in node.files:
         for kind in ("codes", "lengths", "places"):
             (settings.making / f".{kind}-{file}").unlink()
     split = [(*names, count, taken) for names, (_, count), taken in zip(into, node.files, held, strict=True)]
     without = tuple((name, count - taken) for _, name, count, taken in split if count > taken)
     having = tuple((name, taken) for name, _, _, taken in split if taken)
+    # The last one is taken first: the recursion begins with the records that have the item.
     return [_Node(without, node.supports - supports), _Node(having, supports)]
 
 
@@ -290,6 +295,7 @@ def _truth(
     `anchors` has the codes in the first record chunk of each cluster, below `items`. Published rows are in the order
     of their anchors, empty ones last, and equal ones in the order of the places.
     """
+    # An empty end, because all clusters may wait, and nothing cannot be joined.
     ids = np.concatenate([np.array(places, np.int64) for places in (*clusters, ())])
     held, places = rows.select(ids), origin[ids]
     cluster = np.repeat(np.arange(len(clusters)), list(map(len, clusters)))

@@ -98,8 +98,10 @@ class RelatedUtility(ConfigSection):
         `data`, `folder` and `cache` are as in the run.
         """
         protected = sorted({item for constraint in privacy for item in constraint})
+        # Sets begin with protected items, so that pairs of others need no score.
         pairs = [(item, candidate) for item in protected for candidate in data.items]
         related = self.relate.related(pairs, Supplies(folder, lambda: data.transactions, cache))
+        # Turned round where needed, so that larger is closer.
         sign = -1 if self.relate.closer == "smaller" else 1
 
         def similar(item: str, candidate: str) -> float | None:

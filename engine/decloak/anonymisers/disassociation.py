@@ -78,7 +78,9 @@ class DisassociationMethod(Method):
         settings = self.model_dump(exclude={"method", "order", *self._unset_options})
         clock = Stopwatch()
         made = disassociate(data, **settings)
+        # The default depends on the data, so the size that was used is stated.
         settings["max_cluster"] = made.release.parameters["max_cluster"]
+        # The anonymiser returns no truth, so that the release is made without it and checked here.
         self.anonymiser.checked(data, made.release, settings)
         loss = {"cut": len(made.cut) / max(1, len(data.rows.codes)), "moved": made.moved} if self.cover else {}
         loss |= clock.seconds
@@ -99,6 +101,7 @@ class DisassociationMethod(Method):
         `original` is not used either. `key` is the key of the release. Random choices depend on `secret`, which only an
         owner of the data knows.
         """
+        # The order stays among the settings: `publish`, which adds it elsewhere, is not used.
         settings = self.model_dump(exclude={"method", *self._unset_options})
         clock = Stopwatch()
         release, loss, notes = disassociate_in_parts(

@@ -28,6 +28,7 @@ def _make(data: Dataset, options: MethodOptions) -> Generalised:
     hidden = [sorted(sensitive.intersection(row)) for row in data.transactions]
 
     def find(tree: Hierarchy, records: Records, l: int, m: int, **_: object) -> Ints:  # noqa: E741
+        # `hidden` has the sensitive items already, so that their option is not used.
         return diversity(tree, records, hidden, l, m)
 
     release = generalise_by(find, "diversity", _without_sensitive(data, sensitive), options)

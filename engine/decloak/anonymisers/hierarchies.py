@@ -154,6 +154,7 @@ class InHierarchy(GeneralisingMethod):
         clock = Stopwatch()
         release: Generalised = self.anonymiser(data, {"hierarchy": tree, **options})
         assert release.ncp is not None
+        # As text, the fraction stays exact in the store.
         loss = {"ncp": str(release.ncp.exact), **clock.seconds}
         if release.tree_nodes is not None:
             loss["tree_nodes"] = release.tree_nodes

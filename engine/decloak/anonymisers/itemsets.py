@@ -43,6 +43,7 @@ def _wrong_supports(data: Dataset, release: ItemsetTable) -> Iterator[str]:
     for size in sizes(coded.records, max(map(len, left), default=0)):
         for block in itemset_supports(coded.records, size, low=release.k or 1):
             for codes, support in zip(block.itemsets.tolist(), block.supports.tolist(), strict=True):
+                # An itemset that is not published has nothing to compare.
                 if left.pop(frozenset(coded.items[code] for code in codes), support) != support:
                     yield "a support is wrong"
     yield from ("an itemset has no support of k" for _ in left)

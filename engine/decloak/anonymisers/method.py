@@ -92,6 +92,7 @@ class Anonymiser(NamedTuple, Generic[ReleaseT]):
     def checked(self, data: Dataset, release: ReleaseT, options: MethodOptions) -> ReleaseT:
         """Return `release` if it meets its guarantee for `data` and `options`; raise an AssertionError otherwise."""
         for fault in self.check(data, release, options):
+            # No data and no options may cause this, so that it is no DecloakError.
             raise AssertionError(f"{self.name} broke its own guarantee: {fault}")
         return release
 
@@ -215,6 +216,7 @@ class Method(ConfigSection):
         notes = [*new.notes, *([] if self.order == "sorted" else [RECORDED])]
         parameters = {**new.parameters, "order": self.order}
         source_rows = ordered.source_rows.tolist()
+        # The method has numbered the records in the order that it got them.
         cut = [(source_rows[place], item) for place, item in new.cut]
         return replace(new, release=release, truth=truth, cut=cut, parameters=parameters, notes=notes)
 

@@ -236,6 +236,7 @@ def published_parameters(method: str, parameters: Config) -> dict[str, str | boo
 
     For the release of another tool these are k and m.
     """
+    # The number of processes changes nothing in a release.
     public = set(PARTS[method].model_fields) - {"method", "processes"} if method in PARTS else {"k", "m"}
     return _parameters({name: value for name, value in parameters.items() if name in public})
 

@@ -29,6 +29,7 @@ def random_sets(items: Sequence[str], size: int, share: float, seed: int) -> lis
     >>> random_sets(["a", "b", "c", "d"], 2, 1.0, seed=1)
     [('a', 'd'), ('b', 'c')]
     """
+    # Sorted, so that a seed draws the same sets whatever the order of the items.
     drawn = random.Random(seed).sample(sorted(items), round(share * len(items)))
     sets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
     # A set of one item would be published as the item itself.

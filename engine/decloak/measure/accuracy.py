@@ -168,6 +168,7 @@ def block_assignments(rows: TrueRows, assignments: Sequence[Assignment]) -> Bloc
     listed = AssignmentList.of(assignments)
     given, chunks = rows.assigned_units(assignments), Coding[ChunkNumber]()
     chunk = np.array([chunks[chunk] for chunk, _ in listed.kinds], np.int64)[listed.kind]
+    # One number for a cluster and a chunk. It is divided by the factor again, which so is never 0.
     keys = listed.cluster * max(1, len(chunks)) + chunk
     blocks = first_occurrences([keys])
     order = np.argsort(blocks)

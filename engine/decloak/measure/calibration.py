@@ -40,6 +40,7 @@ def links_of(attacked: Attacked, least: float = 0.0) -> Links | None:
     p = attacked.probabilities
     if p is None or attacked.release.original is None:
         return None
+    # Rounding must not drop a probability that equals the limit.
     chosen = np.flatnonzero(p >= least - 1e-12)  # false of NaN: no probability is known
     eliminations = read_eliminations(attacked.connection, attacked.number)
     if eliminations is not None:
@@ -87,6 +88,7 @@ def brier(p: ArrayLike, right: ArrayLike) -> tuple[float | None, float | None]:
     if not len(chances):
         return None, None
     share = float(truly.mean())
+    # A share stands for links that are each wholly right or wrong, so it is not squared.
     return float(np.mean(chances**2 - 2 * chances * truly + truly)), share * (1 - share)
 
 

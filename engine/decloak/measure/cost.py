@@ -38,6 +38,7 @@ def _built_nodes(release: StoredSetRelease, original: Dataset) -> Iterator[Metri
     assert release.tree is not None
     finds: dict[str, Callable[..., Walked | Local]] = {"aa": aa, "da": da, "lra": lra, "vpa": vpa}
     options = {name: value for name, value in settings.items() if name != "order"}  # of the published records
+    # The release was cured while the tree was walked, so the whole tree was never met.
     found = finds[method](release.tree, release.tree.code(original), **options, built=True)
     yield POOLED, "built_nodes", found.tree_nodes, None, None
     if isinstance(found, Walked) and found.part_nodes is not None:

@@ -55,6 +55,7 @@ def _measure_coverage(attacked: Attacked, *, least: float) -> MetricResult:
         (POOLED, f"coverage_{name}", known / needed if needed else None, known, needed)
         for name, (known, needed) in counts.items()
     ]
+    # Later readers of the store judge the attack by the limit of its own run.
     figures.append((POOLED, "coverage_least", least, None, None))
     return figures, None
 
@@ -78,6 +79,7 @@ def _count_findings(attacked: Attacked) -> MetricResult:
     """How much an attack found, and why it can have found nothing."""
     count = findings_count(attacked.connection, attacked.number)
     note = attacked.idle
+    # The release may say more exactly than the rule why there was nothing to do.
     if note and hides_nothing(attacked.connection, attacked.number):
         note = BARE
     elif note and lacks_context(attacked.connection, attacked.number):

@@ -38,6 +38,7 @@ def eliminations_of(held: StoredSetRelease, attacked: Attacked) -> tuple[list[Tr
 
 def eliminated_cells(number: Mapping[str, int], tables: Sequence[TrueTable], masks: Sequence[Mask]) -> EliminatedCells:
     """Return the eliminated members of tables, as items by number; items without a number are left out."""
+    # An empty start, because there may be no table to join.
     items: list[Ints] = [np.zeros(0, np.int64)]
     rows: list[Ints] = [np.zeros(0, np.int64)]
     most = max(1, len(number))
@@ -46,6 +47,7 @@ def eliminated_cells(number: Mapping[str, int], tables: Sequence[TrueTable], mas
         row, column = np.nonzero(mask & (numbers >= 0))
         items.append(numbers[column])
         rows.append(table.places[row])
+    # One number for a row and an item sorts by both at once.
     rows_of, items_of = np.divmod(np.sort(np.concatenate(rows) * most + np.concatenate(items)), most)
     return EliminatedCells(items_of, rows_of)
 
@@ -116,6 +118,7 @@ def after_attack(held: StoredRelease, attacked: Attacked) -> Published | None:
     done = eliminations_of(held, attacked) if isinstance(held, StoredSetRelease) else None
     if done is None:
         return None
+    # Items of labels are numbered before all others, so `published_by` gives them the same numbers.
     number = Elements(held.published.rows.names, ()).number
     cells = eliminated_cells(number, *done)
     return with_exclusive(published_by(held, (cells.rows, cells.items)), attacked.exclusive)

@@ -61,6 +61,7 @@ def _by_id(held: StoredSetRelease) -> int:
     if tuple(labels) == RowLabels(len(labels)):
         return 0
     behind = None if held.behind is None else held.behind.labels
+    # Without original ids nothing shows that the published ones are new, so that all count.
     if held.original is None or behind is None or tuple(held.original.labels) == RowLabels(len(held.original.labels)):
         return len(labels)
     return sum(label == original for label, original in zip(labels, behind, strict=True))

@@ -142,6 +142,7 @@ def _measure(attacked: AttackResult[StoredSetRelease], *, optimum: bool) -> Metr
 def _of_originals(release: StoredSetRelease, original: Dataset) -> Iterator[MetricValue]:
 
     loss = release.making.loss
+    # Methods with a hierarchy have stored the exact loss, as text.
     ncp = Fraction(loss["ncp"]) if "ncp" in loss else information_loss(original, release.labels)
     yield POOLED, "ncp", None if ncp is None else float(ncp), None, None
     yield POOLED, "support_error", support_error(original, release.labels), None, None

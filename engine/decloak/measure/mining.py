@@ -60,6 +60,7 @@ def least_support(share: float | Fraction, records: int) -> int:
     >>> least_support(0.07, 100)
     7
     """
+    # Through its text the share is exact: as floats, 0.07 * 100 is more than 7.
     return max(1, math.ceil(Fraction(str(share)) * records))
 
 
@@ -77,6 +78,7 @@ def ml2(tree: Hierarchy, original: Dataset, release: Generalised, minsup: int) -
     data, published = _leaves(tree, original, beside), _labels(tree, release, beside)
     # The root is frequent in any data, so that its level is left out.
     frequent_sets = [_frequent(data, lift, minsup) for lift in lifts[:-1]]
+    # A set may be found again as the root only, so that its level is kept here.
     kept = [_frequent(published, lift, minsup) for lift in lifts]
     levels = tuple(Level(level, len(frequent_sets[level]), len(kept[level])) for level in range(height))
     moved = np.concatenate([_levels_lifted(sets, level, lifts, kept) for level, sets in enumerate(frequent_sets)])
@@ -95,6 +97,7 @@ def _ratio(part: int, whole: int) -> ExactRatio | None:
 def _lift(tree: Hierarchy, level: int) -> Ints:
     """Return the node of each node at a level, -1 where it is not seen; and -1 once more, for the padding of rows."""
     low = tree.level <= level
+    # The highest nodes that are low enough: the parent of each is above the level.
     tops = np.flatnonzero(low & np.append(True, tree.level[tree.parent[1:]] > level))
     return np.append(np.where(low, tree.above(tops)[tree.first], -1), -1)
 

@@ -112,6 +112,7 @@ def link_probabilities(
     check_km(k, m)
     _check_rows(cluster)
     chosen, terms = _itemsets(cluster, itemsets), frozenset(cluster.term_chunk)
+    # Itemsets of one kind have equal probabilities, so one of them is computed.
     kinds = {_kind(itemset, terms): itemset for itemset in chosen}
     batches = algorithm_ways(cluster, list(kinds.values()), k=k, m=m, empty_rows=empty_rows, seed=seed, tables=tables)
     chances = {
@@ -131,6 +132,7 @@ def risky_pairs(release: Disassociated) -> list[tuple[int, LinkProbability]]:
     risky = []
     cured = release.cover is not None
     for number, cluster in enumerate(release.clusters):
+        # A seed by cluster: the samples of one do not depend on how many others take.
         pairs = link_probabilities(cluster, k=k, m=m, empty_rows=cured or number in shared, seed=number)
         if cured:  # an attacker may assume nothing of the order of items
             pairs = [pair._replace(algorithm=None, error=None) for pair in pairs]
@@ -168,12 +170,14 @@ def released_ways(cluster: Cluster, itemset: Iterable[str], *, empty_rows: bool 
     # Terms are interchangeable: only the number of known terms matters.
     terms, inside = len(cluster.term_chunk), len(items.intersection(cluster.term_chunk))
     total = [0] * (n + 1)
+    # The longest chunk fills a row with each sub-record, so no more rows can be empty.
     for empty in range(1 if empty_rows else n - longest + 1):
         rows = n - empty
         ways = _start(rows, rows if items <= _items(cluster) else 0)
         for chunk, holders in chunks:
             ways = _lay_chunk(ways, _placements(chunk, rows), holders)
         for s, count in enumerate(_lay_terms(ways, inside, terms - inside, rows)):
+            # All rows have the itemset without items, the empty ones too.
             total[s if items else n] += (-1) ** empty * comb(n, empty) * count
     # Placements of chunk 0 are all the same release, so that they are divided out.
     anchored = _placements(chunks[0][0], n) if chunks else 1  # chunk 0 lies as published
@@ -269,6 +273,7 @@ def _termed_rows(n: int, s: int, empty: int, inside: int, outside: int, most: in
         rows = n - forced
         ways = _lay_terms(_start(rows, min(s, rows)), inside, outside, most)  # s = n: the itemset is terms only
         for holding, count in enumerate(ways):
+            # Without a known term, terms leave the rows with the itemset as they are.
             total[holding if inside else s] += (-1) ** forced * comb(empty, forced) * count
     return tuple((holding, count) for holding, count in enumerate(total) if count)
 
@@ -282,6 +287,7 @@ def _lay_chunk(ways: Ways, placements: int, holders: int | None) -> Ways:
     rows = len(ways) - 1
     if holders is None:
         return [count * placements for count in ways]
+    # Each choice of rows for this part of the itemset has equally many placements.
     each = placements // comb(rows, holders)
     laid = [0] * (rows + 1)
     for s, count in enumerate(ways):

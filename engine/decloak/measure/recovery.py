@@ -175,6 +175,7 @@ def _measure(attacked: AttackResult[StoredSetRelease]) -> MetricResult:
     ]
     every = list(tables.values())
     pooled = pool(every)
+    # All counts are pooled but the density, whose mean over tables the papers print.
     figures += _figures(POOLED, pooled, mean_density(every), has_originals)
     if has_originals:
         cells = [Table(one.scored, one.scored_added, one.eliminated) for one in every]
@@ -195,6 +196,7 @@ def _figures(scope: int, counts: Recovery, density: float | None, has_originals:
     yield scope, "baseline", counts.chance_precision, counts.expected, counts.eliminated
     beyond, possible = counts.correct - counts.expected, counts.eliminated - counts.expected
     yield scope, "normalised_advantage", counts.gain, beyond, possible
+    # The count is doubled to stay whole, so that a tie is half a pair here.
     yield scope, "auc", counts.auc, counts.concordance / 2, counts.pairs
 
 

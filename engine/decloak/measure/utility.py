@@ -82,6 +82,7 @@ def _ranked(matrix: "sparse.csr_array", items: Sequence[str], size: int, low: in
 def re_chunks(release: Disassociated, records: Records) -> float | None:
     """Return the mean of |s - s'| / ((s + s') / 2) over pairs of items in `release` or `records`, or None."""
     rows = chunk_rows(release)
+    # Coded together, so that an item has the same column in both parts.
     matrix, _ = coded_items([*records, *rows])
     kept, published = (_pairs(part) for part in (matrix[: len(records)], matrix[len(records) :]))
     total, apart = kept + published, abs(kept - published)
@@ -91,6 +92,7 @@ def re_chunks(release: Disassociated, records: Records) -> float | None:
 
 
 def _pairs(matrix: "sparse.csr_array") -> "sparse.csr_array":
+    # Each pair counts once, and an item is no pair with itself.
     return sparse.csr_array(sparse.triu(matrix.T @ matrix, k=1), dtype=np.float64)
 
 
@@ -238,12 +240,14 @@ def _of_estimates(
         yield POOLED, f"count_error_{size}", float(of_size.mean()), None, None
     if errors:
         every = np.concatenate(list(errors.values()))
+        # All sizes weigh the same, however many itemsets of each were drawn.
         yield POOLED, "count_error", float(np.mean([one.mean() for one in errors.values()])), None, None
         yield POOLED, "count_error_median", float(np.median(every)), None, None
         yield POOLED, "count_error_95", float(np.percentile(every, 95)), None, None
     number = _numbered(published, counted.names)
     places = np.concatenate([one.places for one in frequent])
     estimates = np.concatenate([estimates_of(published.estimator, number[one.itemsets]) for one in frequent])
+    # Sizes were estimated one by one, and the comparison needs the order of frequency.
     order = np.argsort(places)
     kept = counts.kept_itemsets(estimates[order], np.concatenate([one.counts for one in frequent])[order], itemsets)
     if kept is not None:
@@ -261,6 +265,7 @@ def _query_errors(published: Published, counted: _Counts, bound: float) -> dict[
 
     `published` is the estimator of the release. Counts below the share `bound` of the records count as it.
     """
+    # An item of a workload that no record has is -1, which picks this last number.
     number = np.append(_numbered(published, counted.names), -1)
     least = max(bound * counted.records, np.finfo(float).tiny)
     return {
@@ -338,6 +343,7 @@ def _of_chunks(held: StoredDisassociation, top: int) -> Iterator[MetricValue]:
     release, records = held.published, held.rows.records
     yield POOLED, "tkd", tkd_chunks(release, records, top), None, None
     yield POOLED, "re", re_chunks(release, records), None, None
+    # A file may lack its k, and then each item that occurs counts.
     yield POOLED, "tlost", tlost(release, records, release.k or 1), None, None
 
 

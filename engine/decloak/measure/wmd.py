@@ -93,6 +93,7 @@ def mean_distance(
         message = f"{len(records)} records have {len(rebuilt)} reconstructions and {len(anchors)} anchors"
         raise DecloakError(message, hint="give one of each")
     space = _Vectors(vectors)
+    # Equal pairs are computed once, because one may take a linear programme.
     done: dict[tuple[frozenset[int], frozenset[int]], float] = {}
     distances = []
     for record, reconstruction, anchor in zip(records, rebuilt, anchors, strict=True):

@@ -150,8 +150,10 @@ def _proof(sandbox: Sandbox, rule: Rule, known: Sequence[tuple[int, Row]], fact:
         return []
     proof, wanted = [(height, *fact)], {fact}
     for number in range(height, 1, -1):
+        # A round reads all facts found before it, those of the last round and older ones.
         sandbox.fill(rule.derives.name, rule.derives.columns, [row for earlier, row in known if earlier < number])
         before = [row for earlier, row in known if earlier == number - 1]
+        # Numbers, names and null in one column have no order, but their texts have.
         wanted = {row for goal in sorted(wanted, key=repr) for row in _premises(sandbox, rule, before, goal)}
         proof += [(number - 1, *row) for row in sorted(wanted, key=repr)]
     return proof[::-1]
@@ -201,6 +203,7 @@ def _evidence_rows(sandbox: Sandbox, step: str, fact: dict[str, Value]) -> Evide
     columns = sandbox.columns(f"select * from {quoted(step)}")
     shared = [column for column in columns if column in fact]
     values = [fact[column] for column in shared]
+    # `is` finds null as well, which `=` never does.
     where = " and ".join(f"{quoted(column)} is ?" for column in shared) or "true"
     return Evidence(step, columns, sandbox.engine(f"select * from temp.{quoted(step)} where {where}", values))
 

@@ -226,6 +226,7 @@ def _aggregate(name: str, values: Floats) -> Floats:
     with np.errstate(all="ignore"):
         match name:
             case "min":
+                # NaN to begin with: it gives way to any score, and stays where there is none.
                 value = np.fmin.reduce(values, axis=-1, keepdims=True, initial=np.nan)
             case "max":
                 value = np.fmax.reduce(values, axis=-1, keepdims=True, initial=np.nan)

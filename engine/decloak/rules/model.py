@@ -29,6 +29,7 @@ def with_location(place: str | None) -> Iterator[None]:
     try:
         yield
     except DecloakError as error:
+        # A place that the error has already is more exact.
         raise DecloakError(error.message, error.place or place, error.hint) from None
 
 
@@ -218,6 +219,7 @@ class RelationalForm(NamedTuple):
         head = {"rule": self.derives.name, "form": "query", "about": about, "reference": model.reference or "decloak",
                 "wrong_when": model.wrong_when or f"As for {model.rule}.", "derives": derives}  # fmt: skip
         lines = [f"# Given: {meaning}" for meaning in self.given.values()]
+        # A JSON string is a YAML string too, whatever characters the rule has in it.
         lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
         lines += ["let:", *(f"  {name}: |\n{indent(sql, '    ')}" for name, sql in self.steps.items())]
         if self.state is not None:

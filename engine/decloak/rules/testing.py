@@ -184,6 +184,7 @@ def _compare_facts(facts: list[Any], expected: Sequence[Any], column: str) -> st
         match = next((fact for fact in facts if all(fact.get(name) == value for name, value in due.items())), None)
         if match is None:
             return f"{due} was not found. {_nearest(due, facts)}"
+        # Each fact meets one expectation, so that a repeated one has to be expected twice.
         facts.remove(match)
     return f"{facts[0]} was found as well" if facts else None
 

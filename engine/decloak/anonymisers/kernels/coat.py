@@ -88,6 +88,7 @@ def best_partner(state: Merging, seen: ConstraintSupport, least: int, k: int, pl
     items, _ = state.items_of_records(state.record[state.places[g]])
     together = np.bincount(items, minlength=len(state.domain))[partners]
     support = state.support[g] + state.support[partners] - together
+    # The union alone is a set too, which `_still_rare` leaves out.
     still_rare = _still_rare(state, seen, least, partners, k, place) + (support < k)
     # The first key alone leaves ties: these go by the loss, then by the label or by the choice of the state.
     best = still_rare == still_rare.min()
@@ -342,4 +343,5 @@ def _weakest(state: Merging, seen: ConstraintSupport, k: int) -> int | None:
     if not len(rare):
         return None
     held = np.bitwise_or.reduce(rare) >> np.arange(len(seen.images)) & 1
+    # More than any support, so that no image outside the rare sets is taken.
     return int(np.where(held, state.support[seen.images], state.size + 1).argmin())

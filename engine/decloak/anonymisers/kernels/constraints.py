@@ -70,6 +70,7 @@ def item_names(listed: object, place: str) -> tuple[str, ...]:
     for item in items:
         if not isinstance(item, str):
             raise DecloakError(f"the item {quote(item)} is not a string", place, "write it in quotes")
+    # The order of a set differs from process to process.
     return tuple(sorted(items) if isinstance(listed, Set) else dict.fromkeys(items))
 
 

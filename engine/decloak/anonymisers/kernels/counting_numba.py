@@ -44,6 +44,7 @@ def rare_compiled(records: Records, size: int, firsts: int, k: int, alive: Mask)
     tail = 2 if size > 2 and labels * labels <= TABLE else 1
     chosen = np.full(size - tail, -1)
     groups = Groups(np.zeros((len(chosen), labels + 1), np.int64), *np.empty((2, len(chosen), entries), np.int32))
+    # All entries of a record follow the place before its first.
     record, before = np.arange(len(records.weight), dtype=np.int32), records.start[:-1].astype(np.int32) - 1
     _group(records, alive, record, before, groups, 0)
     support, cells = np.zeros(labels**tail, np.int32), np.empty(labels**tail, np.int32)
@@ -169,6 +170,7 @@ def _rare(k: int, alive: Mask, support: Small, cells: Small) -> Small:
         if support[cell] < k and alive[cell % len(alive)]:
             cells[kept] = cell
             kept += 1
+        # The table is large and few cells were met, so that only these are reset.
         support[cell] = 0
     cells[:kept].sort()
     return cells[:kept]

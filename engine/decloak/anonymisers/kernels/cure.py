@@ -132,6 +132,7 @@ class _Cluster:
     def levels(self, chunk: Sequence[int]) -> list[_Level]:
         """Return the levels of `chunk` by ascending support."""
         levels: dict[int, _Level] = {}
+        # All bits of -1 are set, so that the first item keeps its own rows.
         rows = -1
         for number, item in enumerate(self.ordered(chunk), 1):
             rows &= self.shown[item]

@@ -63,6 +63,7 @@ class _Search:
         self._holding = extended(tree, records)
         self._columns = sparse.csc_array(self._holding)
         self._rank = ranks(tree, np.diff(self._columns.indptr))
+        # Violations are cured in the order of labels, so the queue has the ranks of labels.
         self._by_label = np.argsort(np.array(tree.labels, dtype=object), kind="stable")
         self._place = np.argsort(self._by_label)
         self._waiting: list[tuple[int, tuple[int, ...]]] = []

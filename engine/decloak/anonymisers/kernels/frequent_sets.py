@@ -52,6 +52,7 @@ def grown_sets(
     kept = select(grown)
     yield grown, kept
     frequent = support >= k
+    # A rare item is in no larger set, so that its occurrences only take time.
     matrix = select_entries(matrix, frequent[matrix.indices])
     for size in range(2, m + 1):
         base = grown.itemsets[kept]
@@ -102,6 +103,7 @@ def _extended(matrix: sparse.csr_array, columns: sparse.csr_array, base: Ints, k
     there = np.ones(len(itemsets), np.bool_)
     for place in range(base.shape[1]):
         key = set_keys(np.delete(itemsets, place, axis=1), items)
+        # A number beyond the last is compared with the last, which it does not equal.
         there &= keys[np.minimum(np.searchsorted(keys, key), len(keys) - 1)] == key
     return Grown(itemsets[there], counted.data[later][there].astype(np.int64))
 

@@ -37,6 +37,7 @@ def cuts(tree: Hierarchy) -> int:
     """
     number = [1] * len(tree.labels)
     for node in reversed(range(len(tree.labels))):
+        # Children stand behind their node, so that their numbers are known here.
         if tree.children[node]:
             number[node] = 1 + prod(number[child] for child in tree.children[node])
     return number[0]
@@ -115,6 +116,7 @@ def _bounded(tree: Hierarchy, price: list[int], offending: list[tuple[int, ...]]
     leaves: int = sum(1 << leaf for leaf in tree.leaf.tolist())
     queue, seen = [(sum(price[leaf] for leaf in tree.leaf.tolist()), leaves)], {leaves}
     while True:
+        # The queue never runs empty, because the root alone is anonymous.
         paid, cut = heappop(queue)
         broken = 0
         for node, itemsets in enumerate(among):

@@ -43,6 +43,7 @@ def recoded(records: Records, to: Ints) -> Records:
     for run in runs:  # the first of a run may be like the last before it
         labels = label[records.codes[max(0, run.start - 1) : run.stop]]
         first[max(1, run.start) : run.stop] = labels[1:] != labels[:-1]
+    # The first label of a record may equal the last one of the record before.
     first[records.start[:-1]] = True
     lengths = np.add.reduceat(first, records.start[:-1], dtype=np.int64)
     codes, begin = np.empty(int(lengths.sum()), np.int32), 0

@@ -45,6 +45,7 @@ def suppress_items(records: sparse.csr_array, k: int, m: int) -> sparse.csr_arra
     set_of, left = np.repeat(np.arange(len(sizes)), sizes), np.ones(len(sizes), np.bool_)
     rare = np.bincount(member, minlength=records.shape[1])
     while rare.any():
+        # An item without records is in no rare set, and must not divide by 0.
         item = int(np.argmax(rare / np.maximum(support, 1)))
         kept[item] = False
         gone = set_of[of_item[begin[item] : begin[item + 1]]]

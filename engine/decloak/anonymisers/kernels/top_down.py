@@ -114,6 +114,7 @@ class _Search:
             if (group >= 0).any():
                 into = group[_runs(self._record[occurrences])]
                 self._expand(below[group[_runs(self._record[below])] >= 0])
+                # Stable, because each partition has its records in ascending order.
                 order = np.argsort(into, kind="stable")
                 return np.split(occurrences[order], np.flatnonzero(np.diff(into[order])) + 1)
         return []

@@ -91,6 +91,7 @@ def _claims_of(supports: Supports, group: tuple[str, ...], k: int) -> list[Certa
         solved = milp(
             objective, constraints=fits, integrality=np.ones(len(cells), np.int64), bounds=Bounds(0, counts[0])
         )
+        # The solver works in floats, and whole numbers come back with rounding errors.
         return None if solved.x is None else np.rint(solved.x).astype(np.int64)
 
     claims = []
@@ -158,6 +159,7 @@ def candidate_groups(supports: Supports, size: int, most: int) -> tuple[list[tup
 def _cliques(
     items: Sequence[str], later: Mapping[str, set[str]], rank: Mapping[str, int], size: int
 ) -> Iterator[tuple[str, ...]]:
+    # The last one is taken first. Rare items come first, because only so many groups are compared.
     waiting: list[tuple[tuple[str, ...], set[str]]] = [((item,), later[item]) for item in reversed(items)]
     while waiting:
         group, common = waiting.pop()

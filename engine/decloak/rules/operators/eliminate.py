@@ -154,6 +154,7 @@ class EliminateOperator(Operator[EliminateRule, Strategy, EliminationResult]):
         is_random, learns = rule.is_random, rule.model.learn is not None
         accepted = {
             "threshold": not is_random and rule.model.precision is None,
+            # The ratio multiplies the rule's own threshold.
             "ratio": rule.compiled.threshold is not None,
         }
         return RuleTraits(
@@ -327,6 +328,7 @@ def _eliminate_in_training(
     """Return what a rule that ranks by probability eliminates in its own training tables, with the same threshold."""
     threshold = settings.threshold
     if rule.model.precision is not None:
+        # The release decided the threshold, and it was the same for all of its tables.
         threshold = next((done.threshold for done in result.tables.values()), None)
     added = [table.added for table in training]
     return eliminate(added, rule.compiled, threshold=threshold, ratio=settings.ratio, further={ADDED: added})
@@ -337,6 +339,7 @@ def _threshold_for(probabilities: Sequence[Floats], precision: float) -> float:
     p = np.sort(np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in probabilities)]))[::-1]
     expected = np.cumsum(p) / np.arange(1, len(p) + 1)
     enough = np.flatnonzero(expected >= precision - EPS)  # the running mean of falling numbers falls
+    # An eliminated cell exceeds the threshold by more than EPS. No probability exceeds 1.
     return float(p[enough[-1]]) - 2 * EPS if len(enough) else 1.0
 
 

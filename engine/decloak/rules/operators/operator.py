@@ -164,6 +164,7 @@ class RuleTraits:
     def required_knowledge(self, sources: frozenset[KnowledgeLevel]) -> frozenset[KnowledgeLevel]:
         """Return the knowledge levels that the rule needs; `sources` are the sources of relatedness."""
         # A rule that learns from the release also weighs the scores of relatedness, where there are any.
+        # A random rule works on tables that are made of scores, and ignores the scores.
         uses_scores = (self.needs_relatedness or self.learns_from_release) and not self.is_random
         release = frozenset({KnowledgeLevel.RELEASE}) if self.learns_from_release else frozenset[KnowledgeLevel]()
         return (sources if uses_scores else frozenset[KnowledgeLevel]()) | release | self.extra_knowledge

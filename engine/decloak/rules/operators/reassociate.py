@@ -138,6 +138,7 @@ class ReassociateOperator(Operator[ReassociateRule, Reassociation, RankedAssignm
         return inputs
 
     def prepare(self, rule: _Rule, view: AttackerView) -> None:
+        # The posterior serves rules without probabilities of their own, and needs k.
         if rule.traits.ranks_by_probability or view.release().k is None:
             _split(view)
         else:
