@@ -191,6 +191,7 @@ def test_constraints_and_classes_have_figures(tmp_path, monkeypatch):
     assert 0 < figures["count_error_within"] < figures["count_error_within_most"]
     assert figures["classification_original"] == 1.0
     assert figures["classification_release"] > figures["classification_baseline"] + 0.2
+    assert any("items of sets.txt in no record: 'none'" in note for note in one.notes)
     (other,) = decloak.run("s.yaml", store="s.db", overrides=["measure=[{utility: {classify: flu}}]"]).variants
     assert any("nothing is classified without people to predict" in note for note in other.notes)
     (other,) = decloak.run(

@@ -20,7 +20,7 @@ from decloak.data.formats.folder import Folder
 from decloak.data.formats.lines import FilePath, location
 from decloak.data.formats.plain_files import read
 from decloak.data.forms import FormName
-from decloak.errors import DecloakError, quote
+from decloak.errors import DecloakError, quote, quote_some
 from decloak.figures import metrics_of
 from decloak.lazy import sparse
 from decloak.measure.estimates import Published, published_by, with_exclusive
@@ -164,19 +164,28 @@ def _measure(
     counted = attacked.shared.of(held.original, _Counted(queries, seed, workload, attacked.folder))
     frequent = attacked.shared.of(held.original, _Frequent(itemsets))
     figures = list(_of_estimates(published, counted, frequent, itemsets, bound))
+    notes = []
     if constraints is not None:
-        sets = read(attacked.folder / constraints, PLAIN).transactions
+        path = attacked.folder / constraints
+        sets = read(path, PLAIN).transactions
         figures += _of_constraints(held, published, sets, queries, bound, seed)
-    note = None
+        known = set(held.original.rows.used_names)
+        if unknown := sorted({item for items in sets for item in items} - known):
+            # A note, because held out records may be the only ones with the item.
+            notes.append(
+                f"counts inside constraints leave out items of {location(path)} in no record: {quote_some(unknown)}"
+            )
     if classify is not None:
         classes = (classify,) if isinstance(classify, str) else tuple(classify)
-        others, note = attacked.control(), NO_CONTROL
+        note: str | None = NO_CONTROL
+        others = attacked.control()
         if others is not None:
             classification, note = _of_classes(held, published, classes, others)
             figures += classification
+        notes += [note] if note else []
     if isinstance(held, StoredDisassociation) and held.rows is not None:
         figures += _of_chunks(held, top)
-    return figures, note
+    return figures, "; ".join(notes) or None
 
 
 def _read_wanted_itemsets(path: FilePath) -> Dataset:
