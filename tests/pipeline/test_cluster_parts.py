@@ -181,16 +181,15 @@ def _dictionary(file: Path) -> bool:
 def test_a_cluster_that_is_lost_or_doubled_ends_the_run_in_a_line(tmp_path, monkeypatch, small_nodes, lost):
     write = chunk_parts.write_pieces
 
-    def changed(path, clusters, truth, code, part, parts):
-        listed = list(clusters)
-        if lost == "a cluster" and listed:
-            gone = listed[0].size
-            truth = Truth(truth.places[gone:], truth.records[gone:])
-            listed, part = listed[1:], part[1:]
-        elif listed:
+    def changed(path, some, truth, part, parts):
+        kept = np.arange(len(some.sizes))
+        if lost == "a cluster" and len(kept):
+            gone = some.sizes[0]
+            truth, kept = Truth(truth.places[gone:], truth.records[gone:]), kept[1:]
+        elif len(kept):
             twice = truth.records.select(np.tile(np.arange(len(truth.records)), 2))
-            truth, listed, part = Truth(np.tile(truth.places, 2), twice), listed * 2, list(part) * 2
-        write(path, listed, truth, code, np.array(part), parts)
+            truth, kept = Truth(np.tile(truth.places, 2), twice), np.tile(kept, 2)
+        write(path, some.select(kept), truth, part[kept], parts)
 
     monkeypatch.setattr(chunk_parts, "write_pieces", changed)
     with pytest.raises(DecloakError, match="counts that are not those of the data") as caught:

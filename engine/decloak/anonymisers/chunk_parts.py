@@ -19,16 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cluster, make_leaves, published_cluster
+from decloak.anonymisers.kernels.disassociation import CoverCure, default_max_cluster, make_leaves, published_arrays
 from decloak.anonymisers.kernels.horpart import divided, pooled_parts
 from decloak.anonymisers.parts import CHANGED, in_store, making_folder, randomness, read_rows, write_rows
 from decloak.arrays import Ints
-from decloak.counting.blocks import merge_blocks, positions, scan, sets_of, some_clusters
+from decloak.counting.blocks import merge_blocks, positions, scan, sets_of, some_numbers
 from decloak.counting.disassociation_guarantee import check_release
 from decloak.counting.itemsets import among
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.blocks import Block, Blocks, Part, PartedData
-from decloak.data.formats.cluster_files import Truth, gather_pieces, write_pieces
+from decloak.data.formats.cluster_files import Truth, gather_pieces, read_arrays, write_pieces
 from decloak.data.representation import counted as amount
 from decloak.data.rows import CodedRows
 from decloak.errors import DecloakError, quote
@@ -271,13 +271,15 @@ def _write_clusters(
     leaves, cut, moved = make_leaves(_tuples(rows), clusters, k, m, settings.cover, names)
     code = {name: at for at, name in enumerate(names)}
     part = randomness(settings.secret, 2, number).integers(settings.parts, size=len(clusters))
-    published = (published_cluster(leaf, names) for leaf in leaves)
     suppressed = np.sort(np.array([row * len(names) + code[name] for row, name in cut], np.int64))
     kept = ~among(rows.row_of_code * len(names) + rows.codes, suppressed)
     start = np.concatenate(([0], np.cumsum(kept)))[rows.start]
     anchors = [leaf.chunks[0] if leaf.chunks else [] for leaf in leaves]
-    truth = _truth(CodedRows(start, rows.codes[kept], ()), clusters, anchors, origin, len(names))
-    write_pieces(settings.making / f".piece-{number}", published, truth, code, part, settings.parts)
+    # An empty end, because all clusters may wait, and nothing cannot be joined.
+    ids = np.concatenate([np.array(places, np.int64) for places in (*clusters, ())])
+    held = CodedRows(start, rows.codes[kept], names).select(ids)
+    truth = _truth(held, list(map(len, clusters)), anchors, origin[ids])
+    write_pieces(settings.making / f".piece-{number}", published_arrays(leaves, held), truth, part, settings.parts)
     terms, gone = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     for leaf in leaves:
         for item in leaf.terms:
@@ -287,23 +289,19 @@ def _write_clusters(
     return _TaskCounts(waiting, terms, gone, len(clusters), moved)
 
 
-def _truth(
-    rows: CodedRows[str], clusters: Sequence[Sequence[int]], anchors: Sequence[Sequence[int]], origin: Ints, items: int
-) -> Truth:  # fmt: skip
-    """Return the records behind the published rows of `clusters`, which are some of `rows` with their places `origin`.
+def _truth(held: CodedRows[str], sizes: Sequence[int], anchors: Sequence[Sequence[int]], places: Ints) -> Truth:
+    """Return the records behind the published rows of clusters with these `sizes`.
 
-    `anchors` has the codes in the first record chunk of each cluster, below `items`. Published rows are in the order
-    of their anchors, empty ones last, and equal ones in the order of the places.
+    `held` are the records of the clusters, and `places` theirs. `anchors` has the codes in the first record chunk of
+    each cluster. Published rows are in the order of their anchors, empty ones last, and equal ones in the order of the
+    places.
     """
-    # An empty end, because all clusters may wait, and nothing cannot be joined.
-    ids = np.concatenate([np.array(places, np.int64) for places in (*clusters, ())])
-    held, places = rows.select(ids), origin[ids]
-    cluster = np.repeat(np.arange(len(clusters)), list(map(len, clusters)))
+    cluster, items = np.repeat(np.arange(len(sizes)), sizes), len(held.names)
     keys = [at * items + np.sort(np.array(codes, np.int64)) for at, codes in enumerate(anchors)]
-    shown = among(cluster[held.row_of_code] * items + held.codes, np.concatenate([ids[:0], *keys]))
+    shown = among(cluster[held.row_of_code] * items + held.codes, np.concatenate([places[:0], *keys]))
     row = held.row_of_code[shown]
-    lengths = np.bincount(row, minlength=len(ids))
-    anchor = np.full((int(lengths.max(initial=0)), len(ids)), -1, np.int32)
+    lengths = np.bincount(row, minlength=len(held))
+    anchor = np.full((int(lengths.max(initial=0)), len(held)), -1, np.int32)
     anchor[np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row], row] = held.codes[shown]
     order = np.lexsort((places, *anchor[::-1], lengths == 0, cluster))
     return Truth(places[order], held.select(order))
@@ -345,13 +343,12 @@ def _recount(parts: Sequence[Part], expected: Ints, records: int, settings: _Set
 
 def _check(path: str, settings: _Settings) -> tuple[int, Ints]:
     """Return the records of a written file, and the occurrences of items that it shows of records."""
-    code, records = {name: at for at, name in enumerate(settings.names)}, 0
-    shown = np.zeros(len(code), np.int64)
-    for release in some_clusters(Block(str(settings.making / path), 0)):
+    some, shown = read_arrays(Block(str(settings.making / path), 0)), np.zeros(len(settings.names), np.int64)
+    for numbers in some_numbers(some.sizes):
+        release = Disassociated(tuple(some.select(numbers).clusters()))
         for fault in islice(check_release(release, k=settings.k, m=settings.m), 1):
             raise AssertionError(f"disassociation broke its own guarantee: {fault.message}")
-        records += sum(cluster.size for cluster in release.clusters)
-        subrecords = (s for cluster in release.clusters for chunk in cluster.record_chunks for s in chunk.subrecords)
-        codes = np.array([code[item] for subrecord in subrecords for item in subrecord], np.int64)
-        shown += np.bincount(codes, minlength=len(shown))
-    return records, shown
+    code = {name: at for at, name in enumerate(settings.names)}
+    of_name = np.bincount(some.held, minlength=len(some.names))
+    shown[[code[name] for name in some.names]] = of_name
+    return int(some.sizes.sum()), shown

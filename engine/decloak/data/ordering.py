@@ -58,14 +58,14 @@ def sort_rows(rows: CodedRows[K]) -> SortedRelease[CodedRows[K]]:
     ((('bread',), ('milk', 'tea'), ('milk', 'tea')), [1, 0, 2], [0, 1, 1])
     """
     sortable = rows.with_used_names.with_sorted_names()
-    rank = _ranks(sortable)
+    rank = rank_rows(sortable)
     source_rows = np.argsort(rank, kind="stable")
     return SortedRelease(
         sortable.select(source_rows), source_rows, np.cumsum(np.diff(rank[source_rows], prepend=0) > 0)
     )
 
 
-def _ranks(rows: CodedRows[K]) -> RowIndices:
+def rank_rows(rows: CodedRows[K]) -> RowIndices:
     """Return for each row the number of rows that sort before it; equal rows share a rank. Names are numbered in order.
 
     Equal prefixes are split by one more name at a time. A row that ends sorts before its extensions.

@@ -18,9 +18,12 @@ from decloak.anonymisers.kernels.refine import Leaf, Shared, refined
 from decloak.anonymisers.kernels.verpart import held_rows, vertical
 from decloak.arrays import Ints
 from decloak.checks import check_whole
+from decloak.data.assignment import RowLists
 from decloak.data.content import Chunk, Cluster, JointCluster
 from decloak.data.dataset import Dataset
 from decloak.data.disassociated import Disassociated
+from decloak.data.formats.cluster_files import ClusterArrays
+from decloak.data.ordering import rank_rows
 from decloak.data.rows import CodedRows, Codes
 from decloak.errors import DecloakError, quote
 
@@ -210,6 +213,37 @@ def published_cluster(leaf: Leaf, names: Sequence[str]) -> Cluster:
             subrecords[number].append(tuple(part))
     chunks = tuple(_chunk(*both, names) for both in zip(leaf.chunks, subrecords, strict=True))
     return Cluster(len(leaf.records), chunks, tuple(names[item] for item in sorted(leaf.terms)))
+
+
+def published_arrays(leaves: Sequence[Leaf], rows: CodedRows[str]) -> ClusterArrays:
+    """Return what `published_cluster` returns of each of `leaves`, as arrays of codes.
+
+    `rows` are the records of all leaves, one after the other. Their codes ascend, and so do the names of these.
+    """
+    sizes, chunks = (np.array([len(one) for one in lists], np.int64) for lists in (
+        [leaf.records for leaf in leaves], [leaf.chunks for leaf in leaves]
+    ))  # fmt: skip
+    lists = RowLists.of([sorted(chunk) for leaf in leaves for chunk in leaf.chunks])
+    terms = RowLists.of([sorted(leaf.terms) for leaf in leaves])
+    each, items = np.arange(len(leaves)), max(1, len(rows.names))
+    key = np.repeat(each, chunks)[lists.list_of_row] * items + lists.rows
+    order = np.argsort(key)
+    ascending = np.append(key[order], -1)  # a value beyond the last one finds the -1, which equals none
+    value = np.repeat(each, sizes)[rows.row_of_code] * items + rows.codes
+    place = np.searchsorted(ascending[:-1], value)
+    shown = ascending[place] == value
+    chunk, row, code = lists.list_of_row[order][place[shown]], rows.row_of_code[shown], rows.codes[shown]
+    order = np.lexsort((row, chunk))
+    chunk, row, code = chunk[order], row[order], code[order]
+    begins = np.flatnonzero((np.diff(chunk, prepend=-1) != 0) | (np.diff(row, prepend=-1) != 0))
+    subrecords, of_chunk = CodedRows(np.append(begins, len(code)), code, rows.names), chunk[begins]
+    # In lexicographic order: the order of the records must not be visible.
+    ordered = subrecords.select(np.lexsort((rank_rows(subrecords), of_chunk)))
+    subs = np.searchsorted(of_chunk, np.arange(len(lists.start)))
+    return ClusterArrays(
+        [], sizes, np.append(0, np.cumsum(chunks)), lists.start, lists.rows.astype(np.int32), subs, ordered.start,
+        ordered.codes, terms.start, terms.rows.astype(np.int32),
+    )  # fmt: skip
 
 
 def _joint(joint: Shared, leaves: list[Leaf], names: list[str]) -> JointCluster:

@@ -8,9 +8,9 @@ their order, and the place of each record among the original ones.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,54 +107,28 @@ class ClusterArrays(NamedTuple):
         return bool(in_order and there.all() and fitting.all() and enough and {*assigned.names} <= {*self.names})
 
 
-class _Columns:
-    """The columns of clusters, flat: the values, and how many belong to each list."""
+def write_pieces(path: Path, some: ClusterArrays, truth: Truth, part: Ints, parts: int) -> None:
+    """Write clusters with codes in place of names, and their `truth`, to `path`.
 
-    def __init__(self, clusters: Iterable[Cluster], code: Mapping[str, int]) -> None:
-        # Flat lists: Arrow takes eight times as long for nested ones, and more memory.
-        number = code.__getitem__
-        self.sizes, self.chunks = list[int](), list[int]()
-        self.items, self.item_counts = list[int](), list[int]()
-        self.held, self.lengths, self.subrecords = list[int](), list[int](), list[int]()
-        self.terms, self.term_counts = list[int](), list[int]()
-        for cluster in clusters:
-            self.sizes.append(cluster.size)
-            self.chunks.append(len(cluster.record_chunks))
-            self.term_counts.append(len(cluster.term_chunk))
-            self.terms += map(number, cluster.term_chunk)
-            for chunk in cluster.record_chunks:
-                self.item_counts.append(len(chunk.items))
-                self.items += map(number, chunk.items)
-                self.subrecords.append(len(chunk.subrecords))
-                self.lengths += map(len, chunk.subrecords)
-                self.held += map(number, chain.from_iterable(chunk.subrecords))
-
-
-def write_pieces(
-    path: Path, clusters: Iterable[Cluster], truth: Truth, code: Mapping[str, int], part: Ints, parts: int
-) -> None:
-    """Write `clusters` and their `truth` to `path`: for each of so many `parts` the clusters that go there.
-
-    `part` has the part of each cluster, and `code` the code of each item.
+    `part` has the part of each cluster, below `parts`; those of a part are together.
     """
     arrow, _ = arrow_and_parquet()
     import_extra("pyarrow.ipc", "Parquet")
-    columns = _Columns(clusters, code)
 
-    def lists(counts: Sequence[int] | Ints, values: object) -> object:
-        return arrow.ListArray.from_arrays(np.concatenate(([0], np.cumsum(counts))).astype(np.int32), values)
+    def lists(start: Ints, values: object) -> object:
+        return arrow.ListArray.from_arrays(start.astype(np.int32), values)
 
-    items, held, terms = (arrow.array(one, arrow.int32()) for one in (columns.items, columns.held, columns.terms))
+    items, held, terms = (arrow.array(one, arrow.int32()) for one in (some.items, some.held, some.term))
     chunks = arrow.StructArray.from_arrays(
-        [lists(columns.item_counts, items), lists(columns.subrecords, lists(columns.lengths, held))],
-        [_ITEMS, _SUBRECORDS],
+        [lists(some.lists, items), lists(some.subs, lists(some.entries, held))], [_ITEMS, _SUBRECORDS]
     )
+    rows, records = np.append(0, np.cumsum(some.sizes)), truth.records
     table = arrow.table({
-        SIZE: arrow.array(columns.sizes, arrow.int32()),
-        CHUNKS: lists(columns.chunks, chunks),
-        TERMS: lists(columns.term_counts, terms),
-        PLACES: lists(columns.sizes, arrow.array(truth.places.astype(np.int32))),
-        RECORDS: lists(columns.sizes, lists(truth.records.lengths, arrow.array(truth.records.codes.astype(np.int32)))),
+        SIZE: arrow.array(some.sizes.astype(np.int32)),
+        CHUNKS: lists(some.chunks, chunks),
+        TERMS: lists(some.terms, terms),
+        PLACES: lists(rows, arrow.array(truth.places.astype(np.int32))),
+        RECORDS: lists(rows, lists(records.start, arrow.array(records.codes.astype(np.int32)))),
     })  # fmt: skip
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with arrow.OSFile(os.fspath(temporary), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
