@@ -10,7 +10,8 @@ import pytest
 import decloak
 from decloak.data.forms import FormName
 from decloak.errors import DecloakError
-from decloak.scenario.criteria import PRESETS, accepted, judged_criteria, worst_figures
+from decloak.scenario.criteria import PRESETS, Ranged, accepted, judged_criteria, worst_figures
+from decloak.scenario.expect import Expectation
 from decloak.store.results import PooledFigure
 
 SCENARIO = """\
@@ -166,6 +167,14 @@ def test_a_small_limit_is_read_in_any_notation(tmp_path, limit):
     (criterion,) = accepted(str(tmp_path / "ours.yaml")).criteria
     assert criterion.limit == pytest.approx(1e-5)
     assert accepted(f"exposed_3 <= {limit}").criteria[0].limit == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("figure", ["exposed_3", "implied_advantage"])
+def test_the_expectation_of_a_very_small_limit_can_be_read(figure):
+    (criterion,) = accepted(f"{figure} <= 1e-7").criteria
+    (text,) = criterion.expectations({figure: Ranged(0.0, 0.0)})
+    assert text.endswith(" <= 1e-05%")
+    assert Expectation.parse(text).root == Expectation.parse(text.replace("1e-05", "0.00001")).root
 
 
 def test_a_file_of_criteria_cannot_name_a_file(tmp_path, run):

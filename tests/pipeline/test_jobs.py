@@ -158,12 +158,16 @@ def test_any_number_of_jobs_gives_the_same_store_and_the_same_output(text, jobs,
 
 NOTED = """
 import sys
+import decloak.anonymisers.method as method
 import decloak.measure.exposure_chunks as chunks, decloak.measure.utility as utility
 import decloak.pipeline.scheduler as scheduler, decloak.rules.reassociate.posterior as probabilities
 from decloak.cli import main
+clock = [0]
+method._clocks = lambda: (clock[0], clock[0])
 def note_calls(module, name):
     function = getattr(module, name)
     def noted(*arguments, **named):
+        clock[0] += 1
         with open("calls", "a") as calls:
             calls.write(f"{name}\\n")
         return function(*arguments, **named)
@@ -174,7 +178,7 @@ note_calls(utility, "tkd_chunks")
 scheduler.TRIAL = -1
 main(sys.argv[1:])
 """
-"""A run in processes that notes calls which take long on large data."""
+"""A run in processes that notes calls which take long on large data. On its clock each takes a second."""
 
 
 def test_what_attacks_on_one_release_share_is_computed_once_for_all_processes(tmp_path):
@@ -183,6 +187,13 @@ def test_what_attacks_on_one_release_share_is_computed_once_for_all_processes(tm
     subprocess.run(arguments, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=True)
     calls = (tmp_path / "calls").read_text(encoding="utf-8").split()
     assert sorted(calls) == ["implied_in_chunks", "posterior", "tkd_chunks"]
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        took = connection.execute(
+            "select kind, name, count(*), sum(seconds) from stage_time where seconds > 0 group by 1, 2"
+        )
+        assert took.fetchall() == [
+            ("attack", "aba", 1, 1), ("measurement", "exposure", 1, 1), ("measurement", "utility", 1, 1)
+        ]  # fmt: skip
 
 
 KILLED = """
@@ -190,9 +201,9 @@ import os, signal, sys
 import decloak.pipeline.scheduler as scheduler
 from decloak.cli import main
 compute = scheduler.compute_value
-def compute_and_end(place):
+def compute_and_end(attacks, place):
     if place < 2:
-        return compute(place)
+        return compute(attacks, place)
     os.kill(os.getpid(), signal.SIGKILL)
 compute_and_end.__qualname__, compute_and_end.__module__ = "compute_value", scheduler.__name__
 scheduler.TRIAL, scheduler.compute_value = -1, compute_and_end

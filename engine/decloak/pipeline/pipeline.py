@@ -54,6 +54,8 @@ class Pipeline:
         self.views = AttackerViews(self.material)
         self._made: dict[str, MadeAttack] = {}
         self._of_release: dict[str, MetricResult] = {}
+        self.prepared: dict[StageKey, dict[str, float]] = {}
+        """The seconds that were spent on a stage before it began."""
 
     @classmethod
     def of(cls, plan: Plan, workspace: Workspace) -> "Pipeline":
@@ -93,7 +95,7 @@ class Pipeline:
         if key is not None and self.workspace.begin(self.plan, stage := StageKey(kind, key)):
             clock, write = Stopwatch(), compute(key)
             timing = Timing(self.plan.titles[stage][1], self.plan.original, self.plan.release, **clock.seconds)
-            self.workspace.write(StageResult(stage, write, timing))
+            self.workspace.write(StageResult(stage, write, timing.with_more(self.prepared.get(stage, {}))))
 
     def original(self) -> None:
         """Have the original records in the store, if the scenario has any."""
@@ -210,25 +212,31 @@ class Pipeline:
         made = self._made[key] = run_attack(planned, self.material, self.views.view(planned.rule))
         return made.write
 
-    def prepare_attacks(self) -> None:
-        """Keep in memory what several attacks share, but for `slow_values`."""
+    def prepare_attacks(self, attacks: Sequence[PlannedAttack]) -> None:
+        """Keep in memory what several of `attacks` share, but for `slow_values`."""
         with self.material.reporting_compilation():
-            for planned in self.plan.attacks:
+            for planned in attacks:
+                clock = Stopwatch()
                 planned.rule.operator.prepare(planned.rule, self.views.view(planned.rule))
+                self.prepared[planned.stages[0]] = clock.seconds
 
-    def slow_values(self) -> list[SlowValue]:
-        """Return the slow values that the figures of several attacks share."""
+    def slow_values(self, attacks: Sequence[PlannedAttack]) -> list[tuple[StageKey, SlowValue]]:
+        """Return slow values that figures of several `attacks` share, each with the first stage that needs it."""
+        # Reversed, so that the first attack of each family stays.
         planned = {
-            family.name: (family, dict(settings), attack)
-            for attack in self.plan.attacks
-            for family, _, settings in attack.measures
+            family.name: (family, key, dict(settings), attack)
+            for attack in reversed(attacks)
+            for family, key, settings in attack.measures
         }
-        slow = list[SlowValue]()
-        for family, settings, attack in planned.values():
+        slow = list[tuple[StageKey, SlowValue]]()
+        for family, key, settings, attack in planned.values():
+            clock, stage = Stopwatch(), StageKey("measurement", key)
             attacked = self._attacked(attack, 0)  # these values do not depend on the attack, which has no number yet
-            slow += family.slow_values(attacked, **settings)
+            values = list(family.slow_values(attacked, **settings))
             if family.of_release:
-                slow.append(SlowValue(self._of_release, family.name, partial(family.measure, attacked, **settings)))
+                values.append(SlowValue(self._of_release, family.name, partial(family.measure, attacked, **settings)))
+            slow += [(stage, value) for value in values]
+            self.prepared[stage] = clock.seconds
         return slow
 
     def measurement(self, planned: PlannedAttack) -> None:

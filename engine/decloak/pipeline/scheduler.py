@@ -19,6 +19,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from decloak import ending
+from decloak.anonymisers.method import Stopwatch
 from decloak.errors import DecloakError, NoRelease, quote
 from decloak.memory import resident_bytes, size_of
 from decloak.parallel import can_fork, cluster_threads
@@ -108,27 +109,31 @@ def _prepare_attacks(plans: Sequence[Plan], workspace: Workspace, jobs: int) -> 
     """
     pipeline = Pipeline.of(plans[0], workspace)
     pipeline.prepare()
-    missing = [planned for planned in pipeline.plan.attacks if not workspace.has(planned.stages[0])]
+    attacks = pipeline.plan.attacks
+    missing = [number for number, planned in enumerate(attacks) if not workspace.has(planned.stages[0])]
     if workspace.cluster is not None or len(missing) < 2:
         return
     from concurrent.futures import wait
 
     pipeline.material.report("values that several attacks need")
     with suppress(DecloakError), ExitStack() as stack:  # a worker meets the error again, at its turn
-        slow = pipeline.slow_values()
+        slow = pipeline.slow_values([attacks[number] for number in missing])
         processes = min(jobs - 1, max(1, len(slow)))
         pool, _, check = _start_workers(stack, plans, workspace, processes, None)
-        found = [pool.submit(compute_value, place) for place in range(len(slow))]
-        pipeline.prepare_attacks()
+        found = [pool.submit(compute_value, missing, place) for place in range(len(slow))]
+        pipeline.prepare_attacks([attacks[number] for number in missing])
         while wait(found, OFTEN).not_done:
             check()
-        for value, future in zip(slow, found, strict=True):
-            value.kept[value.key] = future.result()
+        for (stage, value), future in zip(slow, found, strict=True):
+            value.kept[value.key], took = future.result()
+            pipeline.prepared[stage] = {clock: took[clock] + spent for clock, spent in pipeline.prepared[stage].items()}
 
 
-def compute_value(place: int) -> object:
-    """Compute one of the slow values of the only plan, in a worker."""
-    return Pipeline.of(_here.plans[0], _here.workspace).slow_values()[place].compute()
+def compute_value(attacks: Sequence[int], place: int) -> tuple[object, dict[str, float]]:
+    """Compute one of the slow values of `attacks` of the only plan, in a worker; return it and its time."""
+    pipeline, clock = Pipeline.of(_here.plans[0], _here.workspace), Stopwatch()
+    _, value = pipeline.slow_values([pipeline.plan.attacks[number] for number in attacks])[place]
+    return value.compute(), clock.seconds
 
 
 def _start_workers(

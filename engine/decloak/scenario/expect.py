@@ -45,7 +45,7 @@ FEW = 20
 FIGURES = "`decloak show --help` lists the figures"
 _SIGNS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!=", "−": "-"})
 _ASSIGNS = re.compile(r"(?<![<>=!])=(?!=)")
-_PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)\s*%(?=\s*(?:$|[),<>=!+*/-]|(?:and|or)\b))")
+_PERCENT = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*%(?=\s*(?:$|[),<>=!+*/-]|(?:and|or)\b))")
 _VERDICTS = {True: "passed", False: "FAILED", None: "UNDEFINED"}
 
 
