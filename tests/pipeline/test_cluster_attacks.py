@@ -20,6 +20,8 @@ from decloak.anonymisers import chunk_parts
 from decloak.attacker import tables
 from decloak.counting import blocks
 from decloak.data.assignment import Assignment, AssignmentArrays, AssignmentList, RowLists
+from decloak.data.disassociated import Disassociated
+from decloak.data.formats.cluster_files import ClusterArrays
 from decloak.errors import DecloakError
 from decloak.measure import accuracy, exposure_chunks, exposure_cluster_files, exposure_clusters
 from decloak.measure.kernels import cluster_search
@@ -347,6 +349,41 @@ def test_figures_of_too_few_people_are_uncertain_and_others_not_measured(tmp_pat
     assert missing == "Re-associations with certainty and inference advantage"
     assert uncertain.startswith("Too few people were counted to be sure about people singled out with")
     assert any("because attacks on clusters in files state no probabilities" in note for note in run.variants[0].notes)
+
+
+def test_rows_of_different_files_have_different_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(chunk_parts, "NODE", 40)
+    found, count = [], exposure_clusters.count_own
+
+    def noted(*arguments):
+        found.append(count(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(exposure_clusters, "count_own", noted)
+    file = written(tmp_path / "r.parquet", [row for row in drawn(200) if row])
+    decloak.run(attacked(file) | {"attack": ["aba"]}, store=tmp_path / "s.db")
+    numbers = [{*of_file.first.tolist()} for of_file in found]
+    assert len(numbers) > 1
+    assert sum(map(len, numbers)) == len(set().union(*numbers))
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_rows_of_a_huge_cluster_have_no_number_of_the_next(plain):
+    size, sets = (1 << 22) + 1, np.array([[0, 0, 0], [1, 1, 1]])
+    none, zero, start = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(3, np.int64)
+    terms, term = np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32)
+    some = ClusterArrays(["a", "b"], np.array([size, 3]), start, zero, none, zero, zero, none, terms, term)
+    to = RowLists.of([[1], [0]]), RowLists.of([[size - 1], [0]])
+    assigned = AssignmentArrays(["a", "b"], np.array([0, 1]), np.array([-1, -1]), *to)
+    if plain:
+        search = SetSearch(sets, 2)
+        release = Disassociated(tuple(some.clusters()))
+        search.search_release(release, assigned.in_clusters(0, 2), ["a", "b"], 7)
+        found = search.hits, search.row
+    else:
+        pytest.importorskip("numba", reason="numba is not installed")
+        found = cluster_search.search_all(sets, some, ["a", "b"], assigned, 7)
+    assert [one.tolist() for one in found] == [[1, 1], [7 + size, 7 + size - 1]]
 
 
 @given(

@@ -99,13 +99,12 @@ def search_file(block: Block, whole: Disassociated, names: Sequence[str], asked:
     """Answer the questions by the clusters of one file."""
     some = read_arrays(block)
     found = search_all(asked.sets, some, names, None, 0)
-    batches = (replace(whole, clusters=tuple(some.select(one).clusters())) for one in some_numbers(some.sizes))
-    return search_clusters(batches, names, asked, None if found is None else found[0])
+    return search_clusters(some, whole, names, asked, None if found is None else found[0])
 
 
-def _row_number(number: int, cluster: Ints | int, row: Ints | int) -> Ints:
-    """Return a number for the `row` of a `cluster` of the file `number`, among all."""
-    return np.asarray((np.int64(number) << 22 | cluster) << 22 | row)
+def _first_rows(number: int, sizes: Ints) -> Ints:
+    """Return the number of the first row of each cluster of the file `number`, and the end; files share no number."""
+    return (number << 44) + np.append(0, np.cumsum(sizes))
 
 
 def count_own(
@@ -116,7 +115,9 @@ def count_own(
     guessed, shown = 0.0, 0
     firsts, alike = np.zeros_like(places.person), np.ones_like(places.person)
     weights = np.zeros((len(known), len(places.person)))
-    for numbers, group in _groups(read_arrays(block), whole, places):
+    some = read_arrays(block)
+    first_rows = _first_rows(number, some.sizes)
+    for numbers, group in _groups(some, whole, places):
         who, rows = group.who, group.rows
         if not len(who):
             continue
@@ -127,7 +128,7 @@ def count_own(
         cluster = rows.cluster[group.own]
         # Rows of one anchor follow each other, because the sub-records of a chunk are in order.
         row = np.searchsorted(rows.of_row, of) - rows.first[cluster]
-        firsts[who] = _row_number(number, numbers[group.clusters[cluster]], row)
+        firsts[who] = first_rows[numbers[group.clusters[cluster]]] + row
         alike[who] = rows.class_sizes[of]
         estimator = ChunkEstimates.of(rows.release, code)
         for weight, itemsets in zip(weights, known, strict=True):
@@ -152,9 +153,9 @@ def attack_file(
     """Return the results of the attack with these `findings` in one file, and of so many random `draws`."""
     random, some = np.random.default_rng([number, draws]), read_arrays(block)
     assigned = read_assignments(findings, some)
-    guessed, first = np.zeros(1 + draws), int(_row_number(number, 0, 0))
+    guessed, first_rows = np.zeros(1 + draws), _first_rows(number, some.sizes).tolist()
     seeds = [0, *random.integers(1, 1 << 62, draws).tolist()]
-    found = [search_all(sets, some, names, assigned, first, seed) for seed in seeds]
+    found = [search_all(sets, some, names, assigned, first_rows[0], seed) for seed in seeds]
     searches, states = [SetSearch(sets, len(names)) for _ in seeds], seeds.copy()
     for numbers, group in _groups(some, whole, places):
         begin, end, sizes = int(numbers[0]), int(numbers[-1]) + 1, some.sizes[numbers]
@@ -163,7 +164,7 @@ def attack_file(
             way = assigned.in_clusters(begin, end)
             if at:
                 way, states[at] = drawn_in_turn(way, sizes, states[at])
-            search.search_release(release, way, names, first + int(_row_number(0, begin, 0)))
+            search.search_release(release, way, names, first_rows[begin])
         if not len(group.who):
             continue
         listed = assigned.in_clusters(begin, end, group.clusters)

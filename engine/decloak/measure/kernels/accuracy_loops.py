@@ -152,7 +152,7 @@ def search_rows(
     The first arguments are the fields of `ClusterArrays`. With `others` a row may have all items of later chunks and
     terms. It also has the codes of each `unit` that is assigned to it, of the clusters `of_cluster`. With a `draw`
     above 0 each unit goes to as many random rows. `sets` are three codes, from `begin` on by their first code. Rows are
-    numbered from `first_row` on, by 4,194,304 for each cluster.
+    numbered from `first_row` on, cluster after cluster.
     """
     place, assignment, state = np.full(len(begin) - 1, -1, np.int64), 0, np.uint64(draw)
     for c in range(len(sizes)):
@@ -205,7 +205,8 @@ def search_rows(
                         while not (left >> np.uint64(bit)) & np.uint64(1):
                             bit += 1
                         hits[query] += 1
-                        row[query] = first_row + (c << 22) + word * 64 + bit
+                        row[query] = first_row + word * 64 + bit
                         left &= left - np.uint64(1)
         for at in range(number):
             place[own[at]] = -1
+        first_row += n

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.compiled import try_import
+from decloak.counting.blocks import some_numbers
 from decloak.data.assignment import AssignmentArrays, AssignmentList, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
@@ -116,7 +118,8 @@ class SetSearch:
             given, own = listed.given.select(some), units.select(listed.kind[some])
             entry, of = runs(own.start[given.list_of_row], own.start[given.list_of_row + 1])
             cells[place[own.rows[entry]], given.rows[of]] = True
-            self.search(items, cells, first + (at << 22))
+            self.search(items, cells, first)
+            first += cluster.size
 
 
 def at_random(listed: AssignmentList, sizes: Ints, random: np.random.Generator) -> AssignmentList:
@@ -175,37 +178,58 @@ def both_implied(one: frozenset[str] | None, other: frozenset[str] | None) -> fr
     return other if one is None else one if other is None else one & other
 
 
-def search_clusters(
-    batches: Iterable[Disassociated], names: Sequence[str], asked: Questions, hits: Ints | None = None
-) -> Found:
-    """Answer the questions `asked` by the clusters of `batches`, whose items have `names`.
+def _clusters_of_items(some: ClusterArrays, numbers: Ints, code: Mapping[str, int]) -> NDArray[np.uint8]:
+    """Return which of the clusters from the first to the last of `numbers` show each item of `code`, as bits."""
+    bits = np.zeros((len(code), -(-len(numbers) // 8)), np.uint8)
+    of = np.array([code[name] for name in some.names] or [0], np.int64)
+    span = slice(int(numbers[0]), int(numbers[-1]) + 2)
+    for start, items in ((some.lists[some.chunks[span]], some.items), (some.terms[span], some.term)):
+        cluster = np.repeat(np.arange(len(numbers)), np.diff(start))
+        entry = of[items[start[0] : start[-1]]] * bits.shape[1] + cluster // 8
+        np.bitwise_or.at(bits.reshape(-1), entry, np.uint8(1) << (cluster % 8).astype(np.uint8))
+    return bits
 
-    `hits` are the rows that may have the sets, if they are known.
+
+def _with_all(bits: NDArray[np.uint8], itemsets: Ints) -> NDArray[np.uint8]:
+    """Return the clusters that show all items of any of `itemsets`, as bits."""
+    found = bits[itemsets[0]]
+    for items in itemsets[1:]:
+        found &= bits[items]
+    either: NDArray[np.uint8] = np.bitwise_or.reduce(found, axis=0)
+    return either
+
+
+def search_clusters(
+    some: ClusterArrays, whole: Disassociated, names: Sequence[str], asked: Questions, hits: Ints | None = None
+) -> Found:
+    """Answer the questions `asked` by the clusters `some` of a file, whose items have `names`.
+
+    `whole` is the release without its clusters. `hits` are the rows that may have the sets, if they are known.
     """
+
+    def released(numbers: Ints, bits: NDArray[np.uint8]) -> Disassociated:
+        """Return the release of those clusters of `numbers` that have `bits`: only they are needed by name."""
+        chosen = numbers[np.unpackbits(bits, count=len(numbers), bitorder="little") > 0]
+        return replace(whole, clusters=tuple(some.select(chosen).clusters()))
+
     code = {name: at for at, name in enumerate(names)}
-    search, local = SetSearch(asked.sets, len(names)), np.zeros(len(names), np.bool_)
+    search = SetSearch(asked.sets, len(names))
     estimates = [np.zeros(items.shape[1]) for items in asked.itemsets]
     implied: list[frozenset[str] | None] = [None] * len(asked.pairs)
     pairs = np.array([[code[one], code[other]] for one, other in asked.pairs], np.int64).reshape(-1, 2)
     open_pairs = np.ones(len(pairs), np.bool_)
-    for some in batches:
+    for numbers in some_numbers(some.sizes):
         going = [np.flatnonzero(weight > sums * ENOUGH) for weight, sums in zip(asked.weights, estimates, strict=True)]
         itemsets = [items[:, some_people] for items, some_people in zip(asked.itemsets, going, strict=True)]
-        for_estimates, for_pairs = list[Cluster](), list[Cluster]()
-        for cluster in some.clusters:
+        for cluster in some.select(numbers).clusters() if hits is None else ():
             items = np.array([code[item] for item in cluster.items], np.int64)
-            if hits is None:
-                search.search(items, anchor_cells(cluster, code, items, others=True))
-            local[items] = True
-            if any(local[one].all(axis=0).any() for one in itemsets):
-                for_estimates.append(cluster)
-            if local[pairs[open_pairs]].all(axis=1).any():
-                for_pairs.append(cluster)
-            local[items] = False
-        estimator = ChunkEstimates.of(replace(some, clusters=tuple(for_estimates)), code)
+            search.search(items, anchor_cells(cluster, code, items, others=True))
+        bits = _clusters_of_items(some, numbers, code)
+        having = [_with_all(bits, items) for items in itemsets]
+        estimator = ChunkEstimates.of(released(numbers, np.bitwise_or.reduce(having)), code)
         for sums, some_people, one in zip(estimates, going, itemsets, strict=True):
             sums[some_people] += estimator.supports(one)
-        index = ClusterIndex(replace(some, clusters=tuple(for_pairs)))
+        index = ClusterIndex(released(numbers, _with_all(bits, pairs[open_pairs].T)))
         for at in np.flatnonzero(open_pairs).tolist():
             implied[at] = both_implied(implied[at], index.implied(asked.pairs[at], None))
             open_pairs[at] = implied[at] is None or bool(implied[at])
