@@ -12,7 +12,7 @@ from decloak.errors import MARKS, escape_control
 from decloak.report.table import markdown_text
 from decloak.version import __version__
 
-# XML 1.0 has no escape for these characters.
+# XML 1.0 has no escape for these characters, except the carriage return.
 _NOT_XML = "[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SEPARATORS = ":,"
 SIGNS = {True: "✓", False: "✗", None: "?"}

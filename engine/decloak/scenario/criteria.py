@@ -30,7 +30,7 @@ IMPLIED = "implied_advantage"
 """The share of the people with an implied third item, minus this share of the control."""
 LEVELS = (1, 2, 3)
 # Python writes small limits of YAML such as 0.00001 with an exponent.
-EXPRESSION = re.compile(r"\s*([a-z]\w*)\s*(?:<=|≤)\s*((?:\d+(?:\.\d*)?|\.\d+)(?:[eE]-?\d{1,2})?)\s*(%?)\s*")
+EXPRESSION = re.compile(r"\s*([a-z]\w*)\s*(?:<=|≤)\s*((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*(%?)\s*")
 OF_CONTROL = (INFERENCE, IMPLIED, "membership")
 """The beginnings of the figures that need people who are not in the data."""
 LOOKED_UP = ("exposed", "inferred")
