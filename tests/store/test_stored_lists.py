@@ -145,7 +145,13 @@ SCORES = {
     "update eliminated_members set cells = '{}'": (read_eliminations, "eliminated are no lists of numbers"),
     "update eliminated_members set weights = '[0]'": (read_eliminations, "has other weights than findings"),
     "update eliminated_members set weights = null": (read_eliminations, "are no lists of numbers"),
-    "update eliminated_members set cells = '[]', weights = '[]'": (read_eliminations, "lacks findings"),
+    "update eliminated_members set cells = '[]', weights = '[]'": (read_eliminations, "other findings than its own"),
+    "update eliminated_members set first = first + 1000000": (read_eliminations, "other findings than its own"),
+    "update attack set numbers = 9223372036854775807": (probabilities, "a list refers to a number that is not there"),
+    "update attack set probabilities = replace(probabilities, '[', '[1e30,'), findings = findings + 1": (
+        probabilities,
+        "a list refers to a number that is not there",
+    ),
     "update elimination set kept = '[]'": (read_eliminations, "is on other cells than those of its distance tables"),
     "update elimination set distance_table = 77": (read_eliminations, "an elimination is of no distance table"),
     "update attack set probabilities = '[0]'": (probabilities, "has other probabilities than findings"),
@@ -168,8 +174,12 @@ def test_assigned_units_that_are_not_there_are_refused(clusters):
         opened.connection.execute("pragma foreign_keys = off")
         for sql, told in (
             ("update unit set items = '{' || id", "assigns units that are no lists of names"),
-            ("update assigned_units set units = '[1]'", "assigns to records that its release does not have"),
-            ("update assigned_units set cluster = 1 << 40", "assigns to records that its release does not have"),
+            (
+                "update assigned_units set first = first + 1000000",
+                "the units of attack 2 are other findings than its own",
+            ),
+            ("update assigned_units set units = '[1]'", "the units of attack 2 are other findings than its own"),
+            ("update assigned_units set cluster = 1 << 40", "the units of attack 2 are other findings than its own"),
             ("delete from unit", "."),
         ):
             opened.connection.execute(sql)

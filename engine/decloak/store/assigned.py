@@ -21,7 +21,7 @@ from decloak.store.inserting import insert_rows, next_number
 from decloak.store.lists import (
     damaged,
     finding_lists,
-    read_lists,
+    read_findings,
     read_numbers,
     read_object,
     read_references,
@@ -130,19 +130,18 @@ class _Findings(NamedTuple):
 
 
 def _findings(connection: sqlite3.Connection, attack: int) -> _Findings | None:
-    release, count, form = connection.execute(
-        "select a.release, a.findings, u.form from attack a join rule u on u.id = a.rule where a.id = ?", (attack,)
+    release, form, *whole = connection.execute(
+        "select a.release, u.form, a.first, a.findings from attack a join rule u on u.id = a.rule where a.id = ?",
+        (attack,),
     ).fetchone()
     if form != "reassociate":
         return None
     listed = connection.execute(
-        "select c.number, c.size, x.units from assigned_units x join cluster c on c.id = x.cluster and c.release = ? "
-        "where x.attack = ? order by x.first",
+        "select c.number, c.size, x.first, x.units from assigned_units x join cluster c on c.id = x.cluster "
+        "and c.release = ? where x.attack = ? order by x.first",
         (release, attack),
     ).fetchall()
-    lengths, codes = read_lists((text for *_, text in listed), f"the units of attack {attack}")
-    if len(codes) != count:
-        raise damaged(f"attack {attack} assigns to records that its release does not have")
+    lengths, codes = read_findings([row[2:] for row in listed], whole, f"the units of attack {attack}")
     clusters, sizes = np.repeat(np.array([row[:2] for row in listed], np.int64).reshape(-1, 2), lengths, axis=0).T
     different, places = np.unique(codes // sizes, return_inverse=True)
     known = {number: texts for number, *texts in connection.execute("select id, chunk, items from unit")}

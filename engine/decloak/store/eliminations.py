@@ -16,7 +16,7 @@ from decloak.store.inserting import insert, insert_rows, next_number
 from decloak.store.lists import (
     damaged,
     finding_lists,
-    read_lists,
+    read_findings,
     read_numbers,
     read_references,
     reference_lists,
@@ -208,17 +208,16 @@ def read_eliminations(connection: sqlite3.Connection, attack: int) -> Eliminatio
     order = _places(np.array(of), tables.ids)
     sizes, widths = (tables.heights * tables.widths)[order], tables.widths[order]
     listed = connection.execute(
-        "select x.elimination, x.cells, x.weights, x.suspicions from elimination e "
+        "select x.first, x.cells, x.elimination, x.weights, x.suspicions from elimination e "
         "join eliminated_members x on x.elimination = e.id where e.attack = ? order by x.first",
         (attack,),
     ).fetchall()
-    owners, texts, *judged = zip(*listed, strict=True) if listed else [()] * 4
-    counts, codes = read_lists(texts, f"the members that attack {attack} eliminated")
     base, begin, count = connection.execute(
         "select numbers, first, findings from attack where id = ?", (attack,)
     ).fetchone()
-    if len(codes) != count:
-        raise damaged(f"attack {attack} lacks findings")
+    what = f"the members that attack {attack} eliminated"
+    counts, codes = read_findings([row[:2] for row in listed], (begin, count), what)
+    owners, *judged = list(zip(*listed, strict=True))[2:] or [()] * 3
     cells, groups = codes // 3, codes % 3
     place = np.repeat(_places(np.array(owners, np.int64), np.array(ids)), counts)
     lengths, references = read_references(kept, f"the weights of attack {attack}")

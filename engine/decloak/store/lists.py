@@ -91,6 +91,19 @@ def read_lists(texts: Iterable[str], what: str) -> tuple[Ints, Ints]:
     return lengths, values
 
 
+def read_findings(lists: Sequence[tuple[int, str]], attack: Sequence[int], what: str) -> tuple[Ints, Ints]:
+    """Return the lengths and the numbers of `lists` of findings: the number of the first finding, and the text of each.
+
+    `attack` has the number of its first finding, and their count. `what` names the lists in the error for others.
+    """
+    first, count = attack
+    lengths, values = read_lists((text for _, text in lists), what)
+    ends = np.cumsum(lengths)
+    if len(values) != count or [number for number, _ in lists] != (first + ends - lengths).tolist():
+        raise damaged(f"{what} are other findings than its own")
+    return lengths, values
+
+
 def read_references(texts: Iterable[str], what: str) -> tuple[Ints, Floats]:
     """Return the lengths of the lists of references in `texts`, and the references of all, NaN for no number.
 
@@ -180,7 +193,9 @@ def read_numbers(connection: sqlite3.Connection, first: int, references: Floats)
         return np.full(references.shape, np.nan)
     low, high = int(references[known].min()), int(references[known].max())
     rows = connection.execute(
-        "select value from number where id between ? and ? order by id", (first, first + high)
+        # SQLite adds them, because a damaged store has sums beyond its whole numbers.
+        "select value from number where id between ?1 and ?1 + ?2 order by id",
+        (first, float(high)),
     ).fetchall()
     if low < 0 or len(rows) != high + 1:
         raise damaged("a list refers to a number that is not there")
