@@ -129,7 +129,10 @@ def test_a_run_writes_the_release_of_a_run_in_memory(made, tmp_path):
     found = {one.measure: one.value for one in run.measures}
     assert found["guarantee_violations"] == 0
     assert found["people"] == len(published.ids)
-    assert len(files_of(folder / "s.db")) > 4
+    files = len(files_of(folder / "s.db"))
+    assert files > 4
+    shuffled = f"{len(published.clusters)} clusters in random order, in {files} files; "
+    assert any(note.startswith(shuffled) for note in run.variants[0].notes)
     assert not list(Path(f"{folder / 's.db'}.parts").rglob(".*"))
     with closing(connect_readonly(folder / "s.db")) as connection:
         catalogue = connection.execute("select path, records, elements, bytes from part where dataset = 2").fetchall()

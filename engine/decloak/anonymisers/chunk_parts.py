@@ -40,7 +40,7 @@ NODE = 1 << 18
 """Records of a node that one process holds in memory, as tuples."""
 BATCH = 1 << 16
 """Records of the waiting clusters that one task makes, about."""
-SHUFFLED = "the {} are in random order, in {}; each file has clusters of the whole data"
+SHUFFLED = "{} in random order, in {}; each file has clusters of the whole data"
 
 
 @dataclass(frozen=True, repr=False)

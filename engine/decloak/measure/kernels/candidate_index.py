@@ -73,7 +73,7 @@ class CandidateIndex:
 
     @classmethod
     def from_elements(cls, start: Ints, elements: Ints, kinds: int, source: Sequence[Ints]) -> "CandidateIndex":
-        """Return an index of records with `elements` from `start`, numbers below `kinds`; `having` lists the elements
+        """Return an index of records with `elements` from `start`, numbers below `kinds`; `source` lists the elements
         of each item.
         """
         begin = np.cumsum([0, *map(len, source)], dtype=np.int64)
