@@ -286,6 +286,14 @@ def test_a_plugin_in_an_archive_is_found(place: Place):
     assert place.ran(program=("-c", watch)).stdout == "7.5\n"
 
 
+def test_a_place_of_the_path_that_nobody_may_look_at_is_passed_over(place: Place):
+    place.describe("decloak_beside", {"formats": "beside = decloak_beside.beside:FORMAT"}, "7.5")
+    # Too long a name fails as a folder without permission does, for the administrator too.
+    watch = "import sys\nsys.path.insert(0, 'x' * 5_000)\nfrom decloak.plugins import installed\n"
+    watch += "print(installed()[0].version)"
+    assert place.ran(program=("-c", watch)).stdout == "7.5\n"
+
+
 def test_help_reads_no_entry_points(place: Place):
     watch = "import sys\nfrom decloak.cli import cli\ncli(['--help'], standalone_mode=False)\n"
     watch += "print('decloak.plugins' in sys.modules)"

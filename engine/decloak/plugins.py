@@ -82,9 +82,9 @@ def installed() -> tuple[Plugin, ...]:
 def _has_plugins(place: str) -> bool:
     """Return False if `place`, an entry of the path of Python, has no package that lists an addition."""
     folder = Path(place)
-    if not folder.is_dir():
-        return folder.exists()  # packed: importlib looks into it
     try:
+        if not folder.is_dir():
+            return folder.exists()  # packed: importlib looks into it
         listed = folder.glob("*-[iI][nN][fF][oO]/entry_points.txt")
         return any(f"[{PREFIX}".encode() in path.read_bytes() for path in listed)
     except OSError:  # one that may not be read
