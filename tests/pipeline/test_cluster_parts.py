@@ -302,6 +302,17 @@ def test_clusters_with_a_missing_value_are_refused_in_a_line(tmp_path, call):
     assert (done.code, len(done.err.splitlines())) == (2, 1), done
 
 
+@pytest.mark.parametrize("size", [2.5, float("nan"), 2**64 - 1])
+def test_a_size_that_counts_no_records_is_refused_in_a_line(tmp_path, call, size):
+    chunks = pyarrow.array([[{"items": ["a"], "subrecords": [["a"], ["a"]]}]])
+    sizes = pyarrow.array([size], pyarrow.uint64() if isinstance(size, int) else pyarrow.float64())
+    table = pyarrow.table({"size": sizes, "record_chunks": chunks, "term_chunk": pyarrow.array([["b"]])})
+    parquet.write_table(table, tmp_path / "r.parquet")
+    done = call("check", str(tmp_path / "r.parquet"), "--parts", "--k", "2", "--m", "2")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1), done
+    assert "no clusters in Parquet" in done.err
+
+
 def test_sql_reads_clusters_in_files(made, call):
     pytest.importorskip("duckdb", reason="the extra sql is not installed")
     store = ("--store", made[0] / "s.db", "--format", "csv")

@@ -285,7 +285,8 @@ def read_arrays(block: Block, *, strict: bool = True) -> ClusterArrays:
         codes = [_coded(values, code) for values in leaves]
         starts = [lists.offsets.to_numpy().astype(np.int64)
                   for lists in (chunks, items, subrecords, subrecords.values, terms)]  # fmt: skip
-        size = sizes.to_numpy().astype(np.int64)
+        # Refuses what is no size: parts of a record, and more records than a file may have.
+        size = sizes.cast("int32").to_numpy().astype(np.int64)
         if strict and ((size < 1).any() or (np.diff(starts[2]) > np.repeat(size, np.diff(starts[0]))).any()):
             raise ValueError("a cluster has more sub-records than rows")
     of_cluster, of_chunk, of_subrecords, of_entries, of_terms = starts
