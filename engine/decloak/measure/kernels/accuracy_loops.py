@@ -41,14 +41,15 @@ def count_right(
         has_term = np.zeros((terms[c + 1] - terms[c], n), np.bool_)
         # Rows of one anchor are a class, and follow each other.
         classes, sizes_of = _classes(n, begin, end, subs, entries, held)
-        own = np.zeros((n, max(1, end - begin)), np.int64)
+        own = np.zeros((max(1, end - begin), n), np.int64)
+        has, true, given = np.zeros(n, np.bool_), np.zeros(len(sizes_of), np.int64), np.zeros(len(sizes_of), np.int64)
         held_units = 0
         for row in range(n):
             for at in range(starts[first + row], starts[first + row + 1]):
                 chunk_of = place[records[at]]
                 if chunk_of > 0:
-                    held_units += own[row, chunk_of] == 0
-                    own[row, chunk_of] += 1
+                    held_units += own[chunk_of, row] == 0
+                    own[chunk_of, row] += 1
                 elif chunk_of == -1:
                     held_units += 1
                     has_term[slot[records[at]], row] = True
@@ -64,29 +65,31 @@ def count_right(
             length = unit_start[assignment + 1] - unit_start[assignment]
             for at in range(unit_start[assignment], unit_start[assignment + 1]):
                 in_unit[unit[at]] = assignment
-            true = np.zeros(len(sizes_of), np.int64)
-            has = np.zeros(n, np.bool_)
-            for row in range(n):
-                if block < 0:
-                    has[row] = has_term[slot[unit[unit_start[assignment]]], row]
-                elif own[row, block] == length:
+            true[:], given[:] = 0, 0
+            if block < 0:
+                has[:] = has_term[slot[unit[unit_start[assignment]]]]
+            else:
+                has[:] = own[block] == length
+            for some in np.flatnonzero(has):
+                if block >= 0:
                     found = 0
-                    for at in range(starts[first + row], starts[first + row + 1]):
+                    for at in range(starts[first + some], starts[first + some + 1]):
                         found += in_unit[records[at]] == assignment
-                    has[row] = found == length
-                true[classes[row]] += has[row]
-            given = np.zeros(len(sizes_of), np.int64)
+                    has[some] = found == length
+                true[classes[some]] += has[some]
             for at in range(row_start[assignment], row_start[assignment + 1]):
                 counts[3] += has[rows[at]]
                 given[classes[rows[at]]] += 1
-                for one in range(len(sizes_of)):
-                    lines[rows[at], one] += true[one] / sizes_of[one]
             times = row_start[assignment + 1] - row_start[assignment]
             counts[0] += times
             by_cluster[c, 0] += times
             expected_by[n] += times * true.sum()
             by_cluster[c, 2] += times * true.sum() / n
             for one in range(len(sizes_of)):
+                if not true[one]:
+                    continue
+                for at in range(row_start[assignment], row_start[assignment + 1]):
+                    lines[rows[at], one] += true[one] / sizes_of[one]
                 counts[4] += min(given[one], true[one])
                 right_by[sizes_of[one]] += given[one] * true[one]
                 by_cluster[c, 1] += given[one] * true[one] / sizes_of[one]
