@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decloak
 from decloak.data.assignment import Assignment, AssignmentList
-from decloak.store import lists
+from decloak.store import graph, lists
 from decloak.store.assigned import read_assigned, write_assigned
 from decloak.store.eliminations import (
     TableEliminations,
@@ -19,6 +19,7 @@ from decloak.store.eliminations import (
     read_eliminations,
     write_eliminations,
 )
+from decloak.store.evidence import member_comparison
 from decloak.store.seals import stage_tables
 from stores import old_store
 
@@ -168,3 +169,20 @@ def test_the_checksum_of_an_attack_reads_no_findings_of_others(stores, rule):
     ]
     assert any("assigned_units_attack" in plan for plan in plans)
     assert not [plan for plan in plans if plan.startswith("SCAN") and "LIST" not in plan]
+
+
+def test_the_evidence_of_an_elimination_reads_no_findings_of_other_tables(stores):
+    new, _ = stores["wba"]
+    (finding,) = new.execute("select max(finding) from eliminated").fetchone()
+    asked = []
+    new.set_trace_callback(asked.append)
+    try:
+        member_comparison(new, finding)
+        graph.evidence(new, [finding])
+    finally:
+        new.set_trace_callback(None)
+    of_lists = [sql for sql in asked if " from eliminated " in sql]
+    assert len(of_lists) == 3
+    steps = [row[3] for sql in of_lists for row in new.execute(f"explain query plan {sql}")]
+    assert any("eliminated_members_elimination" in step for step in steps)
+    assert not [step for step in steps if step.startswith("SCAN") and "VIRTUAL" not in step]

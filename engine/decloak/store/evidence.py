@@ -14,6 +14,12 @@ from decloak.errors import DecloakError
 from decloak.store.inserting import quoted
 from decloak.store.relations import NODES, Scope, SqlValue
 
+ELIMINATED_AS = (
+    "s.finding = ?1 and (s.attack, s.distance_table) = (select e.attack, e.distance_table from eliminated_members x "
+    "join elimination e on e.id = x.elimination where x.first <= ?1 order by x.first desc limit 1)"
+)
+"""Whether a row `s` of the view eliminated is of the finding ?: SQLite reads the lists of one distance table alone."""
+
 
 def rule_text(connection: sqlite3.Connection, attack: int) -> str:
     """Return the text of the rule of an attack."""
@@ -265,7 +271,7 @@ def member_comparison(connection: sqlite3.Connection, finding: int) -> Compariso
         "select s.distance_table, s.row, s.col, s.attack, t.scoring, x.label from eliminated s "
         "join distance_table t on t.id = s.distance_table "
         "join distance_row r on r.distance_table = t.id and r.row = s.row join txn x on x.id = r.txn "
-        "where s.finding = ?",
+        f"where {ELIMINATED_AS}",
         (finding,),
     ).fetchone()
     members = connection.execute(

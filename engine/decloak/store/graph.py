@@ -11,7 +11,7 @@ import networkx as nx
 
 from decloak.data.formats.lines import json_text
 from decloak.errors import MARKS, DecloakError, quote, suggest
-from decloak.store.evidence import Comparison
+from decloak.store.evidence import ELIMINATED_AS, Comparison
 from decloak.store.records import dataset_of
 
 Graph: TypeAlias = "nx.MultiDiGraph[str]"
@@ -199,7 +199,7 @@ def evidence(connection: sqlite3.Connection, findings: Iterable[int]) -> Graph:
             "join context x on x.distance_table = t.id and x.row = s.row "
             "join distance_col k on k.distance_table = t.id and k.col = s.col "
             "join related e on e.relatedness = c.relatedness and e.a = x.item and e.b = k.item "
-            "where s.finding = ?",
+            f"where {ELIMINATED_AS}",
             (finding,),
         )
         _add_edges(graph, keys, scores)
