@@ -313,6 +313,17 @@ def test_a_size_that_counts_no_records_is_refused_in_a_line(tmp_path, call, size
     assert "no clusters in Parquet" in done.err
 
 
+def test_parts_without_clusters_or_items_meet_no_guarantee(tmp_path, call):
+    chunks = pyarrow.array([[{"items": ["a"], "subrecords": [["a"], ["a"]]}]])
+    clusters = pyarrow.table({"size": [2], "record_chunks": chunks, "term_chunk": pyarrow.array([["b"]])})
+    records = pyarrow.table({"items": pyarrow.array([["a"]])})
+    for table, message in ((clusters, "a release without clusters"), (records, "no record has any item")):
+        parquet.write_table(table.slice(0, 0), tmp_path / "r.parquet")
+        done = call("check", str(tmp_path / "r.parquet"), "--parts", "--k", "2", "--m", "2")
+        assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1), done
+        assert message in done.err
+
+
 def test_sql_reads_clusters_in_files(made, call):
     pytest.importorskip("duckdb", reason="the extra sql is not installed")
     store = ("--store", made[0] / "s.db", "--format", "csv")

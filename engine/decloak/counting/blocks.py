@@ -173,6 +173,8 @@ def rare_in_parts(data: PartedData, k: int, m: int, most: int) -> FirstViolation
     """
     check_km(k, m)
     names = sorted(scan(data).supports)
+    if not names:
+        raise DecloakError("no record has any item: nothing to check", data.origin, "see `decloak look` what it holds")
     if m > 2 or not_countable(len(names), k):
         message = f"sets of {m} items" if m > 2 else f"{len(names):,} items with k = {k}: {COUNTABLE}"
         raise DecloakError(f"records in parts are not checked for {message}", hint="check the records without parts")
@@ -284,8 +286,11 @@ def some_numbers(sizes: Ints) -> Iterator[Ints]:
         first = last + 1
 
 
-def faults_in_parts(blocks: Blocks, k: int, m: int, most: int) -> FirstViolations:
-    """Return the first `most` violations of `k` and `m` by the clusters of `blocks`; clusters are counted by file."""
+def faults_in_parts(blocks: Blocks, origin: str, k: int, m: int, most: int) -> FirstViolations:
+    """Return the first `most` violations of `k` and `m` by the clusters of `blocks`, which are named `origin`.
+
+    Clusters are counted by file.
+    """
     check_km(k, m)
     rows, count, first = list[Row](), 0, dict[str, int]()
     for block in blocks.blocks:
@@ -298,4 +303,6 @@ def faults_in_parts(blocks: Blocks, k: int, m: int, most: int) -> FirstViolation
                 assert isinstance(cluster, int)
                 rows.append((kind, before + cluster, *others, f"{where}: {message}"))
             first[block.path] = before + len(release.clusters)
+    if not first:
+        raise DecloakError("a release without clusters", origin, "disassociate some records first")
     return FirstViolations(rows, lambda: count)

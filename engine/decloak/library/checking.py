@@ -264,7 +264,7 @@ def check_parts(
         hint = f"give {flag}k and {flag}m, and no other check"
         raise DecloakError(f"{flag}parts checks sets of up to 2 items", hint=hint)
     if form == "parquet" and (clusters := Blocks.of_clusters(file)) is not None:
-        return Disassociation(k, m), faults_in_parts(clusters, k, m, most)
+        return Disassociation(k, m), faults_in_parts(clusters, str(file), k, m, most)
     data = PartedData.of_blocks(Blocks.of(file, form, options), str(file))
     return KmAnonymity(k, m), rare_in_parts(data, k, m, most)
 
