@@ -38,7 +38,10 @@ def of_one_size(draw, most=5):
 
 def check_rows(rows, data):
     known = of_one_size(data.draw)
-    gone = [data.draw(st.frozensets(st.sampled_from(ITEMS))) for _ in rows]
+    check_eliminated(rows, known, [data.draw(st.frozensets(st.sampled_from(ITEMS))) for _ in rows])
+
+
+def check_eliminated(rows, known, gone):
     coded = CodedRows.of([tuple(row) for row in rows])
     elements = Elements(coded.names, ITEMS)
     cells = sorted((row, elements.number[item]) for row, out in enumerate(gone) for item in out)
@@ -100,6 +103,12 @@ def check_chunks(release, data):
 
     rows = sum(cluster.size for cluster in release.clusters)
     check(estimator, weights, known, number, rows, lambda items: sum(naive.cluster_weights(release, items)[1]))
+
+
+@pytest.mark.parametrize("known", ["a", "b", "d", "ab", "bd", "abd"])
+def test_labels_share_items_and_lose_members_in_some_records_only(known):
+    rows = [[("a", "b", "c"), "d"], [("a", "b", "c")], [("a", "d")]]
+    check_eliminated(rows, [known], [{"c"}, set(), set()])
 
 
 @settings(max_examples=60)
