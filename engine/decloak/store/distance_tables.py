@@ -23,6 +23,7 @@ from decloak.store.lists import (
     read_numbers,
     read_object,
     read_references,
+    reference_lists,
     write_numbers,
 )
 from decloak.store.records import dataset_of, extent
@@ -73,13 +74,8 @@ def write_scoring(
               for row, txn in enumerate(table.transactions.tolist()))  # fmt: skip
     # A table at a time: Python's own lists take ten times the memory of arrays.
     listed = (text for part in contexts for text in json_lists(list(_numbered(part, items))))
-    ends = np.cumsum([table.d.size for table in tables])[:-1]
-    lines = (
-        text
-        # Not strict, because np.split makes one part of nothing.
-        for table, part in zip(tables, np.split(references, ends), strict=False)
-        for text in json_lists([json_references(line) for line in part.reshape(table.d.shape)])
-    )
+    widths = np.repeat(*np.array([table.d.shape[::-1] for table in tables], np.int64).reshape(-1, 2).T)
+    lines = reference_lists(references, np.cumsum(widths) - widths)
     rows = ((*place, *texts) for place, *texts in zip(places, listed, lines, strict=True))
     insert_rows(connection, "distance_row (distance_table, row, txn, context, distances)", rows)
     return scoring
