@@ -193,6 +193,14 @@ def test_a_process_that_replies_in_another_form_is_ended(processes, monkeypatch,
         assert [process.returncode for process in processes] == [-signal.SIGKILL]
 
 
+@pytest.mark.parametrize("value", [None, 1, True])
+def test_a_process_that_names_columns_in_another_form_is_ended(processes, monkeypatch, value):
+    with one_process(), empty_sandbox({}, "the rule mine") as sandbox, monkeypatch.context() as patch:
+        patch.setattr(frames, "read_frame", lambda _: {"value": value, "read": []})
+        with pytest.raises(DecloakError, match=r"ended the process it runs in \(SIGKILL\)"):
+            sandbox.columns("select 1", "r.yaml:1:1")
+
+
 def test_a_process_that_replies_without_columns_gives_no_rows(processes, monkeypatch):
     with one_process(), empty_sandbox({}, "the rule mine") as sandbox, monkeypatch.context() as patch:
         patch.setattr(frames, "read_frame", lambda _: {"value": None, "read": []})

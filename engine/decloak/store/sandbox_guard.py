@@ -169,7 +169,8 @@ class Process:
                         in_step = True
                         if "error" in message:
                             raise _error_of(statement, *message["error"])
-                        return message["value"], set(message["read"])
+                        value = message["value"]
+                        return tuple(map(str, value)) if call == "columns" else value, set(message["read"])
             # SQL that has taken the process over may send anything.
             except (KeyError, TypeError):
                 self._popen.kill()
@@ -334,7 +335,8 @@ class GuardedSandbox(Sandbox):
         return next(answer, ()), chain.from_iterable(answer)
 
     def columns(self, sql: str, place: str | None = None) -> tuple[str, ...]:
-        return tuple(self._value("columns", sql, place=place))
+        columns: tuple[str, ...] = self._value("columns", sql, place=place)
+        return columns
 
     def make(self, name: str, sql: str, place: str | None = None) -> None:
         self._value("make", name, sql, place=place)
