@@ -100,6 +100,18 @@ class CandidateIndex:
                 at, bit = np.divmod(np.flatnonzero(bits.view(np.bool_)), 64)
                 yield some[row[at]], (window.first + word[at]) * 64 + bit
 
+    def candidates_of_any(self, itemsets: Ints) -> Ints:
+        """Return the records that are candidates for any of `itemsets`, ascending.
+
+        >>> CandidateIndex.of(3, 2, np.array([0, 5, 2])).candidates_of_any(np.array([[0, 1]])).tolist()
+        [0, 1, 2]
+        """
+        found = np.zeros(-(-self.records // 64), "<u8")
+        for window in self._windows(itemsets, np.ones(itemsets.shape[1], np.bool_)):
+            for some in window.pieces():
+                found[window.first : window.last] |= np.bitwise_or.reduce(window.candidates(some), axis=0)
+        return np.flatnonzero(np.unpackbits(found.view(np.uint8), bitorder="little"))
+
     def unique_candidate(self, itemsets: Ints) -> Ints:
         """Return the only candidate for each of `itemsets`, a column each; -1 where there is none, or several."""
         count, place = np.zeros(itemsets.shape[1], np.int64), np.full(itemsets.shape[1], -1, np.int64)

@@ -9,16 +9,17 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decloak.arrays import Floats, Ints, Mask
 from decloak.compiled import try_import
 from decloak.counting.blocks import some_numbers
+from decloak.counting.itemsets import distinct
 from decloak.data.assignment import AssignmentArrays, AssignmentList, RowLists
 from decloak.data.content import Cluster
 from decloak.data.disassociated import Disassociated
 from decloak.data.formats.cluster_files import ClusterArrays
 from decloak.data.rows import runs
+from decloak.measure.kernels.candidate_index import CandidateIndex
 from decloak.measure.kernels.chunk_guesses import ClusterIndex
 from decloak.measure.kernels.estimate.chunks import ChunkEstimates
 from decloak.measure.kernels.estimate.figures import FOUND
@@ -178,25 +179,14 @@ def both_implied(one: frozenset[str] | None, other: frozenset[str] | None) -> fr
     return other if one is None else one if other is None else one & other
 
 
-def _clusters_of_items(some: ClusterArrays, numbers: Ints, code: Mapping[str, int]) -> NDArray[np.uint8]:
-    """Return which of the clusters from the first to the last of `numbers` show each item of `code`, as bits."""
-    bits = np.zeros((len(code), -(-len(numbers) // 8)), np.uint8)
+def _index_clusters(some: ClusterArrays, numbers: Ints, code: Mapping[str, int]) -> CandidateIndex:
+    """Return an index of the items of `code` that the clusters from the first to the last of `numbers` show."""
     of = np.array([code[name] for name in some.names] or [0], np.int64)
-    span = slice(int(numbers[0]), int(numbers[-1]) + 2)
+    span, entries = slice(int(numbers[0]), int(numbers[-1]) + 2), []
     for start, items in ((some.lists[some.chunks[span]], some.items), (some.terms[span], some.term)):
         cluster = np.repeat(np.arange(len(numbers)), np.diff(start))
-        entry = of[items[start[0] : start[-1]]] * bits.shape[1] + cluster // 8
-        np.bitwise_or.at(bits.reshape(-1), entry, np.uint8(1) << (cluster % 8).astype(np.uint8))
-    return bits
-
-
-def _with_all(bits: NDArray[np.uint8], itemsets: Ints) -> NDArray[np.uint8]:
-    """Return the clusters that show all items of any of `itemsets`, as bits."""
-    found = bits[itemsets[0]]
-    for items in itemsets[1:]:
-        found &= bits[items]
-    either: NDArray[np.uint8] = np.bitwise_or.reduce(found, axis=0)
-    return either
+        entries.append(cluster * len(code) + of[items[start[0] : start[-1]]])
+    return CandidateIndex.of(len(numbers), len(code), np.concatenate(entries))
 
 
 def search_clusters(
@@ -207,10 +197,9 @@ def search_clusters(
     `whole` is the release without its clusters. `hits` are the rows that may have the sets, if they are known.
     """
 
-    def released(numbers: Ints, bits: NDArray[np.uint8]) -> Disassociated:
-        """Return the release of those clusters of `numbers` that have `bits`: only they are needed by name."""
-        chosen = numbers[np.unpackbits(bits, count=len(numbers), bitorder="little") > 0]
-        return replace(whole, clusters=tuple(some.select(chosen).clusters()))
+    def released(numbers: Ints) -> Disassociated:
+        """Return the release of the clusters `numbers`: only those that a question needs are made by name."""
+        return replace(whole, clusters=tuple(some.select(numbers).clusters()))
 
     code = {name: at for at, name in enumerate(names)}
     search = SetSearch(asked.sets, len(names))
@@ -224,12 +213,12 @@ def search_clusters(
         for cluster in some.select(numbers).clusters() if hits is None else ():
             items = np.array([code[item] for item in cluster.items], np.int64)
             search.search(items, anchor_cells(cluster, code, items, others=True))
-        bits = _clusters_of_items(some, numbers, code)
-        having = [_with_all(bits, items) for items in itemsets]
-        estimator = ChunkEstimates.of(released(numbers, np.bitwise_or.reduce(having)), code)
+        showing = _index_clusters(some, numbers, code)
+        having = np.concatenate([numbers[:0], *map(showing.candidates_of_any, itemsets)])
+        estimator = ChunkEstimates.of(released(numbers[distinct(having)]), code)
         for sums, some_people, one in zip(estimates, going, itemsets, strict=True):
             sums[some_people] += estimator.supports(one)
-        index = ClusterIndex(released(numbers, _with_all(bits, pairs[open_pairs].T)))
+        index = ClusterIndex(released(numbers[showing.candidates_of_any(pairs[open_pairs].T)]))
         for at in np.flatnonzero(open_pairs).tolist():
             implied[at] = both_implied(implied[at], index.implied(asked.pairs[at], None))
             open_pairs[at] = implied[at] is None or bool(implied[at])
