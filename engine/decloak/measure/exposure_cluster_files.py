@@ -159,8 +159,9 @@ def attack_file(
     searches, states = [SetSearch(sets, len(names)) for _ in seeds], seeds.copy()
     for numbers, group in _groups(some, whole, places):
         begin, end, sizes = int(numbers[0]), int(numbers[-1]) + 1, some.sizes[numbers]
+        needed = numbers if found[0] is None else numbers[:0]
+        release = replace(whole, clusters=tuple(some.select(needed).clusters()))
         for at, search in enumerate(searches if found[0] is None else ()):
-            release = replace(whole, clusters=tuple(some.select(numbers).clusters()))
             way = assigned.in_clusters(begin, end)
             if at:
                 way, states[at] = drawn_in_turn(way, sizes, states[at])
